@@ -1,0 +1,51 @@
+import type { Channel } from '../lib/channel.ts';
+import type { Inbound, Receipt } from './events.ts';
+import type { Outcome } from './outcome.ts';
+
+/** One message as a carrier needs it: complete, validated, nothing to look up. */
+export type Submission = {
+  readonly messageId: string;
+  /** E.164 with the leading plus. */
+  readonly destination: string;
+  /** 1..11 alphanumeric characters, or digits (a number or a short code); empty lets the carrier choose. */
+  readonly sender: string;
+  readonly body: string;
+  /** A binary message: `body` is empty and these octets are sent instead (8-bit, with their own header). */
+  readonly binary?: { readonly udh: Uint8Array; readonly data: Uint8Array };
+  /** After this instant the carrier must not deliver it any more; null leaves it to the carrier. */
+  readonly validUntil: Date | null;
+  readonly wantReceipt: boolean;
+};
+
+export type CarrierState = {
+  readonly up: boolean;
+  /** Binds (or sessions) that can submit now, of how many wanted. */
+  readonly bindsUp: number;
+  readonly bindsWanted: number;
+  readonly inFlight: number;
+  /** Set when the carrier needs a person: wrong password, unknown system id. */
+  readonly fault: string | null;
+};
+
+/** What the host gives to a carrier. A promise resolves when the event is committed; only then is it acknowledged. */
+export type CarrierHost = {
+  receipt(receipt: Receipt): Promise<void>;
+  inbound(inbound: Inbound): Promise<void>;
+  /** Called when the state or `room()` may have grown: a bind came up, a response freed a slot, a pause ended. */
+  changed(): void;
+  log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void;
+};
+
+/** A running connection to one carrier. */
+export type Carrier = {
+  readonly channels: readonly Channel[];
+  /** Starts connecting and keeps at it. Never throws because the peer is away. */
+  start(host: CarrierHost): void;
+  /** How many messages `submit` takes right now: free window slots of binds that are up; 0 while down or throttled. */
+  room(): number;
+  /** Resolves with exactly one outcome; never rejects. Call only while `room()` > 0. */
+  submit(submission: Submission): Promise<Outcome>;
+  state(): CarrierState;
+  /** Stops taking submits, waits for answers until the deadline, then closes; what is open ends as `unknown`. */
+  stop(deadlineMs: number): Promise<void>;
+};

@@ -1,0 +1,22 @@
+/**
+ * What became of one message that was given to a carrier. Every submit ends in exactly one of these,
+ * also when the connection dies: the type has no "pending" and no "error".
+ */
+export type Outcome =
+  /** The carrier took it. One id a part, in part order, exactly as the carrier spelled them. */
+  | { readonly kind: 'accepted'; readonly carrierIds: readonly string[] }
+  /**
+   * The carrier refused it for good. `carrierIds` holds the parts that it had taken before it refused one,
+   * so that their receipts still find the message.
+   */
+  | {
+      readonly kind: 'refused';
+      readonly status: 'REJECTED' | 'UNDELIVERABLE' | 'EXPIRED';
+      readonly code: string;
+      readonly text: string;
+      readonly carrierIds: readonly string[];
+    }
+  /** Known not to have been taken (throttled, queue full, never written): may be sent again without a doubt. */
+  | { readonly kind: 'retry'; readonly afterMs: number; readonly code: string; readonly text: string }
+  /** Written, and no answer came: the carrier may have it or not. Never sent again silently. */
+  | { readonly kind: 'unknown'; readonly text: string; readonly carrierIds: readonly string[] };
