@@ -1,0 +1,21 @@
+// Writes db/schema.sql: migrates an empty database of its own and dumps it; --check fails when the file is out of date.
+import { rm } from 'node:fs/promises';
+import { startEmbedded } from '../src/db/embedded.ts';
+import { MIGRATIONS_DIR, migrate } from '../src/db/migrate.ts';
+import { createPool } from '../src/db/pool.ts';
+import { dumpSchema } from '../src/db/schema-dump.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { checkOrWrite } from './generated-file.ts';
+
+const dataDir = await temporaryFolder('heliograph-schema-');
+const server = await startEmbedded({ dataDir, log: silentLog, durable: false });
+const pool = createPool(server.connectionString, { max: 1, applicationName: 'dump-schema', log: silentLog });
+try {
+  await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
+  await checkOrWrite(new URL('../db/schema.sql', import.meta.url), await dumpSchema(pool));
+} finally {
+  await pool.end();
+  await server.stop();
+  await rm(dataDir, { recursive: true, maxRetries: 10 });
+}

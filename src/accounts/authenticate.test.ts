@@ -1,0 +1,203 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createKey } from '../api-keys/create.ts';
+import { rotateKey } from '../api-keys/rotate.ts';
+import { deleteKey, listKeys } from '../api-keys/sql.ts';
+import { createPool } from '../db/pool.ts';
+import { type Db, exec, sql } from '../db/query.ts';
+import { transaction } from '../db/transaction.ts';
+import { silentLog } from '../lib/log.ts';
+import { SCOPES } from '../lib/scope.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { hashPassword } from '../users/password.ts';
+import { movePassword } from '../users/sql.ts';
+import { createAuthenticator } from './authenticate.ts';
+import { createAccount, type NewAccount } from './create.ts';
+import { moveAccountStatus } from './sql.ts';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let otherPool: pg.Pool;
+let account: NewAccount;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+  otherPool = createPool(database.connectionString, { max: 2, applicationName: 'test', log: silentLog });
+  account = await createAccount(pool, { name: 'Sunrise Logistics', plan: 'production' });
+});
+afterAll(async () => {
+  await otherPool.end();
+  await database[Symbol.asyncDispose]();
+});
+
+const authenticator = (db: Db = pool) => createAuthenticator({ pool: db, log: silentLog });
+const withKey = (value: string) => ({ 'x-api-key': value });
+const withPassword = (username: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
+});
+const grantor = () => ({ accountId: account.accountId, userId: null, operations: new Set(SCOPES) });
+const newKey = (input: Parameters<typeof createKey>[2] = {}) =>
+  transaction(pool, (tx) => createKey(tx, grantor(), input));
+const UNAUTHENTICATED = { code: 'unauthenticated', message: 'Missing or invalid credentials' };
+
+test('a key tells its account, its maker and its scopes', async () => {
+  expect(await authenticator().authenticate(withKey(account.apiKey))).toEqual({
+    kind: 'key',
+    accountId: account.accountId,
+    keyId: expect.any(Number),
+    userId: expect.any(Number),
+    username: 'sunrise-logistics',
+    role: 'owner',
+    operations: new Set(SCOPES),
+    plan: 'production',
+  });
+});
+
+test("a key that the operator made is nobody's and has only the scopes it was made with", async () => {
+  const { id, apiKey } = await newKey({ operations: ['tracking', 'SMS'] });
+  expect(await authenticator().authenticate(withKey(apiKey))).toMatchObject({
+    keyId: id,
+    userId: null,
+    username: null,
+    operations: new Set(['SMS', 'tracking']),
+  });
+});
+
+test('a user of the account is let in with Basic, with the scopes of the role', async () => {
+  const headers = withPassword(account.username, account.password);
+  expect(await authenticator().authenticate(headers)).toEqual({
+    kind: 'user',
+    accountId: account.accountId,
+    keyId: null,
+    userId: expect.any(Number),
+    username: 'sunrise-logistics',
+    role: 'owner',
+    operations: new Set(SCOPES),
+    plan: 'production',
+  });
+});
+
+test('missing, malformed, unknown and wrong credentials all read alike', async () => {
+  const { authenticate } = authenticator();
+  const wrong = [
+    {},
+    withKey('nonsense'),
+    withKey(`pg_live_${'A'.repeat(43)}`),
+    withPassword(account.username, 'wrong'),
+    withPassword('nobody', account.password),
+    { authorization: 'Bearer x' },
+    { ...withKey('nonsense'), ...withPassword(account.username, account.password) },
+  ];
+  for (const headers of wrong) await expect(authenticate(headers)).rejects.toMatchObject(UNAUTHENTICATED);
+});
+
+test('a revoked key is refused at the next request, on another process too', async () => {
+  const [here, there] = [authenticator(), authenticator(otherPool)];
+  const { id, apiKey } = await newKey();
+  await Promise.all([here.authenticate(withKey(apiKey)), there.authenticate(withKey(apiKey))]);
+  await deleteKey(pool, { accountId: account.accountId, id });
+  await expect(there.authenticate(withKey(apiKey))).rejects.toMatchObject(UNAUTHENTICATED);
+  await expect(here.authenticate(withKey(apiKey))).rejects.toMatchObject(UNAUTHENTICATED);
+});
+
+test('a changed password ends the old one at the next request, on another process too', async () => {
+  const { accountId, username, password } = await createAccount(pool, { name: 'Password', plan: 'trial' });
+  const [here, there] = [authenticator(), authenticator(otherPool)];
+  const headers = withPassword(username, password);
+  const [{ userId }] = await Promise.all([here.authenticate(headers), there.authenticate(headers)]);
+  await movePassword(pool, { accountId, userId: userId ?? 0, passwordHash: await hashPassword('new') });
+  await expect(here.authenticate(headers)).rejects.toMatchObject(UNAUTHENTICATED);
+  await expect(there.authenticate(headers)).rejects.toMatchObject(UNAUTHENTICATED);
+  expect(await here.authenticate(withPassword(username, 'new'))).toMatchObject({ userId, plan: 'trial' });
+});
+
+test('an expired key is refused', async () => {
+  const { id, apiKey } = await newKey({ expiresAt: new Date(Date.now() + 60_000) });
+  await authenticator().authenticate(withKey(apiKey));
+  await exec(pool, sql`UPDATE api_key SET expires_at = now() WHERE id = ${id}`);
+  await expect(authenticator().authenticate(withKey(apiKey))).rejects.toMatchObject(UNAUTHENTICATED);
+});
+
+test('after a rotation the old value lives as long as its grace, and deleting the key ends both', async () => {
+  const { authenticate } = authenticator();
+  const { id, apiKey: old } = await newKey();
+  const { apiKey: fresh } = await transaction(pool, (tx) => rotateKey(tx, grantor(), { id, graceSeconds: 60 }));
+  expect(await authenticate(withKey(old))).toEqual(await authenticate(withKey(fresh)));
+  const { apiKey: last } = await transaction(pool, (tx) => rotateKey(tx, grantor(), { id, graceSeconds: 0 }));
+  await authenticate(withKey(old));
+  await expect(authenticate(withKey(fresh))).rejects.toMatchObject(UNAUTHENTICATED);
+  await deleteKey(pool, { accountId: account.accountId, id });
+  for (const value of [old, last]) await expect(authenticate(withKey(value))).rejects.toMatchObject(UNAUTHENTICATED);
+});
+
+test('a suspended account is told so, to right credentials only, until it is resumed', async () => {
+  const { accountId, apiKey, username, password } = await createAccount(pool, { name: 'Late payer', plan: 'trial' });
+  const { authenticate } = authenticator();
+  await moveAccountStatus(pool, { accountId, from: 'active', to: 'suspended' });
+  const suspended = { code: 'forbidden', message: 'The account is suspended' };
+  await expect(authenticate(withKey(apiKey))).rejects.toMatchObject(suspended);
+  await expect(authenticate(withPassword(username, password))).rejects.toMatchObject(suspended);
+  await expect(authenticate(withPassword(username, 'wrong'))).rejects.toMatchObject(UNAUTHENTICATED);
+  await moveAccountStatus(pool, { accountId, from: 'suspended', to: 'active' });
+  expect(await authenticate(withKey(apiKey))).toMatchObject({ accountId });
+});
+
+test('an unknown user waits as long as one with a wrong password', async () => {
+  const { authenticate } = authenticator();
+  const times = async (name: string) => {
+    const started = performance.now();
+    await expect(authenticate(withPassword(name, `wrong ${started}`))).rejects.toMatchObject(UNAUTHENTICATED);
+    return performance.now() - started;
+  };
+  const names = { known: account.username, unknown: 'nobody', impossible: 'no\0body', endless: 'n'.repeat(201) };
+  const known = Math.min(await times(names.known), await times(names.known));
+  for (const name of [names.unknown, names.impossible, names.endless])
+    expect(await times(name), name).toBeGreaterThan(known / 2);
+});
+
+test('a name that the database cannot hold harms nobody who waits beside it', async () => {
+  const { authenticate } = authenticator();
+  const poisoned = authenticate(withPassword('\0', 'x'));
+  const honest = authenticate(withPassword(account.username, account.password));
+  await expect(poisoned).rejects.toMatchObject(UNAUTHENTICATED);
+  expect(await honest).toMatchObject({ accountId: account.accountId });
+});
+
+test('all who wait at one moment are looked up in one query, and each gets their own answer', async () => {
+  const keys = await Promise.all(Array.from({ length: 20 }, () => newKey()));
+  let queries = 0;
+  const counting: Db = {
+    query: (query) => {
+      queries++;
+      return pool.query(query);
+    },
+  };
+  const { authenticate } = authenticator(counting);
+  const values = [...keys, ...keys].map(({ apiKey }) => withKey(apiKey));
+  const answers = await Promise.allSettled([...values, withKey(`pg_live_${'B'.repeat(43)}`)].map(authenticate));
+  expect(queries).toBe(1);
+  expect(answers.pop()).toMatchObject({ status: 'rejected', reason: UNAUTHENTICATED });
+  const ids = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.keyId : null));
+  expect(ids).toEqual([...keys, ...keys].map(({ id }) => id));
+});
+
+test('a database that is away fails the requests of that moment and no later ones', async () => {
+  let away = true;
+  const failing: Db = { query: (query) => (away ? Promise.reject(new Error('away')) : pool.query(query)) };
+  const { authenticate } = authenticator(failing);
+  await expect(authenticate(withKey(account.apiKey))).rejects.toThrow('away');
+  away = false;
+  expect(await authenticate(withKey(account.apiKey))).toMatchObject({ accountId: account.accountId });
+});
+
+test('lastUsedAt is there after the authenticator was closed', async () => {
+  const { accountId, apiKey } = await createAccount(pool, { name: 'Used', plan: 'production' });
+  const { authenticate, close } = authenticator();
+  const list = () => listKeys(pool, { accountId, userId: null, page: 0, limit: 10 });
+  expect(await list()).toMatchObject([{ lastUsedAt: null }]);
+  await authenticate(withKey(apiKey));
+  await close();
+  const [key] = await list();
+  expect(Date.now() - (key?.lastUsedAt?.getTime() ?? 0)).toBeLessThan(10_000);
+});

@@ -1,0 +1,63 @@
+import { type Command, Option } from 'commander';
+import { type CommandContext, table } from '../cli.ts';
+import type { Plan } from '../http/actor.ts';
+import { createAccount, type NewAccount } from './create.ts';
+import { findAccount } from './find.ts';
+import { type AccountRow, type AccountStatus, listAccounts, moveAccountStatus } from './sql.ts';
+
+const PLANS: readonly Plan[] = ['production', 'trial', 'unlimited'];
+
+/** `account create`, `list`, `suspend` and `resume`. */
+export function registerAccountCommands(program: Command, context: CommandContext): void {
+  const account = program.command('account').description('the accounts (tenants) of this gateway');
+  const plan = new Option('--plan <plan>', 'what its traffic counts as').choices(PLANS).default('production');
+
+  account
+    .command('create')
+    .description('make an account with its owner and an API key; shows the credentials once')
+    .requiredOption('--name <name>', 'name of the account')
+    .addOption(plan)
+    .action(async (options: { name: string; plan: Plan }) => {
+      context.report(await context.withDatabase((pool) => createAccount(pool, options)), showNewAccount);
+    });
+
+  account
+    .command('list')
+    .description('all accounts')
+    .action(async () => context.report(await context.withDatabase(listAccounts), showAccounts));
+
+  addStatusCommand(account, context, { verb: 'suspend', from: 'active', to: 'suspended' });
+  addStatusCommand(account, context, { verb: 'resume', from: 'suspended', to: 'active' });
+}
+
+type StatusCommand = { verb: string; from: AccountStatus; to: AccountStatus };
+
+/** Suspending one that is suspended already is no error. */
+function addStatusCommand(account: Command, context: CommandContext, { verb, from, to }: StatusCommand): void {
+  account
+    .command(verb)
+    .argument('<account>', 'name or id')
+    .description(`set an account to ${to}; its next request sees it`)
+    .action(async (reference: string) => {
+      const changed = await context.withDatabase(async (pool) => {
+        const { id, name } = await findAccount(pool, { reference });
+        await moveAccountStatus(pool, { accountId: id, from, to });
+        return { accountId: id, name, status: to };
+      });
+      context.report(changed, ({ name, status }) => `Account ${name} is ${status}.`);
+    });
+}
+
+const showNewAccount = ({ accountId, name, apiKey, username, password }: NewAccount): string =>
+  [
+    `Account ${name} (id ${accountId}). Keep these credentials, they are not shown again:`,
+    `  API key   ${apiKey}`,
+    `  username  ${username}`,
+    `  password  ${password}`,
+  ].join('\n');
+
+const showAccounts = (accounts: readonly AccountRow[]): string =>
+  table(
+    ['ID', 'NAME', 'STATUS', 'PLAN', 'CREATED'],
+    accounts.map(({ id, name, status, plan, createdAt }) => [id, name, status, plan, createdAt.toISOString()]),
+  );

@@ -1,0 +1,46 @@
+import type { Pool } from 'pg';
+import { createKey } from '../api-keys/create.ts';
+import type { Db } from '../db/query.ts';
+import { transaction } from '../db/transaction.ts';
+import { invalidFields } from '../errors.ts';
+import type { Plan } from '../http/actor.ts';
+import { scopesOfRole } from '../lib/scope.ts';
+import { createUser } from '../users/create.ts';
+import { claimFirstAccount, countAccounts, insertAccount } from './sql.ts';
+
+/** A new account with its first credentials, shown this once. */
+export type NewAccount = {
+  readonly accountId: number;
+  readonly name: string;
+  readonly apiKey: string;
+  readonly username: string;
+  readonly password: string;
+};
+
+/**
+ * Makes an account with its owner and an API key with all scopes, in one transaction.
+ * Errors: 400 when the name is empty or longer than 200 characters.
+ */
+export const createAccount = (pool: Pool, input: { name: string; plan: Plan }): Promise<NewAccount> =>
+  transaction(pool, (tx) => openAccount(tx, input));
+
+/**
+ * The account of a first start, or undefined when there is any account already. Two programs that start at the same
+ * time on one empty database make one.
+ */
+export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =>
+  transaction(pool, async (tx) => {
+    await claimFirstAccount(tx);
+    return (await countAccounts(tx)) === 0 ? openAccount(tx, { name: 'Demo', plan: 'production' }) : undefined;
+  });
+
+async function openAccount(tx: Db, input: { name: string; plan: Plan }): Promise<NewAccount> {
+  const name = input.name.trim();
+  if (name === '' || name.length > 200 || name.includes('\0'))
+    throw invalidFields([{ field: 'name', message: 'must have 1 to 200 characters' }]);
+  const { id: accountId } = await insertAccount(tx, { name, plan: input.plan });
+  const { userId, username, password } = await createUser(tx, { accountId }, { name, role: 'owner' });
+  const owner = { accountId, userId, operations: scopesOfRole('owner') };
+  const { apiKey } = await createKey(tx, owner, { name: 'first key' });
+  return { accountId, name, apiKey, username, password };
+}

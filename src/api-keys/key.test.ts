@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { hashOfKey, makeKeyValue } from './key.ts';
+
+test('a key is pg_live_ and 43 base64url characters, stored as SHA-256, listed by its first 12 characters', () => {
+  const { value, hash, prefix } = makeKeyValue();
+  expect(value).toMatch(/^pg_live_[A-Za-z0-9_-]{43}$/);
+  expect(hash).toEqual(createHash('sha256').update(value, 'utf8').digest());
+  expect(prefix).toBe(value.slice(0, 12));
+  expect(makeKeyValue().value).not.toBe(value);
+});
+
+test('a shown value is looked up by the hash it is stored under', () => {
+  const { value, hash } = makeKeyValue();
+  expect(hashOfKey(value)).toEqual(hash);
+});
+
+test('what does not look like a key is not looked up', () => {
+  const { value } = makeKeyValue();
+  for (const wrong of [
+    '',
+    'pg_live_',
+    value.slice(0, -1),
+    `${value}A`,
+    ` ${value}`,
+    `${value}, ${value}`,
+    `${value}\n`,
+  ])
+    expect(hashOfKey(wrong), wrong).toBeUndefined();
+});

@@ -1,0 +1,28 @@
+import { apiKeyRoutes } from './api-keys/routes.ts';
+import { authentication } from './http/auth.ts';
+import type { ApiDeps, App } from './http/deps.ts';
+import { docsRoutes } from './http/docs.ts';
+import { healthRoutes } from './http/health.ts';
+import { describeApi } from './http/openapi.ts';
+import { createServer } from './http/server.ts';
+import { messageRoutes } from './messages/routes.ts';
+
+/**
+ * The whole interface on one Fastify server: the list of all routes of the program. Not listening, and building it
+ * asks the database nothing, so the OpenAPI file can be made without one.
+ */
+export function buildApi(deps: ApiDeps): App {
+  const app = createServer(deps);
+  describeApi(app);
+  app.register(async (open: App) => {
+    healthRoutes(open, deps);
+    docsRoutes(open);
+  });
+  app.register(async (closed: App) => {
+    closed.register(authentication, { authenticate: deps.authenticate });
+    // One line a feature, in the order of contract.md.
+    apiKeyRoutes(closed, deps);
+    messageRoutes(closed, deps);
+  });
+  return app;
+}

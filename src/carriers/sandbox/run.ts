@@ -1,0 +1,77 @@
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import type { InboundMessage } from './inbound.ts';
+import type { SandboxScript } from './script.ts';
+import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from './smsc.ts';
+
+/** One line of JSON that steers a sandbox which runs as a process of its own. */
+export type SandboxCommand =
+  | { readonly do: 'script'; readonly set: Partial<SandboxScript> }
+  | { readonly do: 'inbound'; readonly message: InboundMessage }
+  | { readonly do: 'counts' | 'sessions' | 'flush' }
+  | { readonly do: 'drop' | 'unbind' | 'pause' | 'resume' | 'refuse' | 'accept' };
+
+export type RunOptions = SandboxOptions & {
+  /** Ends the run. */
+  readonly signal: AbortSignal;
+  /** Lines of SandboxCommand, each answered by one line `{ ok: true, … }` or `{ ok: false, error }`. */
+  readonly input?: Readable;
+  /** First line: `{ ok: true, port }`. */
+  readonly output: Writable;
+};
+
+/**
+ * Runs a sandbox carrier until the signal says to stop; then its ledger is on file. Rejects when the port cannot be
+ * had. The end of the input does not end the run.
+ */
+export async function runSandbox({ signal, input, output, ...options }: RunOptions): Promise<void> {
+  const smsc = await startSandboxSmsc(options);
+  const say = (line: object): void => void output.write(`${JSON.stringify(line)}\n`);
+  const lines = input ? createInterface({ input }) : null;
+  lines?.on('line', (line) => void obey(smsc, line).then(say));
+  say({ ok: true, port: smsc.port });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  await promise;
+  lines?.close();
+  await smsc.close();
+}
+
+async function obey(smsc: SandboxSmsc, line: string): Promise<object> {
+  try {
+    const command: SandboxCommand = JSON.parse(line);
+    return { ok: true, ...(await perform(smsc, command)) };
+  } catch (error) {
+    return { ok: false, error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function perform(smsc: SandboxSmsc, command: SandboxCommand): Promise<object | undefined> {
+  switch (command.do) {
+    case 'script':
+      return { script: Object.assign(smsc.script, command.set) };
+    case 'inbound':
+      return smsc.injectMo(command.message);
+    case 'counts':
+      return { counts: smsc.ledger.counts(), statuses: smsc.ledger.statuses(), waiting: smsc.waiting() };
+    case 'sessions':
+      return { sessions: smsc.sessions() };
+    case 'flush':
+      return void smsc.ledger.flush();
+    case 'drop':
+      return void (await smsc.dropConnections());
+    case 'unbind':
+      return void smsc.unbindAll();
+    case 'pause':
+      return void smsc.pauseReads();
+    case 'resume':
+      return void smsc.resumeReads();
+    case 'refuse':
+      return void smsc.refuseConnections();
+    case 'accept':
+      return void (await smsc.acceptConnections());
+    default:
+      throw new Error('unknown command');
+  }
+}

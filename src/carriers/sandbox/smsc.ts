@@ -1,0 +1,109 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import { createCore } from './core.ts';
+import type { InboundMessage } from './inbound.ts';
+import { createLedger, type Ledger, type LedgerOptions } from './ledger.ts';
+import { createListener } from './listener.ts';
+import { defaultScript, type SandboxScript } from './script.ts';
+import type { BindMode, Session } from './session.ts';
+
+export type SandboxOptions = Partial<SandboxScript> & {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** With it the sandbox speaks TLS and nothing else. PEM texts. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+  /** Default `entries`. */
+  readonly ledger?: LedgerOptions['keep'];
+  /** Path of a file that gets every entry of the ledger; it is started anew. */
+  readonly ledgerFile?: string | undefined;
+};
+
+export type SessionView = {
+  readonly id: number;
+  /** Null until it has bound. */
+  readonly systemId: string | null;
+  readonly mode: BindMode | null;
+  readonly unanswered: number;
+  readonly taken: number;
+};
+
+export type SandboxSmsc = {
+  readonly port: number;
+  readonly ledger: Ledger;
+  /** May be changed at any time; counts from the next PDU on. */
+  readonly script: SandboxScript;
+  /** Connections that are open, bound or not. */
+  sessions(): SessionView[];
+  /** deliver_sm that wait for a session, a window or a repetition. */
+  waiting(): number;
+  /**
+   * Sends a message from a handset, in parts when it is long. Resolves when the client has answered every part (or the
+   * sandbox has given it up) with the number of parts and of those acknowledged. Throws when no account ever bound.
+   */
+  injectMo(inbound: InboundMessage): Promise<{ readonly parts: number; readonly acked: number }>;
+  /** Cuts every connection without a word. The listener stays. */
+  dropConnections(): Promise<void>;
+  /** Asks every bound client to unbind. */
+  unbindAll(): void;
+  /** Reads nothing any more, on present and future connections: a silent carrier. `resumeReads` ends it. */
+  pauseReads(): void;
+  resumeReads(): void;
+  /** Closes the listener: new connections are refused. Open ones stay. */
+  refuseConnections(): void;
+  /** Listens again on the same port. */
+  acceptConnections(): Promise<void>;
+  /** Cuts every connection, closes the listener and brings the ledger to its file. */
+  close(): Promise<void>;
+};
+
+const SWEEP_MS = 20;
+
+/**
+ * A carrier for tests, benches and first steps: an SMPP 3.4 server that behaves as its script says, checks its client
+ * harder than most carriers do, and keeps a ledger of what it took, answered and delivered.
+ * Rejects when the port cannot be had.
+ */
+export async function startSandboxSmsc(options: SandboxOptions = {}): Promise<SandboxSmsc> {
+  const { host = '127.0.0.1', port = 0, tls: certificate, ledger: keep = 'entries', ledgerFile, ...changes } = options;
+  const script: SandboxScript = { ...defaultScript(), ...changes };
+  const ledger = createLedger({ keep, file: ledgerFile });
+  const core = createCore(script, ledger);
+  const server = certificate ? tls.createServer(certificate, core.connected) : net.createServer(core.connected);
+  const listener = await createListener(server, host, port);
+  const sweeper = setInterval(core.sweep, SWEEP_MS);
+
+  async function dropConnections(): Promise<void> {
+    for (const session of core.sessions()) session.destroy();
+    await listener.drop();
+  }
+
+  async function close(): Promise<void> {
+    clearInterval(sweeper);
+    listener.close();
+    await dropConnections();
+    core.stop();
+    ledger.close();
+  }
+
+  return {
+    port: listener.port,
+    ledger,
+    script,
+    sessions: () => core.sessions().map(viewOf),
+    waiting: core.waiting,
+    injectMo: core.injectMo,
+    dropConnections,
+    unbindAll: () => core.sessions().forEach((session) => session.unbind()),
+    pauseReads: () => core.holdReads(true),
+    resumeReads: () => core.holdReads(false),
+    refuseConnections: listener.close,
+    acceptConnections: listener.open,
+    close,
+  };
+}
+
+function viewOf({ id, account, mode, unanswered, taken }: Session): SessionView {
+  return { id, systemId: account?.systemId ?? null, mode, unanswered, taken };
+}

@@ -1,0 +1,94 @@
+import type { Carrier, CarrierHost, CarrierState, Submission } from '../carrier.ts';
+import type { Outcome } from '../outcome.ts';
+import { createConcatRefs } from './concat-refs.ts';
+import { createDeliveries, type Deliveries } from './deliveries.ts';
+import { encodeSubmission } from './encode-submission.ts';
+import { createPool } from './pool.ts';
+import { type BindKind, createSession, type Session, TIMING, type Timing } from './session.ts';
+import type { SmppSettings } from './settings.ts';
+import { STATUS } from './status.ts';
+import { EXPIRED_OUTCOME, sendParts } from './submit.ts';
+
+const BIND_KINDS: Record<SmppSettings['bind'], readonly BindKind[]> = {
+  trx: ['transceiver'],
+  'tx+rx': ['transmitter', 'receiver'],
+  tx: ['transmitter'],
+  rx: ['receiver'],
+};
+
+const NO_ROOM: Outcome = { kind: 'retry', afterMs: 0, code: 'NOT_SENT', text: 'No bind has room' };
+
+/**
+ * A carrier that is reached by SMPP 3.4 (protocol sheet smpp). `timing` is for tests. Throws RangeError when the
+ * password does not fit the protocol.
+ */
+export function createSmppCarrier(
+  settings: SmppSettings,
+  secret: { readonly password: string },
+  timing: Partial<Timing> = {},
+): Carrier {
+  const nextRef = createConcatRefs();
+  let host: CarrierHost | null = null;
+  let deliveries: Deliveries | null = null;
+
+  const sessions = Array.from({ length: settings.binds }, () => BIND_KINDS[settings.bind])
+    .flat()
+    .map(newSession);
+  const submitting = sessions.filter((session) => session.kind !== 'receiver');
+  const pool = createPool(submitting, settings, () => host?.changed());
+
+  function newSession(kind: BindKind): Session {
+    return createSession(
+      { kind, settings, password: secret.password, timing: { ...TIMING, ...timing } },
+      {
+        changed: () => pool.changed(),
+        deliver: (delivery) => deliveries?.take(delivery) ?? Promise.resolve(STATUS.ESME_RX_T_APPN),
+        log: (level, message, fields) => host?.log(level, message, fields),
+      },
+    );
+  }
+
+  function start(to: CarrierHost): void {
+    host = to;
+    deliveries = createDeliveries(settings, to);
+    for (const session of sessions) session.start();
+  }
+
+  async function submit(submission: Submission): Promise<Outcome> {
+    const { validUntil } = submission;
+    if (validUntil !== null && validUntil.getTime() <= Date.now()) return EXPIRED_OUTCOME;
+    const frames = framesOf(submission);
+    if (!Array.isArray(frames)) return frames;
+    const slot = pool.claim();
+    if (!slot) return NO_ROOM;
+    const outcome = await sendParts(pool, slot, frames, validUntil);
+    pool.release(slot);
+    return outcome;
+  }
+
+  function framesOf(submission: Submission): Buffer[] | Outcome {
+    try {
+      return encodeSubmission(submission, settings, nextRef);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      return { kind: 'refused', status: 'REJECTED', code: 'NOT_ENCODABLE', text, carrierIds: [] };
+    }
+  }
+
+  function state(): CarrierState {
+    // A carrier that only receives counts its receivers: it has nothing else to be up.
+    const counted = submitting.length > 0 ? submitting : sessions;
+    const bindsUp = counted.filter((session) => session.up()).length;
+    const fault = sessions.find((session) => session.fault() !== null)?.fault() ?? null;
+    return { up: bindsUp > 0, bindsUp, bindsWanted: counted.length, inFlight: pool.inFlight(), fault };
+  }
+
+  async function stop(deadlineMs: number): Promise<void> {
+    const until = performance.now() + deadlineMs;
+    deliveries?.stop();
+    await pool.drain(deadlineMs);
+    await Promise.all(sessions.map((session) => session.stop(Math.max(0, until - performance.now()))));
+  }
+
+  return { channels: ['SMS'], start, room: pool.room, submit, state, stop };
+}

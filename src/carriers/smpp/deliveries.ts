@@ -1,0 +1,61 @@
+import type { CarrierHost } from '../carrier.ts';
+import { isReceipt, readReceipt } from './receipts.ts';
+import type { Delivery } from './session.ts';
+import type { SmppSettings } from './settings.ts';
+import { STATUS } from './status.ts';
+import { concatOf, textOf, userData } from './text.ts';
+
+/** More than this many at the host, and the carrier is asked to come back later: its queue is on disk, ours is not. */
+const MOST_AT_HOST = 10_000;
+const NO_OCTETS = new Uint8Array(0);
+
+export type Deliveries = {
+  /** Gives a delivery to the host; resolves, once it is committed there, with the command_status to answer. */
+  take(delivery: Delivery): Promise<number>;
+  /** From here on everything is refused for now, so that the carrier keeps it. */
+  stop(): void;
+};
+
+/** Receipts and inbound messages on their way to the host (protocol sheet smpp, sections 9, 10 and 12). */
+export function createDeliveries(settings: SmppSettings, host: CarrierHost): Deliveries {
+  let atHost = 0;
+  let stopping = false;
+
+  async function take(delivery: Delivery): Promise<number> {
+    if (stopping || atHost >= MOST_AT_HOST) return STATUS.ESME_RX_T_APPN;
+    atHost += 1;
+    try {
+      await give(delivery);
+      return STATUS.ESME_ROK;
+    } catch (error) {
+      host.log('warn', 'A delivery was not stored and will come again', { reason: String(error) });
+      return STATUS.ESME_RX_T_APPN;
+    } finally {
+      atHost -= 1;
+    }
+  }
+
+  function give(delivery: Delivery): Promise<void> {
+    const message = delivery.command === 'deliver_sm' ? delivery : { ...delivery, shortMessage: NO_OCTETS };
+    if (!isReceipt(message, settings.dlrWithoutEsmClass)) {
+      return host.inbound({
+        source: message.source,
+        destination: message.destination,
+        text: textOf(message, settings.defaultAlphabet),
+        concat: concatOf(message),
+        raw: Uint8Array.from(userData(message)),
+      });
+    }
+    const receipt = readReceipt(message, settings);
+    if (receipt) return host.receipt(receipt);
+    host.log('warn', 'A receipt without an id was dropped', { octets: Buffer.from(userData(message)).toString('hex') });
+    return Promise.resolve();
+  }
+
+  return {
+    take,
+    stop: () => {
+      stopping = true;
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { Submission } from '../carrier.ts';
+import { destinationAddress, sourceAddress } from './addresses.ts';
+import { encodePdu, type Tlvs } from './pdu.ts';
+import type { SmppSettings } from './settings.ts';
+import { countParts, encodeText, udhConcat } from './text.ts';
+import { absoluteTime, relativeTime } from './times.ts';
+import { NO_TLVS, TAG, uint8, uint16 } from './tlv.ts';
+
+const UDH_INDICATOR = 0x40;
+const BINARY_DATA_CODING = 0x04;
+const BINARY_OCTETS = 140;
+const MOST_PARTS = 255;
+
+/** What differs between the parts of a message. */
+type Part = {
+  readonly esmClass: number;
+  readonly dataCoding: number;
+  readonly shortMessage: Uint8Array;
+  readonly tlvs: Tlvs;
+};
+
+/**
+ * The submit_sm frames of a message, in part order (protocol sheet smpp, sections 5 to 9). `nextRef` gives the
+ * reference that ties the parts together. Throws RangeError when the message cannot be written as SMPP; all parts
+ * are encoded here, so that none is sent when one cannot be.
+ */
+export function encodeSubmission(
+  submission: Submission,
+  settings: SmppSettings,
+  nextRef: (destination: string) => number,
+): Buffer[] {
+  const parts = submission.binary ? [binaryPart(submission.binary)] : textParts(submission, settings, nextRef);
+  const source = sourceAddress(submission.sender, settings);
+  const destination = destinationAddress(submission.destination, settings);
+  const validity = validityPeriod(submission.validUntil, settings.validity);
+  return parts.map((part) =>
+    encodePdu({
+      command: 'submit_sm',
+      status: 0,
+      sequence: 0,
+      serviceType: settings.serviceType,
+      sourceTon: source.ton,
+      sourceNpi: source.npi,
+      source: source.addr,
+      destTon: destination.ton,
+      destNpi: destination.npi,
+      destination: destination.addr,
+      esmClass: part.esmClass,
+      protocolId: 0,
+      priority: 0,
+      scheduleTime: '',
+      validity,
+      registeredDelivery: submission.wantReceipt ? 1 : 0,
+      replaceIfPresent: 0,
+      dataCoding: part.dataCoding,
+      defaultMessageId: 0,
+      shortMessage: part.shortMessage,
+      tlvs: part.tlvs,
+    }),
+  );
+}
+
+function binaryPart({ udh, data }: { readonly udh: Uint8Array; readonly data: Uint8Array }): Part {
+  const shortMessage = Buffer.concat([udh, data]);
+  if (shortMessage.length > BINARY_OCTETS) {
+    throw new RangeError(`a binary message takes at most ${BINARY_OCTETS} octets, not ${shortMessage.length}`);
+  }
+  const esmClass = udh.length > 0 ? UDH_INDICATOR : 0;
+  return { esmClass, dataCoding: BINARY_DATA_CODING, shortMessage, tlvs: NO_TLVS };
+}
+
+function textParts(
+  { body, destination }: Submission,
+  settings: SmppSettings,
+  nextRef: (destination: string) => number,
+): Part[] {
+  const text = encodeText(body, settings);
+  const { dataCoding } = text;
+  const [first] = text.parts;
+  if (first && text.parts.length === 1) return [wholePart(body, first, dataCoding, settings)];
+  const total = text.parts.length;
+  if (total > MOST_PARTS) throw new RangeError(`a message takes at most ${MOST_PARTS} parts, not ${total}`);
+  const ref = nextRef(destination);
+  return text.parts.map((octets, index) => joinedPart(octets, dataCoding, { ref, total, seq: index + 1 }, settings));
+}
+
+/** A text in one submit_sm: in message_payload when the carrier is to split it. */
+function wholePart(body: string, octets: Uint8Array, dataCoding: number, settings: SmppSettings): Part {
+  const carrierSplits = settings.longMode === 'payload' && countParts(body, settings).parts > 1;
+  if (!carrierSplits) return { esmClass: 0, dataCoding, shortMessage: octets, tlvs: NO_TLVS };
+  const tlvs = new Map([[TAG.message_payload, octets]]);
+  return { esmClass: 0, dataCoding, shortMessage: new Uint8Array(0), tlvs };
+}
+
+type Place = { readonly ref: number; readonly total: number; readonly seq: number };
+
+function joinedPart(octets: Uint8Array, dataCoding: number, place: Place, settings: SmppSettings): Part {
+  if (settings.longMode === 'sar') return { esmClass: 0, dataCoding, shortMessage: octets, tlvs: sarTlvs(place) };
+  const udh = udhConcat(place.ref, place.total, place.seq, settings.longMode === 'udh16' ? 16 : 8);
+  const shortMessage = Buffer.concat([udh, octets]);
+  return { esmClass: UDH_INDICATOR, dataCoding, shortMessage, tlvs: NO_TLVS };
+}
+
+function sarTlvs({ ref, total, seq }: Place): Tlvs {
+  return new Map([
+    [TAG.sar_msg_ref_num, uint16(ref)],
+    [TAG.sar_total_segments, uint8(total)],
+    [TAG.sar_segment_seqnum, uint8(seq)],
+  ]);
+}
+
+function validityPeriod(validUntil: Date | null, form: SmppSettings['validity']): string {
+  if (validUntil === null || form === 'empty') return '';
+  return form === 'absolute' ? absoluteTime(validUntil) : relativeTime(validUntil.getTime() - Date.now());
+}

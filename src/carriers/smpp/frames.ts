@@ -1,0 +1,84 @@
+export type FrameReader = {
+  /**
+   * Takes the next octets of the stream and returns the frames that they complete, in order. A frame that lies whole
+   * in `chunk` is a view of it, not a copy: do not reuse the chunk's memory.
+   */
+  push(chunk: Uint8Array): Uint8Array[];
+  /** The `command_length` that broke the stream (below 16 or above the limit), or null. After one, no frame follows. */
+  bad(): number | null;
+};
+
+const LENGTH_OCTETS = 4;
+const HEADER_OCTETS = 16;
+
+/**
+ * Cuts a byte stream into PDU frames by their `command_length` (protocol sheet smpp, section 2). Each octet is copied
+ * at most once however finely the stream is cut, and at most one frame of `maxLength` octets is held back.
+ * The default limit leaves room for a `message_payload` of 64 KiB.
+ */
+export function createFrameReader(options: { maxLength?: number } = {}): FrameReader {
+  const maxLength = options.maxLength ?? 70_000;
+  const lengthField: Uint8Array = Buffer.alloc(LENGTH_OCTETS);
+  /** What is being filled: the length field, and once that is known the frame itself. */
+  let partial = lengthField;
+  let filled = 0;
+  let badLength: number | null = null;
+
+  function readLength(bytes: Uint8Array, offset: number): number {
+    const length = uint32(bytes, offset);
+    if (length < HEADER_OCTETS || length > maxLength) badLength = length;
+    return length;
+  }
+
+  function fill(chunk: Uint8Array, offset: number): number {
+    const count = Math.min(partial.length - filled, chunk.length - offset);
+    partial.set(chunk.subarray(offset, offset + count), filled);
+    filled += count;
+    return offset + count;
+  }
+
+  /** The frame when `partial` has become one. A complete length field makes room for its frame instead. */
+  function completed(): Uint8Array | null {
+    if (filled < partial.length) return null;
+    const frame = partial;
+    if (frame !== lengthField) {
+      partial = lengthField;
+      filled = 0;
+      return frame;
+    }
+    const length = readLength(lengthField, 0);
+    if (badLength !== null) return null;
+    partial = Buffer.allocUnsafe(length);
+    partial.set(lengthField);
+    return null;
+  }
+
+  /** The length of a frame that lies whole at `offset`, or 0. */
+  function wholeLength(chunk: Uint8Array, offset: number): number {
+    if (filled > 0 || chunk.length - offset < LENGTH_OCTETS) return 0;
+    const length = readLength(chunk, offset);
+    return length <= chunk.length - offset ? length : 0;
+  }
+
+  function push(chunk: Uint8Array): Uint8Array[] {
+    const frames: Uint8Array[] = [];
+    let offset = 0;
+    while (offset < chunk.length && badLength === null) {
+      const length = wholeLength(chunk, offset);
+      if (badLength !== null) break;
+      const frame = length > 0 ? chunk.subarray(offset, offset + length) : null;
+      offset = frame ? offset + length : fill(chunk, offset);
+      const complete = frame ?? completed();
+      if (complete) frames.push(complete);
+    }
+    return frames;
+  }
+
+  return { push, bad: () => badLength };
+}
+
+/** Big-endian; the octets must be there. */
+function uint32(bytes: Uint8Array, offset: number): number {
+  const [a = 0, b = 0, c = 0, d = 0] = [bytes[offset], bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
+  return a * 0x1000000 + ((b << 16) | (c << 8) | d);
+}

@@ -1,0 +1,118 @@
+import { type Tlvs, tlvField } from './tlv.ts';
+import {
+  byte,
+  cStringSize,
+  type ReadCursor,
+  readByte,
+  readCString,
+  shortOctets,
+  type WriteCursor,
+  writeCString,
+} from './wire.ts';
+
+/** The common body of submit_sm and deliver_sm (protocol sheet smpp, section 2). */
+export type Message = {
+  readonly serviceType: string;
+  readonly sourceTon: number;
+  readonly sourceNpi: number;
+  readonly source: string;
+  readonly destTon: number;
+  readonly destNpi: number;
+  readonly destination: string;
+  readonly esmClass: number;
+  readonly protocolId: number;
+  readonly priority: number;
+  /** 16 characters as `times.ts` writes them; empty for now. */
+  readonly scheduleTime: string;
+  /** 16 characters; empty leaves it to the carrier. */
+  readonly validity: string;
+  readonly registeredDelivery: number;
+  readonly replaceIfPresent: number;
+  readonly dataCoding: number;
+  readonly defaultMessageId: number;
+  /** At most 254 octets; a longer text goes into the message_payload parameter. */
+  readonly shortMessage: Uint8Array;
+  readonly tlvs: Tlvs;
+};
+
+// These two PDUs are nearly all of the traffic, so they are written out instead of going through a layout table,
+// which costs about half of the rate.
+
+const INTEGERS = [
+  'sourceTon',
+  'sourceNpi',
+  'destTon',
+  'destNpi',
+  'esmClass',
+  'protocolId',
+  'priority',
+  'registeredDelivery',
+  'replaceIfPresent',
+  'dataCoding',
+  'defaultMessageId',
+] as const;
+
+/** Octets of the body. Throws RangeError naming the first field that does not fit. */
+export function messageSize(message: Message): number {
+  for (const name of INTEGERS) byte.size(name, message[name]);
+  return (
+    INTEGERS.length +
+    cStringSize('serviceType', message.serviceType, 6) +
+    cStringSize('source', message.source, 21) +
+    cStringSize('destination', message.destination, 21) +
+    cStringSize('scheduleTime', message.scheduleTime, 17) +
+    cStringSize('validity', message.validity, 17) +
+    shortOctets.size('shortMessage', message.shortMessage) +
+    tlvField.size('tlvs', message.tlvs)
+  );
+}
+
+export function writeMessage(cursor: WriteCursor, message: Message): void {
+  writeCString(cursor, message.serviceType);
+  byte.write(cursor, message.sourceTon);
+  byte.write(cursor, message.sourceNpi);
+  writeCString(cursor, message.source);
+  byte.write(cursor, message.destTon);
+  byte.write(cursor, message.destNpi);
+  writeCString(cursor, message.destination);
+  byte.write(cursor, message.esmClass);
+  byte.write(cursor, message.protocolId);
+  byte.write(cursor, message.priority);
+  writeCString(cursor, message.scheduleTime);
+  writeCString(cursor, message.validity);
+  byte.write(cursor, message.registeredDelivery);
+  byte.write(cursor, message.replaceIfPresent);
+  byte.write(cursor, message.dataCoding);
+  byte.write(cursor, message.defaultMessageId);
+  shortOctets.write(cursor, message.shortMessage);
+  tlvField.write(cursor, message.tlvs);
+}
+
+type Head<Command> = { readonly command: Command; readonly status: number; readonly sequence: number };
+
+/** Header and body in one object: the fields are read in the order in which they stand here. */
+export function readMessage<Command>(cursor: ReadCursor, head: Head<Command>): Head<Command> & Message {
+  return {
+    command: head.command,
+    status: head.status,
+    sequence: head.sequence,
+    serviceType: readCString(cursor, 'serviceType'),
+    sourceTon: readByte(cursor, 'sourceTon'),
+    sourceNpi: readByte(cursor, 'sourceNpi'),
+    source: readCString(cursor, 'source'),
+    destTon: readByte(cursor, 'destTon'),
+    destNpi: readByte(cursor, 'destNpi'),
+    destination: readCString(cursor, 'destination'),
+    esmClass: readByte(cursor, 'esmClass'),
+    protocolId: readByte(cursor, 'protocolId'),
+    priority: readByte(cursor, 'priority'),
+    scheduleTime: readCString(cursor, 'scheduleTime'),
+    validity: readCString(cursor, 'validity'),
+    registeredDelivery: readByte(cursor, 'registeredDelivery'),
+    replaceIfPresent: readByte(cursor, 'replaceIfPresent'),
+    dataCoding: readByte(cursor, 'dataCoding'),
+    defaultMessageId: readByte(cursor, 'defaultMessageId'),
+    shortMessage: shortOctets.read(cursor, 'shortMessage'),
+    tlvs: tlvField.read(cursor, 'tlvs'),
+  };
+}

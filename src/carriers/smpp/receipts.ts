@@ -1,0 +1,207 @@
+import type { Receipt, ReceiptState } from '../events.ts';
+import type { Message } from './message.ts';
+import { textOf } from './text.ts';
+import { receiptDate, utcDate } from './times.ts';
+import { readText, readUint, TAG, type Tlvs } from './tlv.ts';
+
+/** The fields of a deliver_sm (or of a data_sm, with an empty shortMessage) that a receipt is read from. */
+export type ReceiptSource = Pick<
+  Message,
+  'esmClass' | 'dataCoding' | 'shortMessage' | 'tlvs' | 'source' | 'destination'
+>;
+
+export type ReceiptOptions = {
+  /** Minutes that the carrier's receipt dates are ahead of UTC; default 0. */
+  readonly dlrOffsetMinutes?: number;
+  /** This carrier says ACCEPTD and sends nothing after it; default false. */
+  readonly acceptedMeansDelivered?: boolean;
+};
+
+/** Message type bits of esm_class: delivery receipt, delivery acknowledgement, intermediate notification. */
+const RECEIPT_TYPES: readonly number[] = [0x04, 0x08, 0x20];
+const TYPE_BITS = 0x3c;
+
+/**
+ * Whether a message from the carrier is a receipt (protocol sheet smpp, section 9). With `dlrWithoutEsmClass` also
+ * one that only looks like one: it names a receipted message, or its text begins with an id and holds a state.
+ */
+export function isReceipt(message: ReceiptSource, dlrWithoutEsmClass: boolean): boolean {
+  const type = message.esmClass & TYPE_BITS;
+  if (RECEIPT_TYPES.includes(type)) return true;
+  if (type !== 0 || !dlrWithoutEsmClass) return false;
+  return message.tlvs.has(TAG.receipted_message_id) || /^\s*id:\S.*\bstat:/is.test(receiptWords(message));
+}
+
+/**
+ * The receipt in a message: the parameters first, then the text, whose fields may come in any order and case and may
+ * be missing (protocol sheet smpp, sections 10 and 11). A state that nobody knows is UNKNOWN. Null without an id.
+ */
+export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}): Receipt | null {
+  const raw = receiptWords(message);
+  const fields = fieldsIn(raw);
+  const carrierIds = idsIn(message.tlvs, fields.id);
+  if (carrierIds.length === 0) return null;
+  return {
+    carrierIds,
+    state: stateIn(message.tlvs, fields.stat, options),
+    doneAt: fields.done === null ? null : parseDone(fields.done, options.dlrOffsetMinutes ?? 0),
+    errorCode: errorIn(fields.err) ?? errorIn(networkError(message.tlvs)),
+    destination: message.source.replace(/^\+/, ''),
+    sender: message.destination,
+    raw: raw === '' ? wordsOfTlvs(message.tlvs) : raw,
+  };
+}
+
+/** Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id stays one. */
+function receiptWords(message: ReceiptSource): string {
+  return textOf(message, 'latin1');
+}
+
+type Fields = Record<'id' | 'stat' | 'err' | 'done', string | null>;
+
+const ID = /(?:^|[\s,;])id\s*:\s*([^\s,;]+)/i;
+const STAT = /\bstat\s*:\s*([a-z]+)/i;
+const ERR = /\berr\s*:\s*(\w+)/i;
+const DONE = /\bdone[\s_]*date\s*:\s*(\d{10,14})\b/i;
+const TEXT = /\btext\s*:/i;
+
+/** `text:` quotes the message itself, so whatever stands behind it must not be taken for a field. */
+function fieldsIn(raw: string): Fields {
+  const quote = raw.search(TEXT);
+  const head = quote < 0 ? raw : raw.slice(0, quote);
+  const scope = ID.test(head) ? head : raw;
+  const field = (pattern: RegExp): string | null => pattern.exec(scope)?.[1] ?? null;
+  return { id: field(ID), stat: field(STAT), err: field(ERR), done: field(DONE) };
+}
+
+/** Octets of a message_id, which the protocol bounds; a longer one matches nothing and no index would hold it. */
+const LONGEST_ID = 65;
+
+function idsIn(tlvs: Tlvs, textId: string | null): string[] {
+  const ids = [readText(tlvs, TAG.receipted_message_id)?.trim() ?? '', textId ?? ''];
+  return [...new Set(ids.filter((id) => id !== '' && id.length <= LONGEST_ID))];
+}
+
+/** By message_state. 6, ACCEPTED, is final on paper; in practice a final state follows it. */
+const STATES: readonly ReceiptState[] = [
+  'ACCEPTED',
+  'ACCEPTED',
+  'DELIVERED',
+  'EXPIRED',
+  'DELETED',
+  'UNDELIVERABLE',
+  'ACCEPTED',
+  'UNKNOWN',
+  'REJECTED',
+  'REJECTED',
+];
+const STATE_ACCEPTED = 6;
+
+/** By the beginning of the word, since carriers pad and cut it to 7 letters: DELIVRD, DELIVERED, DELIVER. */
+const STATE_WORDS: readonly (readonly [string, ReceiptState])[] = [
+  ['DELIV', 'DELIVERED'],
+  ['ACK', 'DELIVERED'],
+  ['UNDELIV', 'UNDELIVERABLE'],
+  ['FAIL', 'UNDELIVERABLE'],
+  ['EXPIR', 'EXPIRED'],
+  ['DELET', 'DELETED'],
+  ['REJECT', 'REJECTED'],
+  ['SKIP', 'REJECTED'],
+  ['ACCEPT', 'ACCEPTED'],
+  ['ENROUTE', 'ACCEPTED'],
+  ['BUFF', 'ACCEPTED'],
+  ['SCHED', 'ACCEPTED'],
+];
+
+function stateIn(tlvs: Tlvs, stat: string | null, options: ReceiptOptions): ReceiptState {
+  const code = readUint(tlvs, TAG.message_state, 1);
+  const word = (stat ?? '').toUpperCase();
+  const state = STATES[code ?? -1] ?? STATE_WORDS.find(([start]) => word.startsWith(start))?.[1] ?? 'UNKNOWN';
+  const accepted = code === null ? word.startsWith('ACCEPT') : code === STATE_ACCEPTED;
+  return accepted && options.acceptedMeansDelivered ? 'DELIVERED' : state;
+}
+
+/** Null for a code of zeros, which says that there was no error. */
+function errorIn(code: string | null): string | null {
+  return code === null || /^0*$/.test(code) ? null : code;
+}
+
+/** A type and a 16-bit code, of which the code is given in decimal; or, from some carriers, three digits. */
+function networkError(tlvs: Tlvs): string | null {
+  const value = tlvs.get(TAG.network_error_code);
+  if (value?.length !== 3) return null;
+  const text = Buffer.from(value).toString('latin1');
+  const [, high = 0, low = 0] = value;
+  return /^\d{3}$/.test(text) ? text : String(high * 256 + low);
+}
+
+/** `YYMMDDhhmm` with or without seconds; a few carriers write the century too. */
+const DATES = [/^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?$/, /^20(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?$/];
+
+function parseDone(text: string, offsetMinutes: number): Date | null {
+  for (const pattern of DATES) {
+    const match = pattern.exec(text);
+    if (!match) continue;
+    const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
+      .slice(1)
+      .map((digits) => +(digits ?? 0));
+    const date = utcDate(year, month, day, hour, minute, second);
+    if (date) return new Date(date.getTime() - offsetMinutes * 60_000);
+  }
+  return null;
+}
+
+function wordsOfTlvs(tlvs: Tlvs): string {
+  const words = [...tlvs].map(
+    ([tag, value]) => `${tag.toString(16).padStart(4, '0')}=${Buffer.from(value).toString('hex')}`,
+  );
+  return words.join(' ');
+}
+
+/** Writes the text of a receipt as most carriers do; `stat` and `err` are taken as given. */
+export function receiptText(receipt: {
+  readonly id: string;
+  readonly submittedAt: Date;
+  readonly doneAt: Date;
+  readonly stat: string;
+  readonly err: string;
+  /** The message; its first 20 characters are quoted. */
+  readonly text: string;
+}): string {
+  const delivered = receipt.stat === 'DELIVRD' ? '001' : '000';
+  const dates = `submit date:${receiptDate(receipt.submittedAt)} done date:${receiptDate(receipt.doneAt)}`;
+  const outcome = `stat:${receipt.stat} err:${receipt.err} text:${receipt.text.slice(0, 20)}`;
+  return `id:${receipt.id} sub:001 dlvrd:${delivered} ${dates} ${outcome}`;
+}
+
+/** Zeros in front are common at these lengths: 10 decimal digits in receipts, 8 hexadecimal ones in version 3.3. */
+const DECIMAL_WIDTH = 10;
+const HEX_WIDTH = 8;
+
+/**
+ * How the peer may have spelled `id` elsewhere, likeliest first and each once: as it is, in upper case, without
+ * leading zeros, from hexadecimal to decimal, from decimal to hexadecimal, then filled with zeros and in lower case.
+ * Two ids may share a spelling: a match that is not exact proves nothing when there are several.
+ */
+export function spellings(id: string): string[] {
+  const upper = id.toUpperCase();
+  const likely = [id, upper, upper.replace(/^0+(?=.)/, '')];
+  const filled: string[] = [];
+  if (isNumber(upper, /^[\dA-F]+$/)) {
+    const decimal = BigInt(`0x${upper}`).toString();
+    likely.push(decimal);
+    filled.push(decimal.padStart(DECIMAL_WIDTH, '0'), upper.padStart(HEX_WIDTH, '0'));
+  }
+  if (isNumber(upper, /^\d+$/)) {
+    const hex = BigInt(upper).toString(16).toUpperCase();
+    likely.push(hex);
+    filled.push(hex.padStart(HEX_WIDTH, '0'), upper.padStart(DECIMAL_WIDTH, '0'));
+  }
+  const all = [...likely, ...filled];
+  return [...new Set([...all, ...all.map((spelling) => spelling.toLowerCase())])];
+}
+
+/** Longer ids are none, and converting them would take time that grows with the square of their length. */
+function isNumber(id: string, digits: RegExp): boolean {
+  return id.length <= LONGEST_ID && digits.test(id);
+}

@@ -1,0 +1,96 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+
+const text = (maxLength: number, fallback = '') => Type.String({ maxLength, default: fallback });
+const flag = (fallback: boolean) => Type.Boolean({ default: fallback });
+const seconds = (fallback: number) => Type.Number({ minimum: 0.05, maximum: 3600, default: fallback });
+
+/** Type of number and numbering plan. */
+const tonNpi = (ton: number, npi: number) =>
+  Type.Object(
+    {
+      ton: Type.Integer({ minimum: 0, maximum: 255, default: ton }),
+      npi: Type.Integer({ minimum: 0, maximum: 255, default: npi }),
+    },
+    { default: {}, additionalProperties: false },
+  );
+
+/** How one SMPP carrier wants to be spoken to. The defaults are those of the protocol sheet smpp, section 15. */
+export const SmppSettings = Type.Object(
+  {
+    host: Type.String({ minLength: 1, maxLength: 253 }),
+    port: Type.Integer({ minimum: 1, maximum: 65_535, default: 2775 }),
+    tls: flag(false),
+    /** PEM; without it the well-known authorities count. */
+    tlsCa: Type.Optional(Type.String()),
+    /** The name that the certificate must carry when it is not `host`. */
+    tlsServername: Type.Optional(Type.String({ minLength: 1 })),
+    /** Takes any certificate: for a test link only. */
+    tlsInsecure: flag(false),
+
+    systemId: Type.String({ minLength: 1, maxLength: 15 }),
+    systemType: text(12),
+    interfaceVersion: Type.Enum([0x33, 0x34, 0x50], { default: 0x34 }),
+    addressRange: text(40),
+    bind: Type.Enum(['trx', 'tx+rx', 'tx', 'rx'], { default: 'trx' }),
+    /** Connections; with `tx+rx` pairs of them. */
+    binds: Type.Integer({ minimum: 1, maximum: 64, default: 1 }),
+    /** Messages without an answer that one bind may have. */
+    window: Type.Integer({ minimum: 1, maximum: 10_000, default: 10 }),
+    /** Parts per second over all binds; 0 is without a limit. Held by the dispatcher, not by the carrier. */
+    tps: Type.Number({ minimum: 0, default: 0 }),
+
+    serviceType: text(5),
+    alphaAddress: tonNpi(5, 0),
+    longAddress: tonNpi(1, 1),
+    shortAddress: tonNpi(3, 0),
+    destinationAddress: tonNpi(1, 1),
+    /** Writes international numbers with their plus. */
+    plusPrefix: flag(false),
+    /** What data_coding 0 means at this carrier. */
+    defaultAlphabet: Type.Enum(['gsm', 'latin1', 'ascii', 'utf8'], { default: 'gsm' }),
+    /** data_coding of text in the default alphabet; some carriers want 0xF1 (241). */
+    gsmDataCoding: Type.Integer({ minimum: 0, maximum: 255, default: 0 }),
+    longMode: Type.Enum(['udh8', 'udh16', 'sar', 'payload'], { default: 'udh8' }),
+    validity: Type.Enum(['absolute', 'relative', 'empty'], { default: 'absolute' }),
+
+    enquireSeconds: seconds(30),
+    submitTimeoutSeconds: seconds(60),
+    bindTimeoutSeconds: seconds(30),
+    throttlePauseMs: Type.Integer({ minimum: 1, maximum: 30_000, default: 1000 }),
+
+    /** Takes a text that looks like a receipt for one although esm_class does not say so. */
+    dlrWithoutEsmClass: flag(true),
+    /** Takes the state ACCEPTED, which is not final here, for a delivery. */
+    acceptedMeansDelivered: flag(false),
+    /** The carrier's clock in receipt texts, in minutes ahead of UTC. */
+    dlrOffsetMinutes: Type.Integer({ minimum: -14 * 60, maximum: 14 * 60, default: 0 }),
+  },
+  { additionalProperties: false },
+);
+
+export type SmppSettings = Static<typeof SmppSettings>;
+
+/**
+ * Checks stored or posted settings and fills in the defaults. Throws an Error whose message names the field at fault.
+ */
+export function parseSmppSettings(json: unknown): SmppSettings {
+  const settings = Value.Default(SmppSettings, Value.Clone(json));
+  if (!isValid(SmppSettings, settings)) throw new Error(firstFault(SmppSettings, settings));
+  if (settings.interfaceVersion < 0x34 && (settings.longMode === 'sar' || settings.longMode === 'payload')) {
+    throw new Error(`longMode: ${settings.longMode} needs optional parameters, which version 0x33 does not have`);
+  }
+  return settings;
+}
+
+function isValid<Schema extends TSchema>(schema: Schema, value: unknown): value is Static<Schema> {
+  return Value.Check(schema, value);
+}
+
+function firstFault(schema: TSchema, value: unknown): string {
+  const [fault] = Value.Errors(schema, value);
+  if (!fault) return 'settings: not valid';
+  const missing = fault.keyword === 'required' ? fault.params.requiredProperties[0] : undefined;
+  const field = missing ?? fault.instancePath.slice(1).replaceAll('/', '.');
+  return `${field === '' ? 'settings' : field}: ${fault.keyword === 'boolean' ? 'unknown setting' : fault.message}`;
+}

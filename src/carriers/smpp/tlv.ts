@@ -1,0 +1,98 @@
+import { type Field, fail, type ReadCursor, readOctets, type WriteCursor, writeOctets } from './wire.ts';
+
+/** Optional parameters by tag. Unknown tags are kept; of a repeated tag the first is kept. */
+export type Tlvs = ReadonlyMap<number, Uint8Array>;
+
+/** Tags of the optional parameters that the gateway or the sandbox reads or writes (protocol sheet smpp, section 2). */
+export const TAG = {
+  payload_type: 0x0019,
+  additional_status_info_text: 0x001d,
+  receipted_message_id: 0x001e,
+  user_message_reference: 0x0204,
+  source_port: 0x020a,
+  destination_port: 0x020b,
+  sar_msg_ref_num: 0x020c,
+  sar_total_segments: 0x020e,
+  sar_segment_seqnum: 0x020f,
+  sc_interface_version: 0x0210,
+  network_error_code: 0x0423,
+  message_payload: 0x0424,
+  delivery_failure_reason: 0x0425,
+  more_messages_to_send: 0x0426,
+  message_state: 0x0427,
+  congestion_state: 0x0428,
+} as const;
+
+/** Shared by every PDU without optional parameters. */
+export const NO_TLVS: Tlvs = new Map<number, Uint8Array>();
+
+const HEAD_OCTETS = 4;
+const LONGEST_VALUE = 0xffff;
+
+function sizeOfTlvs(name: string, tlvs: Tlvs): number {
+  let size = 0;
+  for (const [tag, value] of tlvs) {
+    if (!Number.isInteger(tag) || tag < 0 || tag > 0xffff) throw new RangeError(`${name}: tag ${tag} is not 16 bits`);
+    if (value.length > LONGEST_VALUE)
+      throw new RangeError(`${name}: tag ${tag} is longer than ${LONGEST_VALUE} octets`);
+    size += HEAD_OCTETS + value.length;
+  }
+  return size;
+}
+
+function writeTlvs(cursor: WriteCursor, tlvs: Tlvs): void {
+  for (const [tag, value] of tlvs) {
+    cursor.bytes.writeUInt16BE(tag, cursor.offset);
+    cursor.bytes.writeUInt16BE(value.length, cursor.offset + 2);
+    cursor.offset += HEAD_OCTETS;
+    writeOctets(cursor, value);
+  }
+}
+
+function readTlvs(cursor: ReadCursor, name: string): Tlvs {
+  if (cursor.offset === cursor.bytes.length) return NO_TLVS;
+  const tlvs = new Map<number, Uint8Array>();
+  while (cursor.offset < cursor.bytes.length) {
+    if (cursor.bytes.length - cursor.offset < HEAD_OCTETS) {
+      fail(cursor, `${name}: octets are left over`);
+      break;
+    }
+    const tag = cursor.bytes.readUInt16BE(cursor.offset);
+    const length = cursor.bytes.readUInt16BE(cursor.offset + 2);
+    cursor.offset += HEAD_OCTETS;
+    const value = readOctets(cursor, name, length);
+    if (!tlvs.has(tag)) tlvs.set(tag, value);
+  }
+  return tlvs;
+}
+
+/** Everything up to the end of the PDU, so always the last field of a layout. */
+export const tlvField: Field<Tlvs> = { size: sizeOfTlvs, write: writeTlvs, read: readTlvs };
+
+export function uint8(value: number): Uint8Array {
+  return Uint8Array.of(value);
+}
+
+export function uint16(value: number): Uint8Array {
+  return Uint8Array.of(value >> 8, value);
+}
+
+/** A C-octet string value: latin1 with a NUL at its end. */
+export function cStringValue(value: string): Uint8Array {
+  return Buffer.from(`${value}\0`, 'latin1');
+}
+
+/** The big-endian integer in a parameter, or null when it is missing or its length is not `octets`. */
+export function readUint(tlvs: Tlvs, tag: number, octets: 1 | 2 | 4): number | null {
+  const value = tlvs.get(tag);
+  if (value?.length !== octets) return null;
+  return value.reduce((sum, octet) => sum * 256 + octet, 0);
+}
+
+/** The string in a parameter up to its NUL, which some peers leave out; null when it is missing. */
+export function readText(tlvs: Tlvs, tag: number): string | null {
+  const value = tlvs.get(tag);
+  if (!value) return null;
+  const end = value.indexOf(0);
+  return Buffer.from(end < 0 ? value : value.subarray(0, end)).toString('latin1');
+}

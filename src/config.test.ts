@@ -1,0 +1,131 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { configurationMarkdown, loadConfig } from './config.ts';
+import { StartupError } from './db/startup-error.ts';
+
+const problemsOf = (env: Record<string, string>): string => {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof StartupError) return error.message;
+    throw error;
+  }
+  return '';
+};
+
+test('without any variable the program serves this machine only, with its own database', () => {
+  expect(loadConfig({})).toEqual({
+    host: '127.0.0.1',
+    port: 8080,
+    dataDir: resolve('data'),
+    databaseUrl: undefined,
+    databasePool: 20,
+    tls: undefined,
+    trustProxy: [],
+    secretKey: undefined,
+    sandbox: 'auto',
+    logLevel: 'info',
+    publicUrl: 'http://127.0.0.1:8080',
+    retentionDays: 90,
+  });
+});
+
+test('every variable reaches its setting', () => {
+  const config = loadConfig({
+    HOST: '::',
+    PORT: '443',
+    DATA_DIR: '/srv/heliograph',
+    DATABASE_URL: 'postgresql://u:p@db/x',
+    DATABASE_POOL: '40',
+    TLS_CERT: '/etc/cert.pem',
+    TLS_KEY: '/etc/key.pem',
+    TRUST_PROXY: '10.0.0.0/8, 192.0.2.1,2001:db8::/32',
+    SECRET_KEY: 'ab'.repeat(32),
+    SANDBOX: 'off',
+    LOG_LEVEL: 'warn',
+    PUBLIC_URL: 'https://sms.example.com/',
+    RETENTION_DAYS: '30',
+  });
+  expect(config).toEqual({
+    host: '::',
+    port: 443,
+    dataDir: '/srv/heliograph',
+    databaseUrl: 'postgresql://u:p@db/x',
+    databasePool: 40,
+    tls: { certFile: '/etc/cert.pem', keyFile: '/etc/key.pem' },
+    trustProxy: ['10.0.0.0/8', '192.0.2.1', '2001:db8::/32'],
+    secretKey: Buffer.alloc(32, 0xab),
+    sandbox: 'off',
+    logLevel: 'warn',
+    publicUrl: 'https://sms.example.com',
+    retentionDays: 30,
+  });
+});
+
+test('an empty or blank variable counts as not set', () => {
+  expect(loadConfig({ PORT: '', HOST: ' ', DATABASE_URL: '' })).toEqual(loadConfig({}));
+});
+
+const REFUSED: [env: Record<string, string>, sentence: string][] = [
+  [{ PORT: '65536' }, 'PORT must be a whole number from 0 to 65535'],
+  [{ PORT: '80a' }, 'PORT must be'],
+  [{ PORT: '-1' }, 'PORT must be'],
+  [{ DATABASE_POOL: '1' }, 'DATABASE_POOL must be a whole number from 2'],
+  [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL must be a URL such as postgres://'],
+  [{ DATABASE_URL: 'nonsense' }, 'DATABASE_URL must be a URL'],
+  [{ TRUST_PROXY: 'true' }, 'TRUST_PROXY must be IP addresses'],
+  [{ TRUST_PROXY: '10.0.0.0/33' }, '"10.0.0.0/33" is neither'],
+  [{ TRUST_PROXY: '::1/129' }, '"::1/129" is neither'],
+  [{ TRUST_PROXY: '10.0.0.0/8/8' }, 'TRUST_PROXY must be'],
+  [{ SECRET_KEY: 'too-short' }, 'SECRET_KEY must be 32 random bytes'],
+  [{ SANDBOX: 'yes' }, 'SANDBOX must be one of auto, on, off'],
+  [{ LOG_LEVEL: 'verbose' }, 'LOG_LEVEL must be one of'],
+  [{ PUBLIC_URL: 'sms.example.com' }, 'PUBLIC_URL must be a URL'],
+  [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS must be'],
+];
+test.each(REFUSED)('%o is refused with what to set', (env, sentence) => {
+  expect(problemsOf(env)).toContain(sentence);
+});
+
+test('all wrong keys are named at once', () => {
+  const problems = problemsOf({ PORT: 'x', SANDBOX: 'x', HOST: '0.0.0.0' });
+  expect(problems).toMatch(/PORT[^]*SANDBOX[^]*HOST/);
+});
+
+test('a wrong secret is never repeated in the message', () => {
+  expect(problemsOf({ SECRET_KEY: 'my-secret' })).not.toContain('my-secret');
+});
+
+test('SECRET_KEY may be given in base64url', () => {
+  const secretKey = Buffer.alloc(32, 0xfe);
+  expect(loadConfig({ SECRET_KEY: secretKey.toString('base64url') }).secretKey).toEqual(secretKey);
+});
+
+describe('listening beyond this machine', () => {
+  test.each(['0.0.0.0', '::', '192.0.2.1', 'sms.example.com', '1270.0.0.1'])('plain HTTP on %s is refused', (HOST) => {
+    expect(problemsOf({ HOST })).toContain('set TLS_CERT and TLS_KEY, or TRUST_PROXY');
+  });
+  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('plain HTTP on %s is allowed', (HOST) => {
+    expect(loadConfig({ HOST }).host).toBe(HOST);
+  });
+  test('TLS allows it', () => {
+    expect(loadConfig({ HOST: '0.0.0.0', TLS_CERT: 'c', TLS_KEY: 'k' }).publicUrl).toBe('https://0.0.0.0:8080');
+  });
+  test('a named proxy in front allows it', () => {
+    expect(loadConfig({ HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1' }).tls).toBeUndefined();
+  });
+  test('half of TLS is refused, and names the other half', () => {
+    expect(problemsOf({ TLS_CERT: 'c' })).toContain('TLS_KEY must be set too');
+    expect(problemsOf({ TLS_KEY: 'k' })).toContain('TLS_CERT must be set too');
+  });
+});
+
+test('an IPv6 host stands in brackets in the public address', () => {
+  expect(loadConfig({ HOST: '::1' }).publicUrl).toBe('http://[::1]:8080');
+});
+
+test('the configuration page has a row for every variable', () => {
+  for (const name of ['HOST', 'DATABASE_URL', 'SECRET_KEY', 'RETENTION_DAYS']) {
+    expect(configurationMarkdown()).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
+  }
+});

@@ -1,0 +1,230 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { resolve } from 'node:path';
+import { StartupError } from './db/startup-error.ts';
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What the program was told, checked. Everything else in the program takes its settings from here. */
+export type Config = {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Undefined: the program runs its own PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  /** Connections that one process opens at most. */
+  readonly databasePool: number;
+  /** Absolute paths of PEM files; undefined: plain HTTP. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Addresses and CIDR blocks of the proxies whose X-Forwarded-* headers are believed. */
+  readonly trustProxy: readonly string[];
+  /** 32 bytes; undefined: kept in `dataDir`. */
+  readonly secretKey: Buffer | undefined;
+  readonly sandbox: 'auto' | 'on' | 'off';
+  readonly logLevel: LogLevel;
+  /** Without a trailing slash. */
+  readonly publicUrl: string;
+  readonly retentionDays: number;
+};
+
+/** A rule returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
+type Key<T> = { readonly type: string; readonly fallback: string; readonly help: string; parse(text: string): T };
+
+const must = (what: string): never => {
+  throw new Error(`must be ${what}`);
+};
+
+const text = (value: string): string => value;
+const integer = (min: number, max: number) => (value: string) =>
+  /^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max
+    ? Number(value)
+    : must(`a whole number from ${min} to ${max}`);
+const oneOf =
+  <T extends string>(choices: readonly T[]) =>
+  (value: string): T =>
+    choices.find((choice) => choice === value) ?? must(`one of ${choices.join(', ')}`);
+
+function url(protocols: readonly string[], example: string): (value: string) => string {
+  return (value) =>
+    value === '' || protocols.includes(URL.parse(value)?.protocol ?? '') ? value : must(`a URL such as ${example}`);
+}
+
+function isAddressBlock(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  if (isIP(address) === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isIPv6(address) ? 128 : 32));
+}
+
+function addressBlocks(value: string): readonly string[] {
+  const blocks = value
+    .split(',')
+    .map((block) => block.trim())
+    .filter((block) => block !== '');
+  const wrong = blocks.find((block) => !isAddressBlock(block));
+  return wrong === undefined
+    ? blocks
+    : must(`IP addresses or CIDR blocks with commas between them; "${wrong}" is neither`);
+}
+
+function secretKey(value: string): Buffer | undefined {
+  if (value === '') return undefined;
+  const bytes = Buffer.from(value, /^[0-9a-f]{64}$/i.test(value) ? 'hex' : 'base64url');
+  // The value itself stays out of the message: it would end up in a log.
+  return bytes.length === 32 ? bytes : must('32 random bytes in hex (64 digits) or base64url (43 characters)');
+}
+
+/** The one table of settings: what may be set, to what, and what it does. docs/configuration.md is made from it. */
+const KEYS = {
+  HOST: {
+    type: 'address',
+    fallback: '127.0.0.1',
+    help: 'Address to listen on. Anything but a loopback address needs TLS_CERT and TLS_KEY, or TRUST_PROXY.',
+    parse: text,
+  },
+  PORT: { type: 'number', fallback: '8080', help: 'Port to listen on; 0 takes a free one.', parse: integer(0, 65535) },
+  DATA_DIR: {
+    type: 'path',
+    fallback: './data',
+    help: 'Folder for what the program keeps on disk: its own PostgreSQL, the secret key, stored files.',
+    parse: (value: string) => resolve(value),
+  },
+  DATABASE_URL: {
+    type: 'URL',
+    fallback: '',
+    help: 'Your own PostgreSQL 18. Empty: the program runs one in DATA_DIR, reachable on 127.0.0.1 only.',
+    parse: url(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/database'),
+  },
+  DATABASE_POOL: {
+    type: 'number',
+    fallback: '20',
+    help: 'Connections to PostgreSQL that one process opens at most.',
+    parse: integer(2, 1000),
+  },
+  TLS_CERT: {
+    type: 'path',
+    fallback: '',
+    help: 'PEM file with the certificate chain; with TLS_KEY the server speaks HTTPS (TLS 1.2 or newer).',
+    parse: text,
+  },
+  TLS_KEY: { type: 'path', fallback: '', help: 'PEM file with the private key of TLS_CERT.', parse: text },
+  TRUST_PROXY: {
+    type: 'list',
+    fallback: '',
+    help: 'Addresses or CIDR blocks, with commas between them, of the proxies in front that speak HTTPS. Only their X-Forwarded-For and X-Forwarded-Proto headers are believed.',
+    parse: addressBlocks,
+  },
+  SECRET_KEY: {
+    type: 'secret',
+    fallback: '',
+    help: 'Key that seals stored passwords and tokens: 32 bytes in hex or base64url. Empty: made once and kept in DATA_DIR/secret.key. Several processes on one database need the same key.',
+    parse: secretKey,
+  },
+  SANDBOX: {
+    type: 'auto, on or off',
+    fallback: 'auto',
+    help: 'Whether the built-in carriers run, which deliver to nobody; auto: while no other carrier is configured.',
+    parse: oneOf<Config['sandbox']>(['auto', 'on', 'off']),
+  },
+  LOG_LEVEL: {
+    type: LOG_LEVELS.join(', '),
+    fallback: 'info',
+    help: 'The least level that is logged.',
+    parse: oneOf(LOG_LEVELS),
+  },
+  PUBLIC_URL: {
+    type: 'URL',
+    fallback: '',
+    help: 'Address by which others reach the server, used in links. Empty: made from HOST and PORT.',
+    parse: url(['http:', 'https:'], 'https://messages.example.com'),
+  },
+  RETENTION_DAYS: {
+    type: 'number',
+    fallback: '90',
+    help: 'Days after which messages and their history are deleted.',
+    parse: integer(1, 3650),
+  },
+} satisfies Record<string, Key<unknown>>;
+
+type KeyName = keyof typeof KEYS;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads and checks every setting; an empty variable counts as not set.
+ * Throws one StartupError that names each wrong key and says what to set.
+ */
+export function loadConfig(env: Environment): Config {
+  const problems: string[] = [];
+  const config = readAll((name, key) => {
+    try {
+      return key.parse(env[name]?.trim() || key.fallback);
+    } catch (error) {
+      problems.push(`${name} ${error instanceof Error ? error.message : String(error)}`);
+      return key.parse(key.fallback);
+    }
+  });
+  problems.push(...combinationProblems(config, env));
+  if (problems.length > 0) throw new StartupError(`The configuration is not valid:\n${problems.join('\n')}`);
+  return config;
+}
+
+function readAll(read: <T>(name: KeyName, key: Key<T>) => T): Config {
+  const [host, port] = [read('HOST', KEYS.HOST), read('PORT', KEYS.PORT)];
+  const [certFile, keyFile] = [read('TLS_CERT', KEYS.TLS_CERT), read('TLS_KEY', KEYS.TLS_KEY)];
+  const tls =
+    certFile !== '' && keyFile !== '' ? { certFile: resolve(certFile), keyFile: resolve(keyFile) } : undefined;
+  return {
+    host,
+    port,
+    dataDir: read('DATA_DIR', KEYS.DATA_DIR),
+    databaseUrl: read('DATABASE_URL', KEYS.DATABASE_URL) || undefined,
+    databasePool: read('DATABASE_POOL', KEYS.DATABASE_POOL),
+    tls,
+    trustProxy: read('TRUST_PROXY', KEYS.TRUST_PROXY),
+    secretKey: read('SECRET_KEY', KEYS.SECRET_KEY),
+    sandbox: read('SANDBOX', KEYS.SANDBOX),
+    logLevel: read('LOG_LEVEL', KEYS.LOG_LEVEL),
+    publicUrl: read('PUBLIC_URL', KEYS.PUBLIC_URL).replace(/\/+$/, '') || listenUrl(host, port, tls !== undefined),
+    retentionDays: read('RETENTION_DAYS', KEYS.RETENTION_DAYS),
+  };
+}
+
+const listenUrl = (host: string, port: number, secure: boolean): string =>
+  `${secure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+
+/** 127.0.0.0/8, ::1 and the name localhost: what only this machine can reach. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+
+/** What no key shows by itself. Plain HTTP beyond this machine is refused here, before anything listens. */
+function combinationProblems(config: Config, env: Environment): string[] {
+  const problems: string[] = [];
+  const [cert, key] = [env['TLS_CERT']?.trim() ?? '', env['TLS_KEY']?.trim() ?? ''];
+  if ((cert === '') !== (key === '')) {
+    problems.push(`${cert === '' ? 'TLS_CERT' : 'TLS_KEY'} must be set too: a certificate and its key go together`);
+  }
+  if (config.tls === undefined && config.trustProxy.length === 0 && !isLoopback(config.host)) {
+    problems.push(
+      `HOST ${config.host} can be reached from other machines, which needs HTTPS: ` +
+        'set TLS_CERT and TLS_KEY, or TRUST_PROXY to the address of the HTTPS proxy in front, or leave HOST at 127.0.0.1',
+    );
+  }
+  return problems;
+}
+
+/** The text of docs/configuration.md. */
+export function configurationMarkdown(): string {
+  const row = ([name, key]: [string, Key<unknown>]): string =>
+    `| \`${name}\` | ${key.type} | ${key.fallback === '' ? '–' : `\`${key.fallback}\``} | ${key.help} |`;
+  return [
+    '# Configuration',
+    '',
+    'Settings are environment variables. This page is generated from `src/config.ts`',
+    '(`node scripts/generate-configuration.ts`).',
+    '',
+    '| Variable | Type | Default | What it does |',
+    '|---|---|---|---|',
+    ...Object.entries<Key<unknown>>(KEYS).map(row),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,112 @@
+import { type Db, exec, many, maybeOne, one, sql } from '../db/query.ts';
+
+export type Connection = {
+  id: number;
+  name: string;
+  kind: 'smpp';
+  status: 'active' | 'paused';
+  sandbox: boolean;
+  settings: Record<string, unknown>;
+  secret: Buffer;
+  version: number;
+};
+
+const COLUMNS = sql`id, name, kind, status, sandbox, settings, secret, version`;
+
+export async function listConnections(db: Db): Promise<Connection[]> {
+  return many(db, sql`SELECT ${COLUMNS} FROM connection ORDER BY id`);
+}
+
+export async function findConnection(db: Db, { name }: { name: string }): Promise<Connection | undefined> {
+  return maybeOne(db, sql`SELECT ${COLUMNS} FROM connection WHERE name = ${name}`);
+}
+
+/** Adds a connection without its secret, which is sealed with the id in it: `moveConnectionSecret` follows. */
+export async function insertConnection(
+  db: Db,
+  { name, kind, sandbox, settings }: { name: string; kind: 'smpp'; sandbox: boolean; settings: object },
+): Promise<{ id: number } | undefined> {
+  return maybeOne(
+    db,
+    sql`INSERT INTO connection (name, kind, sandbox, settings, secret)
+        VALUES (${name}, ${kind}, ${sandbox}, ${JSON.stringify(settings)}::jsonb, ''::bytea)
+        ON CONFLICT (name) DO NOTHING RETURNING id`,
+  );
+}
+
+/** Changes settings and secret; running workers rebuild the carrier. */
+export async function moveConnectionSettings(
+  db: Db,
+  { id, settings, secret }: { id: number; settings: object; secret: Buffer },
+): Promise<void> {
+  await exec(
+    db,
+    sql`UPDATE connection SET settings = ${JSON.stringify(settings)}::jsonb, secret = ${secret}, version = version + 1
+        WHERE id = ${id}`,
+  );
+}
+
+export async function moveConnectionStatus(
+  db: Db,
+  { name, status }: { name: string; status: 'active' | 'paused' },
+): Promise<number> {
+  return exec(
+    db,
+    sql`UPDATE connection SET status = ${status}, version = version + 1 WHERE name = ${name} AND status <> ${status}`,
+  );
+}
+
+/** How many connections to real carriers there are. */
+export async function countRealConnections(db: Db): Promise<number> {
+  const row = await one<{ count: number }>(db, sql`SELECT count(*) AS count FROM connection WHERE NOT sandbox`);
+  return row.count;
+}
+
+export type ConnectionStatus = {
+  readonly connectionId: number;
+  readonly worker: number;
+  readonly up: boolean;
+  readonly bindsUp: number;
+  readonly bindsWanted: number;
+  readonly fault: string | null;
+};
+
+/** What this worker sees of a connection. */
+export async function insertConnectionStatus(db: Db, s: ConnectionStatus): Promise<void> {
+  await exec(
+    db,
+    sql`INSERT INTO connection_status (connection_id, worker, up, binds_up, binds_wanted, fault)
+        VALUES (${s.connectionId}, ${s.worker}, ${s.up}, ${s.bindsUp}, ${s.bindsWanted}, ${s.fault})
+        ON CONFLICT (connection_id, worker) DO UPDATE SET up = excluded.up, binds_up = excluded.binds_up,
+          binds_wanted = excluded.binds_wanted, fault = excluded.fault, updated_at = now()`,
+  );
+}
+
+/** Forgets what a worker saw: when it stops, or when it no longer runs the connection. */
+export async function deleteConnectionStatus(
+  db: Db,
+  { worker, connectionId }: { worker: number; connectionId: number },
+): Promise<void> {
+  await exec(db, sql`DELETE FROM connection_status WHERE worker = ${worker} AND connection_id = ${connectionId}`);
+}
+
+/** Forgets what workers saw that have not said anything for a minute. */
+export async function deleteStaleConnectionStatus(db: Db): Promise<number> {
+  return exec(db, sql`DELETE FROM connection_status WHERE updated_at < now() - interval '1 minute'`);
+}
+
+/** The connections and what all live workers together see of them. */
+export async function listConnectionStatus(
+  db: Db,
+): Promise<
+  { id: number; name: string; status: string; up: boolean; bindsUp: number; bindsWanted: number; fault: string | null }[]
+> {
+  return many(
+    db,
+    sql`SELECT c.id, c.name, c.status, coalesce(bool_or(s.up), false) AS up, coalesce(sum(s.binds_up), 0)::int AS "bindsUp",
+               coalesce(sum(s.binds_wanted), 0)::int AS "bindsWanted", max(s.fault) AS fault
+        FROM connection c
+        LEFT JOIN connection_status s ON s.connection_id = c.id AND s.updated_at > now() - interval '1 minute'
+        GROUP BY c.id ORDER BY c.id`,
+  );
+}

@@ -1,0 +1,118 @@
+import type { Pool } from 'pg';
+import type { Carrier, CarrierState } from '../carriers/carrier.ts';
+import type { Inbound, Receipt } from '../carriers/events.ts';
+import type { Pump } from '../dispatch/pump.ts';
+import type { Log } from '../lib/log.ts';
+import * as db from './sql.ts';
+
+export type SuperviseDeps = {
+  readonly pool: Pool;
+  /** The worker's advisory lock key. */
+  readonly owner: number;
+  readonly log: Log;
+  /** Makes the carrier of a connection; throws when its settings or secret cannot be used. */
+  readonly makeCarrier: (connection: db.Connection) => Carrier;
+  readonly startPump: (connection: db.Connection, carrier: Carrier) => Pump;
+  /** Whether connections to the sandbox carrier run as well. */
+  readonly sandbox: () => boolean;
+  readonly onReceipt: (connectionId: number, receipt: Receipt) => Promise<void>;
+  readonly onInbound: (connectionId: number, inbound: Inbound) => Promise<void>;
+};
+
+export type Running = {
+  readonly connection: db.Connection;
+  readonly carrier: Carrier;
+  readonly pump: Pump;
+};
+
+export type Supervisor = {
+  /** Brings what runs into line with the table: starts, restarts and stops connections. */
+  reload(): Promise<void>;
+  list(): readonly Running[];
+  /** Writes what this worker sees of its connections to the database. */
+  report(): Promise<void>;
+  stop(deadlineMs: number): Promise<void>;
+};
+
+/** Runs a carrier and a pump for each active connection, and follows every change of the table without a restart. */
+export function superviseConnections(deps: SuperviseDeps): Supervisor {
+  const running = new Map<number, Running>();
+  let reloading = Promise.resolve();
+
+  const seen = new Map<number, string>();
+  async function reportOne({ connection, carrier }: Running): Promise<void> {
+    const { up, bindsUp, bindsWanted, fault } = carrier.state();
+    await db.insertConnectionStatus(deps.pool, {
+      connectionId: connection.id,
+      worker: deps.owner,
+      up,
+      bindsUp,
+      bindsWanted,
+      fault,
+    });
+  }
+
+  /** Most changes are freed window slots; only a change of the state itself is written. */
+  function noteChange(run: Running): void {
+    run.pump.wake();
+    const state = describe(run.carrier.state());
+    if (seen.get(run.connection.id) === state) return;
+    seen.set(run.connection.id, state);
+    reportOne(run).catch((err: unknown) => deps.log.warn({ err }, 'cannot record the state of a connection'));
+  }
+
+  function start(connection: db.Connection): void {
+    const carrier = deps.makeCarrier(connection);
+    const run: Running = { connection, carrier, pump: deps.startPump(connection, carrier) };
+    running.set(connection.id, run);
+    carrier.start({
+      receipt: (receipt) => deps.onReceipt(connection.id, receipt),
+      inbound: (inbound) => deps.onInbound(connection.id, inbound),
+      changed: () => noteChange(run),
+      log: (level, message, fields) =>
+        deps.log[level]({ connectionId: connection.id, connection: connection.name, ...fields }, message),
+    });
+  }
+
+  async function end(run: Running, deadlineMs: number): Promise<void> {
+    const { id } = run.connection;
+    running.delete(id);
+    seen.delete(id);
+    await run.pump.stop(deadlineMs);
+    await db.deleteConnectionStatus(deps.pool, { worker: deps.owner, connectionId: id });
+  }
+
+  async function align(): Promise<void> {
+    const wanted = new Map((await db.listConnections(deps.pool)).filter(isWanted).map((c) => [c.id, c]));
+    const outdated = [...running.values()].filter((run) => wanted.get(run.connection.id)?.version !== run.connection.version);
+    await Promise.all(outdated.map((run) => end(run, 5000)));
+    for (const connection of wanted.values()) if (!running.has(connection.id)) tryStart(connection);
+  }
+  const isWanted = (c: db.Connection): boolean => c.status === 'active' && (!c.sandbox || deps.sandbox());
+
+  function tryStart(connection: db.Connection): void {
+    try {
+      start(connection);
+    } catch (err) {
+      deps.log.error({ err, connection: connection.name }, 'the connection cannot be started');
+    }
+  }
+
+  return {
+    reload() {
+      reloading = reloading.then(align).catch((err: unknown) => deps.log.error({ err }, 'cannot read the connections'));
+      return reloading;
+    },
+    list: () => [...running.values()],
+    async report() {
+      for (const run of running.values()) await reportOne(run);
+      await db.deleteStaleConnectionStatus(deps.pool);
+    },
+    async stop(deadlineMs) {
+      await reloading;
+      await Promise.all([...running.values()].map((run) => end(run, deadlineMs)));
+    },
+  };
+}
+
+const describe = ({ up, bindsUp, fault }: CarrierState): string => `${up}/${bindsUp}/${fault}`;

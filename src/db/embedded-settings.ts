@@ -1,0 +1,70 @@
+/** The superuser of the cluster; the gateway is the only one to use it. */
+export const SUPERUSER = 'heliograph';
+
+/**
+ * Written into postgresql.conf when the cluster is made, for a small machine that does little else: the place to
+ * change them later is that file.
+ */
+const TUNING: Readonly<Record<string, string>> = {
+  max_connections: '60',
+  shared_buffers: '256MB',
+  effective_cache_size: '1GB',
+  work_mem: '8MB',
+  maintenance_work_mem: '128MB',
+  huge_pages: 'off',
+  jit: 'off',
+  // Containers often have 64 MB of shared memory, which parallel queries can use up.
+  max_parallel_workers_per_gather: '0',
+  wal_buffers: '16MB',
+  min_wal_size: '512MB',
+  max_wal_size: '4GB',
+  checkpoint_timeout: '15min',
+  random_page_cost: '1.1',
+  // Message tables turn over quickly; the defaults would let them bloat.
+  autovacuum_naptime: '10s',
+  autovacuum_vacuum_cost_limit: '2000',
+  // Errors of a statement reach the gateway, which logs them; the server's own log stays small enough not to need
+  // rotation while it runs.
+  log_min_messages: 'log',
+  log_checkpoints: 'off',
+  log_timezone: 'UTC',
+  timezone: 'UTC',
+};
+
+/** Text is ordered by code point on every platform; the C library's part is needed by pg_trgm to know letters. */
+const LOCALE = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--encoding=UTF8'];
+const SYSTEM_LOCALES: Partial<Record<NodeJS.Platform, string>> = { linux: 'C.UTF-8', darwin: 'en_US.UTF-8' };
+
+export function initdbArguments(options: { dir: string; passwordFile: string; durable: boolean }): string[] {
+  return [
+    `--pgdata=${options.dir}`,
+    `--username=${SUPERUSER}`,
+    `--pwfile=${options.passwordFile}`,
+    '--auth=scram-sha-256',
+    '--no-instructions',
+    ...LOCALE,
+    `--locale=${SYSTEM_LOCALES[process.platform] ?? 'C'}`,
+    ...(options.durable ? [] : ['--no-sync']),
+    ...settings(TUNING),
+  ];
+}
+
+/** What nobody may change by way of postgresql.conf: durability, and who can reach the server. */
+export function serverArguments(options: { dir: string; port: number; durable: boolean }): string[] {
+  const durable = options.durable ? 'on' : 'off';
+  return [
+    '-D',
+    options.dir,
+    ...settings({
+      listen_addresses: '127.0.0.1',
+      port: String(options.port),
+      unix_socket_directories: '',
+      fsync: durable,
+      synchronous_commit: durable,
+      full_page_writes: durable,
+    }),
+  ];
+}
+
+const settings = (values: Readonly<Record<string, string>>): string[] =>
+  Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

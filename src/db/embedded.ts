@@ -1,0 +1,158 @@
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Log } from '../lib/log.ts';
+import { findBinaries } from './embedded-binaries.ts';
+import { createDataDir } from './data-dir.ts';
+import { clusterPath, openCluster } from './embedded-cluster.ts';
+import { ensureRunning, findServer, type Site, stopServer } from './embedded-process.ts';
+import { SUPERUSER } from './embedded-settings.ts';
+import { findServerUser } from './embedded-user.ts';
+import { hasCode } from './private-file.ts';
+import { explainDatabaseError, StartupError } from './startup-error.ts';
+
+export type EmbeddedOptions = {
+  readonly dataDir: string;
+  readonly log: Log;
+  /** False (tests only): a power cut may lose data. */
+  readonly durable?: boolean;
+};
+
+export type EmbeddedServer = {
+  readonly connectionString: string;
+  /** Whether a server was found running, left by a process that was killed or kept by another one. */
+  readonly attached: boolean;
+  /** Stops the server. Resolves within 5 seconds. */
+  stop(): Promise<void>;
+  /** Leaves the server running. */
+  release(): Promise<void>;
+};
+
+const WATCH_MS = 500;
+const REACH_MS = 10_000;
+const RETRY_MS = 50;
+
+/**
+ * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1. The server is a process of its
+ * own: it outlives this one when that is killed, and the next start finds it. A server that was killed itself recovers
+ * at the next start, and while this process runs it is started again, on the same port.
+ *
+ * Throws a StartupError that says what to do (disk full, folder not writable, other version, no memory).
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  try {
+    const { site, password } = await openSite(options);
+    const { connectionString, ...server } = await reach(site, password);
+    const watch = watchServer(site, server.port, options.log);
+    const release = (): Promise<void> => watch.end();
+    return {
+      connectionString,
+      attached: server.attached,
+      release,
+      stop: () => release().then(() => stopServer(site.clusterDir)),
+    };
+  } catch (error) {
+    throw explainDatabaseError(error);
+  }
+}
+
+/**
+ * For operator commands: reaches the server of DATA_DIR, which the program may be using. When none runs, one is
+ * started, and `release` stops it unless somebody else has connected meanwhile.
+ */
+export async function attachEmbedded(
+  options: EmbeddedOptions,
+): Promise<{ connectionString: string; release(): Promise<void> }> {
+  const server = await startEmbedded(options);
+  const release = async (): Promise<void> => {
+    const keep = server.attached || (await countOtherClients(server.connectionString)) > 0;
+    await (keep ? server.release() : server.stop());
+  };
+  return { connectionString: server.connectionString, release };
+}
+
+async function openSite(options: EmbeddedOptions): Promise<{ site: Site; password: string }> {
+  const { log, durable = true } = options;
+  const dataDir = resolve(options.dataDir);
+  await createDataDir(dataDir);
+  const user = await findServerUser(clusterPath(dataDir));
+  const binaries = await findBinaries(user);
+  const { clusterDir, password } = await openCluster({ dataDir, binaries, user, durable, log });
+  const site = { clusterDir, logFile: join(dataDir, 'postgres.log'), postgres: binaries.postgres, user, durable };
+  return { site, password };
+}
+
+/** A server found just as it dies counts as running for a moment; hence more than one try. */
+async function reach(site: Site, password: string) {
+  const deadline = Date.now() + REACH_MS;
+  for (;;) {
+    const server = await ensureRunning(site);
+    const connectionString = `postgres://${SUPERUSER}:${password}@127.0.0.1:${server.port}/postgres`;
+    try {
+      await verify(site, connectionString);
+      return { ...server, connectionString };
+    } catch (error) {
+      if (error instanceof StartupError || Date.now() > deadline) throw error;
+    }
+    await delay(RETRY_MS);
+  }
+}
+
+/** Connects once: the port may by chance belong to another server, and the password must be the right one. */
+async function verify({ clusterDir }: Site, connectionString: string): Promise<void> {
+  const rows = await query<{ data_directory: string }>(connectionString, 'SHOW data_directory').catch(
+    (error: unknown) => {
+      if (!hasCode(error, '28P01')) throw error;
+      throw new StartupError(
+        `The password in DATA_DIR/postgres.password is not that of ${clusterDir}: restore the file.`,
+      );
+    },
+  );
+  if (rows[0]?.data_directory === clusterDir) return;
+  throw new StartupError(`${clusterDir} and another PostgreSQL have got the same port: start again.`);
+}
+
+async function countOtherClients(connectionString: string): Promise<number> {
+  const rows = await query<{ others: number }>(
+    connectionString,
+    "SELECT count(*)::int AS others FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+  );
+  return rows[0]?.others ?? 0;
+}
+
+async function query<R extends pg.QueryResultRow>(connectionString: string, text: string): Promise<R[]> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return (await client.query<R>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Starts the server again when it is gone, until `end`, which waits for a start under way. */
+function watchServer(site: Site, port: number, log: Log): { end(): Promise<void> } {
+  let check = Promise.resolve();
+  let busy = false;
+  const restart = async (): Promise<void> => {
+    if ((await findServer(site.clusterDir)) !== undefined) return;
+    log.error({ log: site.logFile }, 'the database server is gone; starting it again');
+    await ensureRunning(site, port);
+  };
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    check = restart()
+      .catch((error: unknown) => log.error({ err: error }, 'the database server does not start'))
+      .finally(() => {
+        busy = false;
+      });
+  }, WATCH_MS).unref();
+  return {
+    end: () => {
+      clearInterval(timer);
+      return check;
+    },
+  };
+}

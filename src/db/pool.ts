@@ -1,0 +1,73 @@
+import pg from 'pg';
+import type { Pool } from 'pg';
+import type { Log } from '../lib/log.ts';
+
+export type PoolOptions = {
+  /** Connections at most. */
+  readonly max: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  readonly log: Log;
+};
+
+/**
+ * Settings of every session. Plans are made for the values at hand: a generic plan, made while a table was small, has
+ * slowed batch statements down a hundred times. The timeouts end what would hold back vacuum or a pool slot for ever.
+ */
+const SESSION_SETTINGS = [
+  'plan_cache_mode=force_custom_plan',
+  'jit=off',
+  'statement_timeout=60s',
+  'idle_in_transaction_session_timeout=30s',
+  'timezone=UTC',
+];
+
+const { INT8, DATE } = pg.types.builtins;
+/** bigint[], which the library has no name for. */
+const INT8_ARRAY = 1016;
+
+/** bigint as a number (an error beyond 2^53 − 1, never a rounded value), timestamptz as Date, date as 'YYYY-MM-DD'. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => {
+    if (format === 'binary') return pg.types.getTypeParser(oid, format);
+    if (oid === INT8) return parseBigint;
+    if (Number(oid) === INT8_ARRAY) return parseBigints;
+    return oid === DATE ? (text: string) => text : pg.types.getTypeParser(oid, format);
+  },
+};
+
+function parseBigint(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} does not fit a number`);
+  return value;
+}
+
+/** An array of one dimension, as PostgreSQL writes it: {1,NULL,3}. */
+function parseBigints(text: string): (number | null)[] {
+  const items = text.slice(1, -1);
+  return items === '' ? [] : items.split(',').map((item) => (item === 'NULL' ? null : parseBigint(item)));
+}
+
+/**
+ * A pool of sessions with the settings and types above. Connections are opened when they are needed, so this never
+ * fails. A connection that is lost is logged, its query rejects, and the next query opens a new one.
+ */
+export function createPool(connectionString: string, { max, applicationName, log }: PoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString,
+    max,
+    application_name: applicationName,
+    options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
+    types: TYPES,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 30_000,
+  });
+  // The library takes its own listener away while a client is checked out; an 'error' without a listener ends the
+  // process.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
+  });
+  pool.on('error', () => {});
+  return pool;
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import pg from 'pg';
+import { expect, inject, test } from 'vitest';
+import { explainDatabaseError, StartupError } from './startup-error.ts';
+
+async function explain(change: (url: URL) => void): Promise<string> {
+  const url = new URL(inject('clusterUrl'));
+  change(url);
+  const client = new pg.Client({ connectionString: url.href, connectionTimeoutMillis: 300 });
+  client.on('error', () => {});
+  const error = await client.connect().then(() => client.end(), explainDatabaseError);
+  return error instanceof StartupError ? error.message : `not explained: ${String(error)}`;
+}
+
+async function mutePort(): Promise<{ port: number; close: () => void }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { port: address.port, close: () => server.close() };
+}
+
+test('a wrong password', async () => {
+  expect(await explain((url) => (url.password = 'wrong'))).toMatch(/refuses the password: correct .* DATABASE_URL/);
+});
+
+test('a database that does not exist', async () => {
+  expect(await explain((url) => (url.pathname = '/nowhere'))).toMatch(/does not exist: create it/);
+});
+
+test('a port where nothing listens', async () => {
+  const { port, close } = await mutePort();
+  close();
+  expect(await explain((url) => (url.port = String(port)))).toMatch(/Nothing answers/);
+});
+
+test('a port where something listens that is silent', async () => {
+  const { port, close } = await mutePort();
+  expect(await explain((url) => (url.port = String(port)))).toMatch(/does not answer: check host, port and firewall/);
+  close();
+});
+
+test('a server without TLS', async () => {
+  expect(await explain((url) => (url.search = '?ssl=true'))).toMatch(/has no TLS: remove sslmode/);
+});
+
+test('no password', async () => {
+  expect(await explain((url) => (url.password = ''))).toMatch(/names no password/);
+});
+
+test('a full disk and a folder that may not be written', () => {
+  const systemError = (code: string): Error => Object.assign(new Error(code), { code });
+  expect(explainDatabaseError(systemError('ENOSPC'))).toMatchObject({
+    message: 'The disk is full: free some space, then start again.',
+  });
+  expect(explainDatabaseError(systemError('EACCES'))).toMatchObject({ name: 'StartupError' });
+});
+
+test('what nobody but a programmer can put right stays as it is, and so does what is explained already', () => {
+  for (const error of [new TypeError('x is undefined'), new StartupError('done'), 'text']) {
+    expect(explainDatabaseError(error)).toBe(error);
+  }
+});

@@ -1,0 +1,51 @@
+/**
+ * Something that a person has to put right before the program can run. The message is for that person: what is wrong
+ * and what to do, without a stack trace. Whoever starts the program prints it and exits with 1.
+ */
+export class StartupError extends Error {
+  override readonly name = 'StartupError';
+}
+
+/** Explanations by SQLSTATE or by system error code. */
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  '28P01': 'PostgreSQL refuses the password: correct the user and the password in DATABASE_URL.',
+  '28000': 'PostgreSQL refuses this user or address: correct DATABASE_URL, or allow the connection in its pg_hba.conf.',
+  '3D000': 'The database named in DATABASE_URL does not exist: create it, or correct the name.',
+  '42501': 'The database user may not do this: make it the owner of the database named in DATABASE_URL.',
+  '53100': 'The disk of the database is full: free some space, then start again.',
+  '53300': 'PostgreSQL has no connection left: raise its max_connections, or lower DATABASE_POOL.',
+  '57P03': 'PostgreSQL is starting or stopping: try again in a moment.',
+  ECONNREFUSED: 'Nothing answers at the address in DATABASE_URL: start PostgreSQL there, or correct host and port.',
+  ETIMEDOUT: 'The address in DATABASE_URL does not answer: check host, port and firewall.',
+  ENOTFOUND: 'The host name in DATABASE_URL is not known: correct it.',
+  EAI_AGAIN: 'The host name in DATABASE_URL could not be looked up: check the name service of this machine.',
+  ENOSPC: 'The disk is full: free some space, then start again.',
+  EROFS: 'DATA_DIR is on a read-only file system: set DATA_DIR to a folder that this user may write to.',
+  EACCES: 'DATA_DIR may not be read or written by this user: change its owner, or set DATA_DIR to another folder.',
+  EPERM: 'DATA_DIR may not be changed by this user: change its owner, or set DATA_DIR to another folder.',
+};
+
+/**
+ * The error as one sentence that says what to do, when it is one that a person can put right: database unreachable,
+ * wrong password, disk full, folder not writable. Any other error is returned as it is.
+ */
+export function explainDatabaseError(error: unknown): unknown {
+  if (error instanceof StartupError) return error;
+  const explanation = EXPLANATIONS[errorCode(error)] ?? explainText(error);
+  return explanation === undefined ? error : new StartupError(explanation, { cause: error });
+}
+
+/** `code` of a system or PostgreSQL error; a host with several addresses fails with an AggregateError of them. */
+function errorCode(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return '';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return error instanceof AggregateError ? errorCode(error.errors[0]) : '';
+}
+
+/** pg reports these without a code. */
+function explainText(error: unknown): string | undefined {
+  const text = error instanceof Error ? error.message : '';
+  if (/timeout expired|timeout exceeded|connection timeout/i.test(text)) return EXPLANATIONS['ETIMEDOUT'];
+  if (/does not support SSL/i.test(text)) return 'PostgreSQL has no TLS: remove sslmode from DATABASE_URL.';
+  return /password must be a string/i.test(text) ? 'DATABASE_URL names no password: add it.' : undefined;
+}

@@ -1,0 +1,84 @@
+import type { Submission } from '../carriers/carrier.ts';
+import type { Outcome } from '../carriers/outcome.ts';
+import type { Chunk } from './sql.ts';
+
+/** A message as the pump carries it: what the carrier gets, and its cost in the connection's rate. */
+export type Job = Submission & { readonly parts: number };
+
+/** A claimed chunk: jobs[0..written) may be with the carrier, the rest still waits here. */
+export type HeldChunk = {
+  readonly id: number;
+  readonly accountId: number;
+  readonly priority: number;
+  readonly round: number;
+  readonly attempt: number;
+  readonly jobs: readonly Job[];
+  written: number;
+  settled: number;
+  /** Another worker took it over (this one lost its session): nothing more of it may be written. */
+  lost: boolean;
+};
+
+export type Pick = { readonly chunk: HeldChunk; readonly job: Job };
+
+/** The outcome of one message and the chunk that it came in. */
+export type Settled = { readonly chunk: HeldChunk; readonly messageId: string; readonly outcome: Outcome };
+
+/** The chunks that one pump holds, best first. Pure bookkeeping: no database, no carrier. */
+export type Held = {
+  add(chunk: Chunk, jobs: readonly Job[]): void;
+  /** Up to `room` next messages, best chunk first, while `allow(parts)` says so. Does not move anything. */
+  pick(room: number, allow: (parts: number) => boolean): Pick[];
+  waiting(): number;
+  /** The best priority number among the messages that wait; Infinity when none does. */
+  bestPriority(): number;
+  list(): readonly HeldChunk[];
+  drop(chunk: HeldChunk): void;
+};
+
+export function createHeld(): Held {
+  const chunks: HeldChunk[] = [];
+  const open = (): HeldChunk[] => chunks.filter((c) => !c.lost && c.written < c.jobs.length);
+  return {
+    add(chunk, jobs) {
+      const { id, accountId, priority, round, attempt } = chunk;
+      chunks.push({ id, accountId, priority, round, attempt, jobs, written: 0, settled: 0, lost: false });
+      chunks.sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
+    },
+    pick(room, allow) {
+      const picks: Pick[] = [];
+      for (const chunk of open()) {
+        for (let i = chunk.written; i < chunk.jobs.length; i++) {
+          const job = chunk.jobs[i] as Job;
+          if (picks.length >= room || !allow(job.parts)) return picks;
+          picks.push({ chunk, job });
+        }
+      }
+      return picks;
+    },
+    waiting: () => open().reduce((sum, c) => sum + c.jobs.length - c.written, 0),
+    bestPriority: () => open()[0]?.priority ?? Number.POSITIVE_INFINITY,
+    list: () => chunks,
+    drop(chunk) {
+      chunks.splice(chunks.indexOf(chunk), 1);
+    },
+  };
+}
+
+/** How far each picked chunk will have been written once these picks are. */
+export function intentsOf(picks: readonly Pick[]): Map<number, number> {
+  const intents = new Map<number, number>();
+  for (const { chunk } of picks) intents.set(chunk.id, (intents.get(chunk.id) ?? chunk.written) + 1);
+  return intents;
+}
+
+/** Everything of it that was written has a committed outcome, and nothing more of it will be written here. */
+export const isDone = (chunk: HeldChunk): boolean =>
+  chunk.settled === (chunk.lost ? chunk.written : chunk.jobs.length);
+
+/** The chunks whose last outcomes are among these. */
+export function finishedBy(settled: readonly Settled[]): number[] {
+  const counts = new Map<HeldChunk, number>();
+  for (const { chunk } of settled) counts.set(chunk, (counts.get(chunk) ?? 0) + 1);
+  return [...counts].filter(([c, n]) => !c.lost && c.settled + n === c.jobs.length).map(([c]) => c.id);
+}

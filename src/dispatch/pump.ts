@@ -1,0 +1,204 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool, PoolClient } from 'pg';
+import type { Carrier } from '../carriers/carrier.ts';
+import type { Outcome } from '../carriers/outcome.ts';
+import { transaction } from '../db/transaction.ts';
+import { createSignal } from '../lib/signal.ts';
+import { createTokenBucket } from '../lib/token-bucket.ts';
+import type { Log } from '../lib/log.ts';
+import { createHeld, finishedBy, type HeldChunk, intentsOf, isDone, type Job, type Pick, type Settled } from './held.ts';
+import { requeue } from './requeue.ts';
+import * as db from './sql.ts';
+
+/** What became of a message, for the feature that owns its state. */
+export type Result = {
+  readonly accountId: number;
+  readonly messageId: string;
+  readonly connectionId: number;
+  /** Attempts made, this one included. */
+  readonly attempt: number;
+  readonly outcome: Outcome;
+};
+
+export type PumpDeps = {
+  readonly pool: Pool;
+  readonly connectionId: number;
+  /** The advisory lock key of this worker. */
+  readonly owner: number;
+  readonly carrier: Carrier;
+  /** Parts per second over this connection; 0 = no limit. */
+  readonly tps: number;
+  /** Messages of the chunks by id, ready to submit; one that is gone is left out. */
+  readonly load: (chunks: readonly db.Chunk[]) => Promise<Map<string, Job>>;
+  /** Records outcomes in the pump's transaction; answers the ids that were new. Repeating it changes nothing. */
+  readonly settle: (tx: PoolClient, results: readonly Result[]) => Promise<Set<string>>;
+  readonly log: Log;
+};
+
+export type Pump = {
+  /** Looks at the queue and at the carrier's room again. */
+  wake(): void;
+  counts(): { inFlight: number; held: number };
+  /** Writes nothing more, lets the carrier answer or give up, commits that, returns the rest to the queue. */
+  stop(deadlineMs: number): Promise<void>;
+};
+
+const SETTLE_BATCH = 1000;
+const POLL_MS = 1000;
+const ANY_PRIORITY = 32_767;
+
+/**
+ * Moves one connection's queue: claims chunks, commits the intent, writes, commits the outcomes.
+ *
+ * One transaction a turn settles what came back and commits the next intent. Intents are given only for free window
+ * slots all of whose earlier outcomes are committed, so a crash leaves at most one window of messages in doubt.
+ */
+export function startPump(deps: PumpDeps): Pump {
+  const { pool, carrier, connectionId, owner } = deps;
+  const held = createHeld();
+  const bucket = createTokenBucket(deps.tps);
+  const work = createSignal();
+  const hunger = createSignal();
+  let outcomes: Settled[] = [];
+  let inFlight = 0;
+  let uncommitted = 0;
+  let stopping = false;
+  let deadline = Number.POSITIVE_INFINITY;
+
+  const window = (): number => carrier.room() + inFlight;
+  const allow = (parts: number): boolean => {
+    if (!bucket.ready()) return false;
+    bucket.take(parts);
+    return true;
+  };
+
+  function pick(): Pick[] {
+    const room = carrier.room() - uncommitted - outcomes.length;
+    return stopping || room <= 0 ? [] : held.pick(room, allow);
+  }
+
+  function write({ chunk, job }: Pick): void {
+    chunk.written++;
+    inFlight++;
+    void carrier.submit(job).then((outcome) => {
+      inFlight--;
+      outcomes.push({ chunk, messageId: job.messageId, outcome });
+      work.raise();
+    });
+  }
+
+  /** Commits outcomes and intents together; answers the chunks that are still this worker's. */
+  function commit(settled: readonly Settled[], intents: ReadonlyMap<number, number>): Promise<Set<number>> {
+    return transaction(pool, async (tx) => {
+      if (settled.length > 0) {
+        const recorded = await deps.settle(tx, settled.map((s) => toResult(s, connectionId)));
+        await requeue(tx, connectionId, settled, recorded);
+        const ids = finishedBy(settled);
+        if (ids.length > 0) await db.deleteChunks(tx, { owner, ids });
+      }
+      return intents.size === 0 ? new Set() : await db.moveIntents(tx, { owner, intents });
+    });
+  }
+
+  /** The database may be away: outcomes stay here and are tried again until they are committed. */
+  async function untilCommitted<T>(attempt: () => Promise<T>): Promise<T> {
+    for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 2000)) {
+      try {
+        return await attempt();
+      } catch (err) {
+        if (performance.now() > deadline) throw err;
+        deps.log.error({ err, connectionId }, 'cannot commit outcomes, trying again');
+        await delay(waitMs);
+      }
+    }
+  }
+
+  async function turn(): Promise<boolean> {
+    const settled = outcomes.slice(0, SETTLE_BATCH);
+    outcomes = outcomes.slice(settled.length);
+    uncommitted = settled.length;
+    const picks = pick();
+    if (settled.length + picks.length === 0) return false;
+    const mine = await untilCommitted(() => commit(settled, intentsOf(picks)));
+    uncommitted = 0;
+    for (const { chunk } of settled) chunk.settled++;
+    for (const next of picks) {
+      if (mine.has(next.chunk.id)) write(next);
+      else next.chunk.lost = true;
+    }
+    for (const chunk of held.list().filter(isDone)) held.drop(chunk);
+    if (held.waiting() < window()) hunger.raise();
+    return true;
+  }
+
+  async function pumpLoop(): Promise<void> {
+    while ((!stopping || inFlight > 0 || outcomes.length > 0) && performance.now() < deadline)
+      if (!(await turn())) await work.wait(bucket.ready() ? POLL_MS : Math.max(5, bucket.waitMs()));
+  }
+
+  /** Claims when less than a window waits here, or when something more urgent than what waits here has come. */
+  async function feed(): Promise<number> {
+    if (!carrier.state().up) return release().then(() => POLL_MS);
+    const hungry = held.waiting() < window();
+    const belowPriority = hungry ? ANY_PRIORITY : held.bestPriority();
+    const chunks = await db.claimChunks(pool, { connectionId, owner, messages: hungry ? 2 * window() : 1, belowPriority });
+    if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
+    const jobs = await deps.load(chunks);
+    for (const chunk of chunks) held.add(chunk, chunk.ids.flatMap((id) => jobs.get(id) ?? []));
+    const empty = held.list().filter((chunk) => chunk.jobs.length === 0);
+    if (empty.length > 0) await dropAll(empty);
+    work.raise();
+    return 0;
+  }
+
+  async function dropAll(chunks: readonly HeldChunk[]): Promise<void> {
+    await db.deleteChunks(pool, { owner, ids: chunks.map((chunk) => chunk.id) });
+    for (const chunk of chunks) held.drop(chunk);
+  }
+
+  /** While the carrier is away, a worker whose bind is up may take what waits here. */
+  async function release(): Promise<void> {
+    for (const chunk of held.list().filter((c) => c.settled === c.written)) {
+      held.drop(chunk);
+      const ids = chunk.jobs.slice(chunk.written).map((job) => job.messageId);
+      if (!chunk.lost) await db.moveChunkToQueue(pool, { owner, id: chunk.id, ids });
+    }
+  }
+
+  async function feedLoop(): Promise<void> {
+    while (!stopping) {
+      const waitMs = await feed().catch((err: unknown) => {
+        deps.log.error({ err, connectionId }, 'cannot claim from the queue');
+        return POLL_MS;
+      });
+      if (waitMs > 0 && !stopping) await hunger.wait(Math.min(waitMs, POLL_MS));
+    }
+  }
+
+  const running = Promise.all([pumpLoop(), feedLoop()]);
+  return {
+    wake() {
+      work.raise();
+      hunger.raise();
+    },
+    counts: () => ({ inFlight, held: held.waiting() }),
+    async stop(deadlineMs) {
+      stopping = true;
+      deadline = performance.now() + deadlineMs;
+      work.raise();
+      hunger.raise();
+      await carrier.stop(deadlineMs * 0.7);
+      work.raise();
+      await running;
+      await release();
+    },
+  };
+}
+
+const toResult = ({ chunk, messageId, outcome }: Settled, connectionId: number): Result => ({
+  accountId: chunk.accountId,
+  messageId,
+  connectionId,
+  attempt: chunk.attempt + 1,
+  outcome,
+});

@@ -1,0 +1,26 @@
+import type { PoolClient } from 'pg';
+import type { HeldChunk, Settled } from './held.ts';
+import { insertRetryChunk } from './sql.ts';
+
+/**
+ * Queues the messages with outcome `retry` again, one chunk for each chunk and delay that they came with.
+ * `recorded` holds the ids whose outcome this transaction really wrote: a commit that is repeated because its answer
+ * was lost finds nothing to queue a second time.
+ */
+export async function requeue(
+  tx: PoolClient,
+  connectionId: number,
+  settled: readonly Settled[],
+  recorded: ReadonlySet<string>,
+): Promise<void> {
+  const groups = new Map<HeldChunk, Map<number, string[]>>();
+  for (const { chunk, messageId, outcome } of settled) {
+    if (outcome.kind !== 'retry' || !recorded.has(messageId)) continue;
+    const delays = groups.get(chunk) ?? new Map<number, string[]>();
+    delays.set(outcome.afterMs, [...(delays.get(outcome.afterMs) ?? []), messageId]);
+    groups.set(chunk, delays);
+  }
+  for (const [{ accountId, priority, round, attempt }, delays] of groups)
+    for (const [afterMs, ids] of delays)
+      await insertRetryChunk(tx, { accountId, connectionId, priority, round, attempt: attempt + 1, afterMs, ids });
+}

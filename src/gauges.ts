@@ -1,0 +1,43 @@
+import type { Pool } from 'pg';
+import { Gauge, type Registry } from 'prom-client';
+import { listConnectionStatus } from './connections/sql.ts';
+import { listQueueDepths } from './dispatch/sql.ts';
+import { countUnknowns } from './messages/sql.ts';
+import { countUnmatched } from './receipts/sql.ts';
+
+type Reading = { readonly connection: string; readonly value: number };
+type Names = ReadonlyMap<number, string>;
+
+/** Adds what the database knows of the traffic; read at each scrape, one query a gauge. */
+export function registerGauges(registry: Registry, pool: Pool): void {
+  const names = async (): Promise<Names> => new Map((await listConnectionStatus(pool)).map((c) => [c.id, c.name]));
+  const gauge = (name: string, help: string, read: (names: Names) => Promise<Reading[]>): void => {
+    new Gauge({
+      name: `heliograph_${name}`,
+      help,
+      labelNames: ['connection'],
+      registers: [registry],
+      async collect() {
+        this.reset();
+        for (const { connection, value } of await read(await names())) this.set({ connection }, value);
+      },
+    });
+  };
+  const named = (names: Names, id: number): string => names.get(id) ?? `#${id}`;
+
+  gauge('connection_up', '1 when a bind of the connection can submit', async () =>
+    (await listConnectionStatus(pool)).map((c) => ({ connection: c.name, value: c.up ? 1 : 0 })),
+  );
+  gauge('queue_messages', 'Messages that wait for the carrier', async (n) =>
+    (await listQueueDepths(pool)).map((q) => ({ connection: named(n, q.connectionId), value: q.messages })),
+  );
+  gauge('queue_oldest_seconds', 'Age of the oldest message that is due', async (n) =>
+    (await listQueueDepths(pool)).map((q) => ({ connection: named(n, q.connectionId), value: q.oldestSeconds })),
+  );
+  gauge('outcomes_unknown', 'Messages written to the carrier whose answer never came', async (n) =>
+    (await countUnknowns(pool)).map((u) => ({ connection: named(n, u.connectionId), value: u.count })),
+  );
+  gauge('receipts_unmatched', 'Receipts that fit no message, or several', async (n) =>
+    (await countUnmatched(pool)).map((u) => ({ connection: named(n, u.connectionId), value: u.count })),
+  );
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { canonicalUrl } from './aliases.ts';
+
+const PG = '/api/partner-gateway/v1';
+
+test.each([
+  ['/partner-gateway/v1/campaigns?page=1', `${PG}/campaigns?page=1`],
+  ['/api/v1/partner-gateway/contacts', `${PG}/contacts`],
+  ['/api/services/sms/send', '/services/sms/send'],
+  [`${PG}/conversations/7/read`, `${PG}/inbox/conversations/7/read`],
+  [`${PG}/conversations?page=1`, `${PG}/inbox/conversations?page=1`],
+  [`${PG}/conversations`, `${PG}/inbox/conversations`],
+  ['/partner-gateway/v1/conversations/7', `${PG}/inbox/conversations/7`],
+  ['/api/v1/partner-gateway/conversations', `${PG}/inbox/conversations`],
+])('the alias %s is %s', (alias, canonical) => {
+  expect(canonicalUrl(alias)).toBe(canonical);
+});
+
+test.each([
+  `${PG}/campaigns`,
+  `${PG}/inbox/conversations/7`,
+  `${PG}/conversationsx`,
+  '/partner-gateway/v10/campaigns',
+  '/api/servicesx/sms',
+  '/services/sms/send',
+  '/?next=/partner-gateway/v1/x',
+  '/',
+])('%s is left as it is', (url) => {
+  expect(canonicalUrl(url)).toBe(url);
+});

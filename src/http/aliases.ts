@@ -1,0 +1,27 @@
+const PG = '/api/partner-gateway/v1';
+
+/** Older and shorter spellings of a prefix, each rewritten to the one that has the routes (contract 1). */
+const ALIASES: readonly (readonly [alias: string, prefix: string])[] = [
+  ['/partner-gateway/v1', PG],
+  ['/api/v1/partner-gateway', PG],
+  ['/api/services', '/services'],
+];
+const CONVERSATIONS: readonly [string, string] = [`${PG}/conversations`, `${PG}/inbox/conversations`];
+
+/** The URL under which the routes know it; path and query otherwise untouched. */
+export function canonicalUrl(url: string): string {
+  for (const [alias, prefix] of ALIASES) {
+    if (isUnder(url, alias)) return replaceConversations(prefix + url.slice(alias.length));
+  }
+  return replaceConversations(url);
+}
+
+const replaceConversations = (url: string): string =>
+  isUnder(url, CONVERSATIONS[0]) ? CONVERSATIONS[1] + url.slice(CONVERSATIONS[0].length) : url;
+
+/** Under the prefix, and not merely beginning with its letters: `/v1` is not a prefix of `/v10`. */
+function isUnder(url: string, prefix: string): boolean {
+  if (!url.startsWith(prefix)) return false;
+  const next = url.charAt(prefix.length);
+  return next === '' || next === '/' || next === '?';
+}

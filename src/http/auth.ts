@@ -1,0 +1,56 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import fp from 'fastify-plugin';
+import { AppError } from '../errors.ts';
+import type { Scope } from '../lib/scope.ts';
+import type { Actor, Authenticate } from './actor.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls. Set on every route registered beside `authentication`; nowhere else. */
+    actor: Actor;
+  }
+}
+
+const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
+
+/**
+ * Makes every route of the surrounding scope ask for credentials, before its body is read: sets `request.actor`, or
+ * answers 401 (with `WWW-Authenticate`), 403 or 503 as `Authenticate` says. Register it first, next to the routes.
+ */
+export const authentication = fp<{ authenticate: Authenticate }>(
+  (app, { authenticate }, ready) => {
+    if (!app.hasRequestDecorator('actor')) app.decorateRequest('actor');
+    app.addHook('onRequest', (request, reply, done) => {
+      const arrived = (actor: Actor) => {
+        request.actor = actor;
+        done();
+      };
+      authenticate(request.headers).then(arrived, (error: Error) => done(challenge(reply, error)));
+    });
+    ready();
+  },
+  { name: 'authentication', fastify: '5.x' },
+);
+
+function challenge(reply: FastifyReply, error: Error): Error {
+  if (error instanceof AppError && error.code === 'unauthenticated') reply.header('www-authenticate', CHALLENGE);
+  return error;
+}
+
+/**
+ * For the route line, `onRequest: requireScope('keys')`: 403 to a caller without the scope, and to a viewer who wants
+ * to change something. Fails closed: 401 on a route that nobody authenticated.
+ */
+export function requireScope(scope: Scope) {
+  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void =>
+    done(refusal(request.actor, scope, request.method));
+}
+
+function refusal(actor: Actor | undefined, scope: Scope, method: string): AppError | undefined {
+  if (!actor) return new AppError('unauthenticated');
+  if (!actor.operations.has(scope))
+    return new AppError('forbidden', { message: `These credentials lack the scope "${scope}"` });
+  if (actor.role === 'viewer' && method !== 'GET' && method !== 'HEAD')
+    return new AppError('forbidden', { message: 'The role viewer may read only' });
+  return undefined;
+}

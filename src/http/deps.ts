@@ -1,0 +1,33 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { Pool } from 'pg';
+import type { Config } from '../config.ts';
+import type { AppLog } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Accept } from '../messages/accept.ts';
+import type { Authenticate } from './actor.ts';
+
+/** The server as features see it: what a route's TypeBox schema says is the type of its request and of its answer. */
+export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
+
+/** One question that /health/ready asks. `detail` is public: no addresses, no secrets. */
+export type Probe = {
+  readonly name: string;
+  /** A failure of a critical one makes the program unfit for requests (503); of another it is only told. */
+  readonly critical: boolean;
+  check(): Promise<{ readonly ok: boolean; readonly detail: string }>;
+};
+
+/** Everything that the routes stand on. A feature exports `xRoutes(app: App, deps: ApiDeps)`. */
+export type ApiDeps = {
+  readonly config: Config;
+  readonly pool: Pool;
+  readonly log: AppLog;
+  readonly metrics: Metrics;
+  readonly authenticate: Authenticate;
+  readonly probes: readonly Probe[];
+  readonly clock: Clock;
+  readonly accept: Accept;
+};

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { apiDeps } from '../testing/api.ts';
+import { docsRoutes } from './docs.ts';
+import { describeApi } from './openapi.ts';
+import { createServer } from './server.ts';
+
+const app = createServer(apiDeps());
+describeApi(app);
+docsRoutes(app);
+
+test('the page runs nothing that stands in it and names no other host', async () => {
+  const { body, headers } = await app.inject('/docs');
+  expect(headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(body).not.toMatch(/<script(?![^>]*\ssrc=)/);
+  expect(body).not.toMatch(/\son\w+=|javascript:|https?:\/\//i);
+});
+
+test('its policy lets scripts come from here alone', async () => {
+  const { headers } = await app.inject('/docs');
+  const policy = Object.fromEntries(
+    String(headers['content-security-policy'])
+      .split(';')
+      .map((rule) => [rule.split(' ')[0], rule.split(' ').slice(1).join(' ')]),
+  );
+  expect(policy).toMatchObject({ 'default-src': "'self'", 'object-src': "'none'", 'frame-ancestors': "'none'" });
+  expect(policy['script-src'] ?? policy['default-src']).toBe("'self'");
+});
+
+test('every script of the page is served here, as a script', async () => {
+  const sources = [...(await app.inject('/docs')).body.matchAll(/src="([^"]+)"/g)].map((match) => match[1] ?? '');
+  expect(sources).toHaveLength(2);
+  for (const url of sources) {
+    const { statusCode, headers, body } = await app.inject(url);
+    expect(statusCode).toBe(200);
+    expect(headers['content-type']).toMatch(/javascript/);
+    expect(() => new Function(body)).not.toThrow();
+  }
+});
+
+test('the page starts on our description, with fonts and telemetry off', async () => {
+  const { body } = await app.inject('/docs/init.js');
+  const settings: unknown[] = [];
+  new Function('Scalar', body)({ createApiReference: (...given: unknown[]) => settings.push(...given) });
+  expect(settings[0]).toBe('#app');
+  expect(settings[1]).toMatchObject({ url: '/openapi.json', withDefaultFonts: false, telemetry: false });
+  expect((await app.inject('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0' });
+});
+
+test('the page that the library brings, which our policy stops, leads to ours', async () => {
+  for (const url of ['/docs/scalar', '/docs/scalar/']) {
+    expect((await app.inject(url)).headers['location']).toBe('/docs');
+  }
+});

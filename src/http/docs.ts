@@ -1,0 +1,73 @@
+import helmet from '@fastify/helmet';
+import type { FastifyReply } from 'fastify';
+import type { App } from './deps.ts';
+
+/** The reference page. Its script stands in files of ours, since the policy below runs nothing that stands in a page. */
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Heliograph API reference</title>
+  </head>
+  <body>
+    <div id="app"></div>
+    <script src="/docs/scalar/js/scalar.js"></script>
+    <script src="/docs/init.js"></script>
+  </body>
+</html>
+`;
+
+/** Scalar as it comes fetches fonts, sends telemetry and offers services of its maker: all off. */
+const SETTINGS = {
+  url: '/openapi.json',
+  withDefaultFonts: false,
+  telemetry: false,
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+};
+const INIT = `Scalar.createApiReference('#app', ${JSON.stringify(SETTINGS)});\n`;
+
+/** Nothing from elsewhere, no script in the page. Scalar writes its styles into the page, hence `unsafe-inline`. */
+const POLICY = {
+  defaultSrc: ["'self'"],
+  styleSrc: ["'self'", "'unsafe-inline'"],
+  imgSrc: ["'self'", 'data:'],
+  objectSrc: ["'none'"],
+  frameAncestors: ["'none'"],
+  baseUri: ["'none'"],
+};
+
+/** GET /openapi.json (the description) and /docs (a page to read it); no credentials. */
+export function docsRoutes(app: App): void {
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
+  app.register(async (scope) => {
+    await scope.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY }, hsts: false });
+    scope.get('/docs', { schema: { hide: true } }, (_request, reply) => file(reply, 'text/html', PAGE));
+    scope.get('/docs/init.js', { schema: { hide: true } }, (_request, reply) => file(reply, 'text/javascript', INIT));
+    await scope.register(scalarScript);
+  });
+}
+
+const file = (reply: FastifyReply, type: string, content: string) =>
+  reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-cache').send(content);
+
+/**
+ * The plugin brings the script, 4 MB in one module, and a page that does not work under our policy: requests for that
+ * page go to ours. Imported here, so that the operator's commands need not load it.
+ */
+async function scalarScript(app: App): Promise<void> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  await app.register(scalar, {
+    routePrefix: '/docs/scalar',
+    configuration: { url: SETTINGS.url },
+    hooks: {
+      onRequest: (request, reply, done) => {
+        if (request.routeOptions.url?.endsWith('.js')) done();
+        else reply.redirect('/docs');
+      },
+    },
+  });
+}

@@ -1,0 +1,100 @@
+import swagger, { type SwaggerTransform, type SwaggerTransformObject } from '@fastify/swagger';
+import { STATUS_CODES } from 'node:http';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { App } from './deps.ts';
+import { SHARED_SCHEMAS } from './schema.ts';
+
+const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST interface.
+
+Every answer carries \`X-Request-Id\`; name it when you ask for help. Errors have one shape (\`Error\`), with every field
+at fault in \`details\`. Unknown fields are ignored, wrong types refused. Lists are pages: \`page\` from 0, \`limit\` at
+most 1,000.`;
+
+/** How callers show who they are: a key or a user's password, on every operation that does not say otherwise. */
+const SECURITY = {
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+  basic: { type: 'http', scheme: 'basic' },
+} as const;
+
+/** The areas of the interface, in reading order; an operation names its own in `tags`. */
+const TAGS = [
+  { name: 'Sending', description: 'Single messages and bulk' },
+  { name: 'Tracking', description: 'What became of messages' },
+  { name: 'Campaigns' },
+  { name: 'Contacts', description: 'Contacts and contact lists' },
+  { name: 'Inbox', description: 'Conversations' },
+  { name: 'Webhooks', description: 'Events to your server' },
+  { name: 'Exports' },
+  { name: 'Media' },
+  { name: 'Social profiles' },
+  { name: 'API keys' },
+  { name: 'Account', description: 'Plan, credit, security' },
+  { name: 'Operation', description: 'Health and measurements, for those who run the server' },
+];
+
+/** Makes `app.swagger()` the OpenAPI 3.1 description of the routes registered after it. */
+export function describeApi(app: App): void {
+  for (const schema of SHARED_SCHEMAS) app.addSchema(schema);
+  app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Heliograph', version: packageJson.version, description: INTRODUCTION },
+      components: { securitySchemes: SECURITY },
+      security: [{ apiKey: [] }, { basic: [] }],
+      tags: TAGS,
+    },
+    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json['$id'] ?? `schema${i}`) },
+    transform: withErrors,
+    transformObject: withOptionalBodies,
+  });
+}
+
+/** Adds the errors that a route can answer with besides what it says itself, for the description only. */
+const withErrors: SwaggerTransform = ({ schema, url, route }) => {
+  if (schema === undefined || schema.hide === true) return { schema: { ...schema, hide: true }, url };
+  const open = schema.security?.length === 0;
+  const statuses = [
+    ...(schema.body || schema.querystring || schema.params || schema.headers ? [400] : []),
+    ...(open ? [] : [401, 403, 429]),
+    ...(schema.params ? [404] : []),
+    ...(schema.body ? [413, 415] : []),
+    ...(route.method === 'GET' && open ? [] : [500, 503]),
+  ];
+  const errors = Object.fromEntries(statuses.map((status) => [status, errorAnswer(url, status)]));
+  const answers = Object.entries(isRecord(schema.response) ? schema.response : {}).map(described);
+  return { schema: { ...schema, response: { ...errors, ...Object.fromEntries(answers) } }, url };
+};
+
+/** An answer that says nothing of itself is called by its status. */
+const described = ([status, answer]: [string, unknown]): [string, unknown] => [
+  status,
+  isRecord(answer) ? { description: STATUS_CODES[status], ...answer } : answer,
+];
+
+const errorAnswer = (url: string, status: number) => ({
+  description: STATUS_CODES[status],
+  content: {
+    'application/json': {
+      schema: { $ref: `${url.startsWith('/services/') ? 'WholesaleError' : 'Error'}#` },
+    },
+  },
+});
+
+/** A body that may be left out is `null` to its schema; in the description it is one that is not required. */
+const withOptionalBodies: SwaggerTransformObject = (document) => {
+  if (!('openapiObject' in document)) return document.swaggerObject;
+  const operations = Object.values(document.openapiObject.paths ?? {}).flatMap((path) => Object.values(path ?? {}));
+  for (const operation of operations) {
+    const body = inside(operation, 'requestBody');
+    const forms = inside(body, 'content', 'application/json', 'schema', 'anyOf');
+    if (isRecord(body) && Array.isArray(forms) && forms.some((form) => inside(form, 'type') === 'null')) {
+      body['required'] = false;
+    }
+  }
+  return document.openapiObject;
+};
+
+const inside = (value: unknown, ...keys: string[]): unknown =>
+  keys.reduce<unknown>((at, key) => (isRecord(at) ? at[key] : undefined), value);
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

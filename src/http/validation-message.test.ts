@@ -1,0 +1,67 @@
+import { Ajv } from 'ajv';
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
+import { describeFaults } from './validation-message.ts';
+
+/** What a sender of `data` reads, as `field: message`. */
+function faults(schema: object, data: unknown): string[] {
+  const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, formats: { date: /^\d{4}-\d\d-\d\d$/ } });
+  const validate = ajv.compile(schema);
+  expect(validate(data)).toBe(false);
+  return describeFaults(validate.errors ?? []).map(({ field, message }) => `${field}: ${message}`);
+}
+
+const field = (schema: Type.TSchema) => Type.Object({ it: schema });
+
+test('fields are named by their dotted path', () => {
+  const schema = Type.Object({
+    messages: Type.Array(Type.Object({ to: Type.Array(Type.String()), 'a/b~c': Type.String() })),
+  });
+  expect(faults(schema, { messages: [{ to: ['a', 1] }] })).toEqual([
+    'messages[0].a/b~c: is required',
+    'messages[0].to[1]: must be a string',
+  ]);
+  expect(faults(Type.Array(Type.Integer()), ['x'])).toEqual(['[0]: must be a whole number']);
+  expect(faults(schema, 'text')).toEqual(['body: must be an object']);
+});
+
+test.each([
+  [Type.Integer(), 1.5, 'must be a whole number'],
+  [Type.Boolean(), 'true', 'must be true or false'],
+  [Type.String({ minLength: 1 }), '', 'must not be empty'],
+  [Type.String({ minLength: 3 }), 'ab', 'must have at least 3 characters'],
+  [Type.String({ maxLength: 1 }), 'ab', 'must have at most 1 characters'],
+  [Type.String({ pattern: '^a$' }), 'b', 'must match ^a$'],
+  [Type.String({ pattern: '^a$', 'x-message': 'must be the letter a' }), 'b', 'must be the letter a'],
+  [Type.String({ pattern: '^a$', 'x-message': 'must be the letter a' }), 1, 'must be a string'],
+  [Type.String({ format: 'date' }), 'x', 'must be a date (yyyy-MM-dd)'],
+  [Type.Integer({ minimum: 0 }), -1, 'must be at least 0'],
+  [Type.Integer({ maximum: 9 }), 10, 'must be at most 9'],
+  [Type.Array(Type.String(), { minItems: 1 }), [], 'must not be empty'],
+  [Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'], 'must have at most 1 entries'],
+  [Type.Array(Type.String(), { uniqueItems: true }), ['a', 'a'], 'must not hold the same value twice'],
+  [Type.Enum(['A', 'B']), 'C', 'must be one of A, B'],
+  [Type.Literal('A'), 'C', 'must be A'],
+  [Type.Unsafe({ not: { type: 'string' } }), 'a', 'is not allowed in this form'],
+])('%j says of %j: it %s', (schema, value, message) => {
+  expect(faults(field(schema), { it: value })).toContain(`it: ${message}`);
+});
+
+test('a union speaks once: of its types, of its values, or of the form that comes closest', () => {
+  expect(faults(field(Type.Union([Type.String(), Type.Null()])), { it: 3 })).toEqual(['it: must be a string or null']);
+  const letters = field(Type.Union([Type.Literal('A'), Type.Literal('B')]));
+  expect(faults(letters, { it: 'C' })).toEqual(['it: must be one of A, B']);
+  const short = field(Type.Union([Type.String({ maxLength: 1 }), Type.Null()]));
+  expect(faults(short, { it: 'ab' })).toEqual(['it: must have at most 1 characters']);
+  const [a, b] = [
+    Type.Object({ phoneNumber: Type.String(), message: Type.String() }),
+    Type.Object({ destination: Type.String() }),
+  ];
+  expect(faults(Type.Union([a, b]), { destination: 7 })).toEqual(['destination: must be a string']);
+});
+
+test('a union inside a union speaks once', () => {
+  const inner = Type.Union([Type.String(), Type.Integer()]);
+  const schema = field(Type.Union([Type.Object({ x: inner }), Type.Null()]));
+  expect(faults(schema, { it: { x: true } })).toEqual(['it.x: must be a string or a whole number']);
+});

@@ -1,0 +1,113 @@
+import type { ErrorObject } from 'ajv';
+import type { FieldError } from '../errors.ts';
+
+/** What Ajv says of one fault, as far as a sentence needs it. */
+type Fault = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'params'> & {
+  readonly parentSchema?: ErrorObject['parentSchema'];
+};
+
+/** Ajv's errors as sentences, each with the dotted path of its field; the branches of a union speak with one voice. */
+export const describeFaults = (errors: readonly ErrorObject[]): FieldError[] =>
+  foldUnions(errors).map((fault) => ({ field: fieldOf(fault), message: sentenceOf(fault) }));
+
+/** `messages[0].destinations`; the whole body is `body`, a missing field is named itself. */
+function fieldOf(fault: Fault): string {
+  const path = fault.instancePath.split('/').slice(1).map(unescape);
+  if (fault.keyword === 'required') path.push(String(fault.params['missingProperty']));
+  return path.map((key, at) => (/^\d+$/.test(key) ? `[${key}]` : at === 0 ? key : `.${key}`)).join('') || 'body';
+}
+
+const unescape = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~');
+
+type Sentence = (params: Record<string, unknown>) => string;
+
+const SENTENCES: Readonly<Record<string, Sentence>> = {
+  required: () => 'is required',
+  type: ({ type }) => `must be ${[type].flat().map(typeName).join(' or ')}`,
+  enum: ({ allowedValues }) => `must be one of ${[allowedValues].flat().join(', ')}`,
+  const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
+  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
+  maxLength: ({ limit }) => `must have at most ${limit} characters`,
+  minItems: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} entries`),
+  maxItems: ({ limit }) => `must have at most ${limit} entries`,
+  minProperties: ({ limit }) => `must have at least ${limit} fields`,
+  maxProperties: ({ limit }) => `must have at most ${limit} fields`,
+  uniqueItems: () => 'must not hold the same value twice',
+  minimum: ({ limit }) => `must be at least ${limit}`,
+  maximum: ({ limit }) => `must be at most ${limit}`,
+  exclusiveMinimum: ({ limit }) => `must be more than ${limit}`,
+  exclusiveMaximum: ({ limit }) => `must be less than ${limit}`,
+  multipleOf: ({ multipleOf }) => `must be a multiple of ${multipleOf}`,
+  format: ({ format }) => `must be ${formatName(format)}`,
+  pattern: ({ pattern }) => `must match ${pattern}`,
+  additionalProperties: ({ additionalProperty }) => `must not have the field ${additionalProperty}`,
+  dependentRequired: ({ missingProperty }) => `needs the field ${missingProperty} too`,
+  propertyNames: ({ propertyName }) => `has a field of a name that is not allowed: ${propertyName}`,
+  oneOf: () => 'must have exactly one of the accepted forms',
+  not: () => 'is not allowed in this form',
+};
+
+/** The schema's own words (`x-message`) first: only it knows what its pattern means. */
+function sentenceOf(fault: Fault): string {
+  const own: unknown = fault.parentSchema?.['x-message'];
+  if (typeof own === 'string' && fault.keyword !== 'required' && fault.keyword !== 'type') return own;
+  return SENTENCES[fault.keyword]?.(fault.params) ?? 'is not valid';
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+const typeName = (type: unknown): string => TYPES[String(type)] ?? String(type);
+
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': 'an ISO 8601 date and time with an offset',
+  date: 'a date (yyyy-MM-dd)',
+  uuid: 'a UUID',
+  email: 'an e-mail address',
+  uri: 'a URL',
+};
+const formatName = (format: unknown): string => FORMATS[String(format)] ?? `a valid ${String(format)}`;
+
+/**
+ * Ajv reports a failed union as the faults of all its branches, then one for the union. Here they become what the
+ * sender most likely got wrong: the faults of the branch that came closest.
+ */
+function foldUnions(errors: readonly ErrorObject[]): Fault[] {
+  let faults: Fault[] = [];
+  for (const error of errors) {
+    if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') faults.push(error);
+    else {
+      const inside = faults.filter((fault) => isInside(fault, error));
+      faults = [...faults.filter((fault) => !isInside(fault, error)), ...foldUnion(error, inside)];
+    }
+  }
+  return faults;
+}
+
+const isInside = (fault: Fault, union: Fault): boolean => fault.schemaPath.startsWith(`${union.schemaPath}/`);
+
+function foldUnion(union: Fault, inside: readonly Fault[]): readonly Fault[] {
+  const here = inside.filter((fault) => fault.instancePath === union.instancePath);
+  const values = here.filter((fault) => fault.keyword === 'const').map((fault) => fault.params['allowedValue']);
+  const branches = [...Map.groupBy(inside, (fault) => branchOf(fault, union)).values()];
+  if (values.length > 0 && values.length >= branches.length) {
+    return [{ ...union, keyword: 'enum', params: { allowedValues: values } }];
+  }
+  const plausible = branches.filter((branch) => !branch.some((fault) => isTypeFault(fault, union)));
+  const closest = plausible.toSorted((a, b) => a.length - b.length)[0];
+  if (closest !== undefined) return closest;
+  const types = here.flatMap((fault) => (fault.keyword === 'type' ? [fault.params['type']].flat() : []));
+  return types.length > 0 ? [{ ...union, keyword: 'type', params: { type: [...new Set(types)] } }] : [union];
+}
+
+/** The branch does not even take this type of value, so it was not the one meant. */
+const isTypeFault = (fault: Fault, union: Fault): boolean =>
+  fault.keyword === 'type' && fault.instancePath === union.instancePath;
+
+const branchOf = (fault: Fault, union: Fault): string =>
+  fault.schemaPath.slice(union.schemaPath.length + 1).split('/', 1)[0] ?? '';

@@ -1,0 +1,18 @@
+import { randomUUIDv7 } from 'node:crypto';
+
+/** A new message id: UUIDv7, so that ids sort by time to the millisecond. */
+export const newId = (): string => randomUUIDv7();
+
+const hex12 = (ms: number): string => ms.toString(16).padStart(12, '0');
+
+/** The smallest id that a message of this instant can have: the lower bound of a range of ids. */
+export function firstIdAt(at: Date): string {
+  const hex = hex12(at.getTime());
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+/** When a message id was made. */
+export const timeOfId = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+export const isUuid = (text: string): boolean => UUID.test(text);

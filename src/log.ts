@@ -1,0 +1,81 @@
+import { type Bindings, type DestinationStream, type Logger, pino } from 'pino';
+import type { LogLevel } from './config.ts';
+import { maskNumber, maskNumbersIn } from './lib/mask.ts';
+
+/** The program's logger: JSON lines, of which only the fields below get out. */
+export type AppLog = Logger;
+
+/**
+ * What a line may hold besides its level, time and message. Headers, bodies, keys, passwords, message texts and URLs
+ * with ids are kept out by not being here; a dropped field leaves its name in `dropped`.
+ */
+const ALLOWED: ReadonlySet<string> = words(`
+  requestId clientRequestId method route status ms
+  accountId userId keyId messageId campaignId exportId importId chunkId eventId connectionId
+  err code reason detail fault state attempt count bytes durationMs delayMs deadlineMs retryInMs
+  connection carrier channel bind command sequence commandStatus destination sender
+  address host port pid signal version file dir migration database worker task job name queue partition`);
+const NUMBERS: ReadonlySet<string> = words('destination sender');
+/** Words of others, which may quote a number. */
+const TEXTS: ReadonlySet<string> = words('reason detail fault');
+
+/**
+ * A logger at this level, to stdout unless told otherwise. Every line is one JSON document, so a line break in a
+ * value cannot start a line of its own; phone numbers are masked, in error texts too.
+ */
+export function createLog(level: LogLevel, destination?: DestinationStream): AppLog {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }), log: allowed },
+    serializers: { err: describeError },
+  };
+  return withAllowedChildren(destination ? pino(options, destination) : pino(options));
+}
+
+/** pino asks `formatters.bindings` about the fields of the first logger only, not about those of its children. */
+function withAllowedChildren(log: AppLog): AppLog {
+  const make: (this: AppLog, fields: Bindings) => AppLog = log.child;
+  return Object.assign(log, {
+    child(this: AppLog, fields: Bindings): AppLog {
+      return make.call(this, allowed(fields));
+    },
+  });
+}
+
+function words(list: string): Set<string> {
+  return new Set(list.trim().split(/\s+/));
+}
+
+function allowed(fields: Record<string, unknown>): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  const dropped: string[] = [];
+  for (const [key, value] of Object.entries(fields)) {
+    if (ALLOWED.has(key)) out[key] = masked(key, value);
+    else dropped.push(key);
+  }
+  return dropped.length > 0 ? { ...out, dropped } : out;
+}
+
+function masked(key: string, value: unknown): unknown {
+  if (NUMBERS.has(key)) return maskNumber(String(value));
+  return TEXTS.has(key) ? maskNumbersIn(String(value)) : value;
+}
+
+/**
+ * An error without the fields that libraries hang on it: PostgreSQL's `detail` quotes rows, HTTP clients hang on
+ * whole requests with their headers. Causes are followed five deep.
+ */
+function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return maskNumbersIn(String(error));
+  const code = 'code' in error ? error.code : undefined;
+  const cause = error.cause === undefined || depth === 5 ? undefined : describeError(error.cause, depth + 1);
+  return {
+    type: error.name,
+    code,
+    message: maskNumbersIn(error.message),
+    stack: maskNumbersIn(error.stack ?? ''),
+    cause,
+  };
+}

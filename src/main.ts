@@ -1,0 +1,19 @@
+import { registerAccountCommands } from './accounts/commands.ts';
+import { registerKeyCommands } from './api-keys/commands.ts';
+import { type CommandGroup, runCommand } from './cli.ts';
+import { registerConnectionCommands } from './connections/commands.ts';
+import { registerDoctorCommand } from './doctor.ts';
+import { registerRouteCommands } from './routing/commands.ts';
+import { registerServeCommands } from './serve-commands.ts';
+
+/** All commands, in the order of `--help`. */
+const GROUPS: readonly CommandGroup[] = [
+  registerServeCommands,
+  registerAccountCommands,
+  registerKeyCommands,
+  registerConnectionCommands,
+  registerRouteCommands,
+  registerDoctorCommand,
+];
+
+process.exitCode = await runCommand(GROUPS, process);

@@ -1,0 +1,135 @@
+import type { Pool, PoolClient } from 'pg';
+import { groupCommit } from '../db/group-commit.ts';
+import { transaction } from '../db/transaction.ts';
+import { insertChunks, type NewChunk } from '../dispatch/sql.ts';
+import type { Waker } from '../dispatch/wake.ts';
+import type { Actor } from '../http/actor.ts';
+import type { FindRoute } from '../routing/router.ts';
+import { contentHash, type Draft, type Verdict } from './draft.ts';
+import { prepare, type Prepared } from './prepare.ts';
+import { planSimulation } from './simulate.ts';
+import * as db from './sql.ts';
+
+const ROWS_A_STATEMENT = 1000;
+const CHUNK_SIZE = 1000;
+
+export type AcceptDeps = { readonly pool: Pool; readonly findRoute: FindRoute; readonly waker: Waker };
+
+/** The two ways in. A promise that resolved means: committed. */
+export type Accept = {
+  /** One message; goes into one transaction with whatever else arrives while the previous commit is under way. */
+  one(actor: Actor, draft: Draft): Promise<Verdict>;
+  /** Many messages in one transaction of their own: all that are accepted are stored, or the call rejects and none is. */
+  many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
+};
+
+/**
+ * Takes messages: each draft runs through the steps of `prepare`, then client ids, messages and queue chunks are
+ * committed together, in request order, and only then is the queue woken.
+ */
+export function createAccept({ pool, findRoute, waker }: AcceptDeps): Accept {
+  async function store(items: readonly Prepared[]): Promise<Verdict[]> {
+    const chunks: NewChunk[] = [];
+    const verdicts = await transaction(pool, (tx) => storeAll(tx, items, chunks));
+    for (const connectionId of new Set(chunks.map((chunk) => chunk.connectionId))) waker.wake(connectionId);
+    return verdicts;
+  }
+  const storeOne = groupCommit<Prepared, Verdict>({ flush: store, maxItems: ROWS_A_STATEMENT, inFlight: 2 });
+
+  return {
+    async one(actor, draft) {
+      const prepared = prepare(actor.accountId, draft, findRoute);
+      return prepared.kind === 'refused' ? prepared : storeOne(prepared);
+    },
+    async many(actor, drafts) {
+      const prepared = drafts.map((draft) => prepare(actor.accountId, draft, findRoute));
+      const stored = await store(prepared.filter((p) => p.kind === 'prepared'));
+      let next = 0;
+      return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
+    },
+  };
+}
+
+async function storeAll(tx: PoolClient, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
+  const { fresh, verdicts } = await claimClientIds(tx, items);
+  for (let i = 0; i < fresh.length; i += ROWS_A_STATEMENT)
+    await db.insertMessages(tx, fresh.slice(i, i + ROWS_A_STATEMENT).map((p) => p.message));
+  const simulated = fresh.filter((p) => p.draft.simulation);
+  if (simulated.length > 0) await planSimulation(tx, simulated.map((p) => p.message));
+  chunks.push(...chunksOf(fresh));
+  if (chunks.length > 0) await insertChunks(tx, chunks);
+  return verdicts;
+}
+
+const accepted = ({ message, unicode }: Prepared): Verdict => ({
+  kind: 'accepted',
+  messageId: message.id,
+  parts: message.parts,
+  unicode,
+});
+
+/**
+ * Sorts out repeats: a client id in use with the same content gives the first message again, with other content a
+ * conflict; both inside the batch and against what is stored.
+ */
+async function claimClientIds(
+  tx: PoolClient,
+  items: readonly Prepared[],
+): Promise<{ fresh: readonly Prepared[]; verdicts: Verdict[] }> {
+  const claims = new Map<string, Claim>();
+  for (const item of items) if (item.message.clientId !== null) addClaim(claims, item);
+  if (claims.size === 0) return { fresh: items, verdicts: items.map(accepted) };
+  const holders = await holdersOf(tx, [...claims.values()]);
+  const verdicts = items.map((item) => judge(item, holders));
+  const fresh = items.filter((item) => item.message.clientId === null || holders.get(keyOf(item))?.messageId === item.message.id);
+  return { fresh, verdicts };
+}
+
+type Claim = db.ClientIdClaim & { readonly parts: number };
+type Holder = { readonly messageId: string; readonly contentHash: Uint8Array; readonly parts: number };
+
+const keyOf = ({ message }: Prepared): string => `${message.accountId}/${message.clientId}`;
+
+function addClaim(claims: Map<string, Claim>, item: Prepared): void {
+  const { accountId, clientId, id, parts } = item.message;
+  const key = keyOf(item);
+  if (clientId !== null && !claims.has(key))
+    claims.set(key, { accountId, clientId, messageId: id, contentHash: contentHash(item.draft), parts });
+}
+
+async function holdersOf(tx: PoolClient, claims: readonly Claim[]): Promise<Map<string, Holder>> {
+  const won = await db.insertClientIds(tx, claims);
+  const lost = claims.filter((claim) => !won.has(claim.messageId));
+  const held = lost.length > 0 ? await db.listClientIds(tx, lost) : [];
+  const winners = claims.filter((claim) => won.has(claim.messageId));
+  return new Map([...winners, ...held].map((h) => [`${h.accountId}/${h.clientId}`, h]));
+}
+
+function judge(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
+  const holder = item.message.clientId === null ? undefined : holders.get(keyOf(item));
+  if (!holder || holder.messageId === item.message.id) return accepted(item);
+  const same = Buffer.compare(holder.contentHash, contentHash(item.draft)) === 0;
+  return same
+    ? { kind: 'accepted', messageId: holder.messageId, parts: holder.parts, unicode: item.unicode }
+    : { kind: 'conflict' };
+}
+
+/** One chunk for up to 1,000 messages of the same account, connection, priority and time, in request order. */
+function chunksOf(items: readonly Prepared[]): NewChunk[] {
+  const open = new Map<string, { chunk: NewChunk; ids: string[] }>();
+  const chunks: NewChunk[] = [];
+  for (const { message, draft } of items) {
+    const { accountId, connectionId } = message;
+    if (connectionId === null) continue;
+    const key = `${accountId}/${connectionId}/${draft.priority}/${draft.scheduledAt?.getTime() ?? ''}`;
+    let entry = open.get(key);
+    if (!entry || entry.ids.length >= CHUNK_SIZE) {
+      const ids: string[] = [];
+      entry = { ids, chunk: { accountId, connectionId, priority: draft.priority, availableAt: draft.scheduledAt, ids } };
+      open.set(key, entry);
+      chunks.push(entry.chunk);
+    }
+    entry.ids.push(message.id);
+  }
+  return chunks;
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import type { Channel } from '../lib/channel.ts';
+
+/** One message to one destination as a client asked for it: its form is checked, its content is not yet. */
+export type Draft = {
+  readonly channel: Channel;
+  readonly source: 'API' | 'CAMPAIGN' | 'INBOX';
+  /** The client's own reference, or null. */
+  readonly clientId: string | null;
+  /** As the client wrote it. */
+  readonly destination: string;
+  readonly sender: string;
+  readonly body: string;
+  readonly binary: { readonly udh: Uint8Array; readonly data: Uint8Array } | null;
+  readonly simulation: boolean;
+  readonly wantReceipt: boolean;
+  readonly validUntil: Date | null;
+  /** Not before this instant; null sends at once. */
+  readonly scheduledAt: Date | null;
+  /** 0 single, 1 bulk, 2 campaign: lower goes first. */
+  readonly priority: 0 | 1 | 2;
+  /** Fewer parts than the general limit. */
+  readonly maxParts?: number | undefined;
+  /** Refuse texts that do not fit GSM 03.38. */
+  readonly gsmOnly?: boolean;
+};
+
+/** Why a message was refused. Answered to the client word for word. */
+export const REFUSALS = {
+  bad_destination: 'the number is not a valid E.164 number',
+  bad_sender: 'the sender must have 1 to 11 letters and digits, or up to 16 digits',
+  empty_body: 'the text is empty',
+  bad_body: 'the text holds a NUL character',
+  body_too_long: 'the text needs too many parts',
+  body_not_gsm: 'the text has characters outside GSM 03.38',
+  binary_too_long: 'header and octets together exceed 140',
+  no_route: 'no route leads to this number',
+} as const;
+export type Refusal = keyof typeof REFUSALS;
+
+/** What was decided about one draft. */
+export type Verdict =
+  | { readonly kind: 'accepted'; readonly messageId: string; readonly parts: number; readonly unicode: boolean }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** The client id was used for another content within 24 hours. */
+  | { readonly kind: 'conflict' };
+
+/** Tells whether two drafts under one client id are the same message. */
+export function contentHash({ channel, destination, sender, body, binary, simulation }: Draft): Buffer {
+  const hash = createHash('sha256').update(JSON.stringify([channel, destination, sender, body, simulation]));
+  if (binary) hash.update(binary.udh).update('\0').update(binary.data);
+  return hash.digest();
+}

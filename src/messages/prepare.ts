@@ -1,0 +1,98 @@
+import { countParts } from '../carriers/smpp/text.ts';
+import { newId } from '../lib/ids.ts';
+import { toE164 } from '../lib/phone.ts';
+import type { FindRoute } from '../routing/router.ts';
+import type { Draft, Refusal } from './draft.ts';
+import type { NewMessage } from './sql.ts';
+
+export const MAX_PARTS = 10;
+
+/** A draft on its way through the steps; each step fills in what it finds. */
+type Work = {
+  readonly draft: Draft;
+  readonly findRoute: FindRoute;
+  destination: string;
+  parts: number;
+  unicode: boolean;
+  connectionId: number | null;
+};
+
+/** A step refuses with a reason or fills in the work and lets it pass. */
+type Step = (work: Work) => Refusal | null;
+
+const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&'()*+,\-./:;<=>?_]{1,11}$/;
+const NUMERIC = /^\+?[0-9]{1,16}$/;
+
+/** Contract 7: 1..11 alphanumeric characters, or up to 16 digits (a number or a short code). */
+export const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
+
+const STEPS: readonly (readonly [name: string, step: Step])[] = [
+  [
+    'destination',
+    (work) => {
+      const e164 = toE164(work.draft.destination);
+      if (e164 === null) return 'bad_destination';
+      work.destination = e164;
+      return null;
+    },
+  ],
+  ['sender', ({ draft }) => (draft.sender === '' || isSender(draft.sender) ? null : 'bad_sender')],
+  [
+    'parts',
+    (work) => {
+      const { body, binary } = work.draft;
+      if (binary) return binary.udh.length + binary.data.length > 140 ? 'binary_too_long' : null;
+      if (body === '') return 'empty_body';
+      if (body.includes('\0')) return 'bad_body';
+      const { parts, alphabet } = countParts(body);
+      work.parts = parts;
+      work.unicode = alphabet === 'ucs2';
+      if (work.unicode && work.draft.gsmOnly) return 'body_not_gsm';
+      return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
+    },
+  ],
+  [
+    'route',
+    (work) => {
+      if (work.draft.simulation) return null;
+      work.connectionId = work.findRoute(work.draft.channel, work.destination);
+      return work.connectionId === null ? 'no_route' : null;
+    },
+  ],
+];
+
+/** A message that may be stored, with what the queue and the answer need. */
+export type Prepared = {
+  readonly kind: 'prepared';
+  readonly draft: Draft;
+  readonly message: NewMessage;
+  readonly unicode: boolean;
+};
+
+/** Runs a draft through the steps. Nothing is written; the first step that refuses names the reason. */
+export function prepare(accountId: number, draft: Draft, findRoute: FindRoute): Prepared | { kind: 'refused'; refusal: Refusal } {
+  const work: Work = { draft, findRoute, destination: '', parts: 1, unicode: false, connectionId: null };
+  for (const [, step] of STEPS) {
+    const refusal = step(work);
+    if (refusal !== null) return { kind: 'refused', refusal };
+  }
+  return { kind: 'prepared', draft, message: toMessage(accountId, work), unicode: work.unicode };
+}
+
+const toMessage = (accountId: number, { draft, destination, parts, connectionId }: Work): NewMessage => ({
+  accountId,
+  id: newId(),
+  clientId: draft.clientId,
+  channel: draft.channel,
+  source: draft.source,
+  simulation: draft.simulation,
+  connectionId,
+  sender: draft.sender,
+  destination,
+  body: draft.body,
+  udh: draft.binary?.udh ?? null,
+  binaryBody: draft.binary?.data ?? null,
+  parts,
+  wantReceipt: draft.wantReceipt,
+  validUntil: draft.validUntil,
+});

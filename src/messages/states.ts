@@ -1,0 +1,39 @@
+/** The specification's delivery statuses: name to code. */
+export const STATUS = {
+  UNKNOWN: 0,
+  ACCEPTED: 1,
+  REJECTED: 2,
+  DELIVERED: 3,
+  EXPIRED: 4,
+  DELETED: 5,
+  UNDELIVERABLE: 6,
+  ERROR: 9,
+  DISABLED: 10,
+  UNSUPPORTED: 11,
+  CONVERSATION_CLOSED: 12,
+} as const;
+
+export type StatusName = keyof typeof STATUS;
+export type StatusCode = (typeof STATUS)[StatusName];
+
+export const STATUS_NAMES = Object.keys(STATUS) as StatusName[];
+const NAME_OF = new Map<number, StatusName>(STATUS_NAMES.map((name) => [STATUS[name], name]));
+
+export const nameOfStatus = (code: number): StatusName => NAME_OF.get(code) ?? 'UNKNOWN';
+
+/** The column deliveryStatusDescription of the specification's table. */
+export const describeStatus = (name: StatusName): string =>
+  name === 'ERROR' ? 'general error' : name.toLowerCase().replace('_', ' ');
+
+/** States that a receipt may still change. All others are final and stay. */
+export const OPEN_STATUSES: readonly StatusCode[] = [STATUS.UNKNOWN, STATUS.ACCEPTED];
+
+export const isFinal = (code: number): boolean => !OPEN_STATUSES.includes(code as StatusCode);
+
+/** When parts of a message end differently, the worst one names the message's end (protocol sheet smpp, section 7). */
+export const FAILURES_WORST_FIRST: readonly StatusCode[] = [
+  STATUS.REJECTED,
+  STATUS.UNDELIVERABLE,
+  STATUS.EXPIRED,
+  STATUS.DELETED,
+];

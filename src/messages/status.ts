@@ -1,0 +1,71 @@
+import type { Db } from '../db/query.ts';
+import { isUuid, timeOfId } from '../lib/ids.ts';
+import type { SimpleStatus, StatusRecord } from './schema.ts';
+import { describeStatus, isFinal, nameOfStatus, STATUS, type StatusName } from './states.ts';
+import * as db from './sql.ts';
+
+/**
+ * Finds messages of one account by our ids and by the client's. Unknown and foreign ids are left out; a client id used
+ * again gives its newest message.
+ */
+export async function findRecords(
+  pool: Db,
+  { accountId }: { readonly accountId: number },
+  { ids, clientIds }: { readonly ids: readonly string[]; readonly clientIds: readonly string[] },
+): Promise<db.MessageRecord[]> {
+  const named = clientIds.length > 0 ? await db.listMessageIdsByClientId(pool, { accountId, clientIds }) : [];
+  const all = [...new Set([...ids.filter(isUuid).map((id) => id.toLowerCase()), ...named.map((row) => row.messageId)])];
+  return all.length > 0 ? db.listRecordsById(pool, { accountId, ids: all }) : [];
+}
+
+/** One message by the client's id or, when no message has that one, by ours. */
+export async function findRecord(pool: Db, actor: { readonly accountId: number }, id: string): Promise<db.MessageRecord | undefined> {
+  const [byClientId] = await findRecords(pool, actor, { ids: [], clientIds: [id] });
+  if (byClientId || !isUuid(id)) return byClientId;
+  const [byId] = await findRecords(pool, actor, { ids: [id], clientIds: [] });
+  return byId;
+}
+
+/** A message without a state yet is queued: on SMS that reads ACCEPTED, elsewhere UNKNOWN (specification). */
+function statusOf({ status, channel }: db.MessageRecord): StatusName {
+  if (status !== null && (status !== STATUS.ACCEPTED || channel === 'SMS')) return nameOfStatus(status);
+  return channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN';
+}
+
+export function toStatusRecord(record: db.MessageRecord): StatusRecord {
+  const name = statusOf(record);
+  const final = isFinal(STATUS[name]);
+  return {
+    messageId: record.id,
+    customerMessageId: record.clientId,
+    channel: record.channel,
+    destination: record.destination,
+    sender: record.sender,
+    deliveryStatus: name,
+    deliveryStatusCode: STATUS[name],
+    deliveryStatusDescription: describeStatus(name),
+    sendDate: (record.submittedAt ?? timeOfId(record.id)).toISOString(),
+    deliveryDate: final && record.doneAt ? record.doneAt.toISOString() : null,
+    parts: record.parts,
+    errorCode: record.errorCode,
+    errorMessage: record.errorText,
+  };
+}
+
+const SIMPLE: Partial<Record<StatusName, SimpleStatus['status']>> = {
+  ACCEPTED: 'SENT',
+  DELIVERED: 'DELIVERED',
+  EXPIRED: 'EXPIRED',
+  UNKNOWN: 'UNKNOWN',
+};
+
+/** Contract 5: the short form of the other interface; every other failure reads ERROR. */
+export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
+  return {
+    messageId: record.id,
+    customerMessageId: record.clientId,
+    status: SIMPLE[statusOf(record)] ?? 'ERROR',
+    channel: record.channel,
+    timestamp: (record.doneAt ?? record.updatedAt ?? timeOfId(record.id)).toISOString(),
+  };
+}

@@ -1,0 +1,110 @@
+import type { Receipt } from '../carriers/events.ts';
+import { plainArray, textArray } from '../db/array.ts';
+import { type Db, exec, many, sql } from '../db/query.ts';
+
+/** A receipt as JSON keeps it: dates are texts. */
+export type StoredReceipt = Omit<Receipt, 'doneAt'> & { readonly doneAt: string | null };
+
+export type ReceiptBatch = { connectionId: number; receipts: StoredReceipt[]; receivedAt: Date };
+
+/** A carrier may put a NUL anywhere; PostgreSQL's text may hold none. */
+const toJson = (value: unknown): string => JSON.stringify(value).replaceAll('\\u0000', '\\ufffd');
+
+/** Keeps receipts, one row for each connection of the batch. Committed before the carrier gets its answer. */
+export async function insertReceiptBatches(
+  db: Db,
+  batches: readonly { readonly connectionId: number; readonly receipts: readonly Receipt[] }[],
+): Promise<void> {
+  await exec(
+    db,
+    sql`INSERT INTO receipt_batch (connection_id, receipts)
+        SELECT * FROM unnest(${plainArray(batches.map((b) => b.connectionId))}::bigint[],
+                             ${textArray(batches.map((b) => toJson(b.receipts)))}::json[])`,
+  );
+}
+
+/** Takes the oldest batches, in order. Gone only when the caller's transaction commits. */
+export async function deleteReceiptBatches(db: Db, limit: number): Promise<ReceiptBatch[]> {
+  const rows = await many<ReceiptBatch & { id: number }>(
+    db,
+    sql`DELETE FROM receipt_batch WHERE id IN (
+          SELECT id FROM receipt_batch ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+        RETURNING id, connection_id AS "connectionId", receipts, received_at AS "receivedAt"`,
+  );
+  return rows.sort((a, b) => a.id - b.id);
+}
+
+export type Unmatched = {
+  readonly connectionId: number;
+  readonly receipt: StoredReceipt;
+  readonly reason: 'unknown' | 'ambiguous';
+  readonly receivedAt: Date;
+};
+
+/** Parks receipts that fit no message, or several. */
+export async function insertUnmatched(db: Db, rows: readonly (Unmatched & { readonly retryMs: number })[]): Promise<void> {
+  await exec(
+    db,
+    sql`INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
+        SELECT u.connection_id, u.receipt, u.reason, u.received_at, now() + u.retry_ms * interval '1 millisecond'
+        FROM unnest(${plainArray(rows.map((r) => r.connectionId))}::bigint[],
+                    ${textArray(rows.map((r) => toJson(r.receipt)))}::json[],
+                    ${plainArray(rows.map((r) => r.reason))}::text[],
+                    ${textArray(rows.map((r) => r.receivedAt.toISOString()))}::timestamptz[],
+                    ${plainArray(rows.map((r) => r.retryMs))}::int[])
+             AS u (connection_id, receipt, reason, received_at, retry_ms)`,
+  );
+}
+
+/** Locks parked receipts whose time to be tried again has come. */
+export async function claimUnmatched(db: Db, limit: number): Promise<(Unmatched & { id: number; tries: number })[]> {
+  return many(
+    db,
+    sql`SELECT id, connection_id AS "connectionId", receipt, reason, received_at AS "receivedAt", tries
+        FROM receipt_unmatched WHERE next_try_at <= now() ORDER BY next_try_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+  );
+}
+
+export async function deleteUnmatched(db: Db, ids: readonly number[]): Promise<void> {
+  await exec(db, sql`DELETE FROM receipt_unmatched WHERE id = ANY(${plainArray(ids)}::bigint[])`);
+}
+
+/** Puts parked receipts off: twice as long each time, from 100 ms to an hour. */
+export async function moveUnmatchedLater(
+  db: Db,
+  rows: readonly { readonly id: number; readonly reason: 'unknown' | 'ambiguous' }[],
+): Promise<void> {
+  await exec(
+    db,
+    sql`UPDATE receipt_unmatched r
+        SET tries = tries + 1, reason = u.reason,
+            next_try_at = now() + least(interval '1 hour', interval '100 milliseconds' * power(2, least(tries, 16)))
+        FROM unnest(${plainArray(rows.map((r) => r.id))}::bigint[], ${plainArray(rows.map((r) => r.reason))}::text[])
+             AS u (id, reason)
+        WHERE r.id = u.id`,
+  );
+}
+
+/** Parked receipts by connection, and how long until the next one is tried (ms; null when none is parked). */
+export async function countUnmatched(db: Db): Promise<{ connectionId: number; count: number; nextMs: number }[]> {
+  return many(
+    db,
+    sql`SELECT connection_id AS "connectionId", count(*) AS count,
+               (extract(epoch FROM min(next_try_at) - now()) * 1000)::float8 AS "nextMs"
+        FROM receipt_unmatched GROUP BY connection_id`,
+  );
+}
+
+/** How long until a parked receipt is to be tried again, in ms; null when none is parked. */
+export async function findNextUnmatchedMs(db: Db): Promise<number | null> {
+  const [row] = await many<{ ms: number | null }>(
+    db,
+    sql`SELECT (extract(epoch FROM min(next_try_at) - now()) * 1000)::float8 AS ms FROM receipt_unmatched`,
+  );
+  return row?.ms ?? null;
+}
+
+/** Forgets parked receipts that came before the given number of days. */
+export async function deleteOldUnmatched(db: Db, days: number): Promise<number> {
+  return exec(db, sql`DELETE FROM receipt_unmatched WHERE received_at < now() - ${days} * interval '1 day'`);
+}

@@ -1,0 +1,60 @@
+import { type Command, Option } from 'commander';
+import { type CommandContext, table } from '../cli.ts';
+import { findConnection } from '../connections/sql.ts';
+import { AppError, invalidFields } from '../errors.ts';
+import { type Channel, CHANNELS } from '../lib/channel.ts';
+import { deleteRoute, insertRoute, listRoutes, notifyRoutes } from './sql.ts';
+
+type Flags = { channel: Channel; prefix: string; connection: string; priority: number };
+
+/** `route add`, `list` and `remove`. A running program follows at once. */
+export function registerRouteCommands(program: Command, context: CommandContext): void {
+  const route = program.command('route').description('which connection takes which numbers');
+
+  route
+    .command('add')
+    .description('send the numbers with this prefix over this connection; adding again changes the priority')
+    .addOption(new Option('--channel <channel>', 'channel').choices(CHANNELS).makeOptionMandatory())
+    .option('--prefix <digits>', 'leading digits without the plus; the longest fitting one decides', '')
+    .requiredOption('--connection <name>', 'name of the connection')
+    .option('--priority <n>', 'lower goes first among equal prefixes', Number, 100)
+    .action(async (flags: Flags) => context.report(await addRoute(context, flags), ({ id }) => `Route ${id} is in force.`));
+
+  route
+    .command('list')
+    .description('all routes, the deciding ones first')
+    .action(async () =>
+      context.report(await context.withDatabase(listRoutes), (rows) =>
+        table(
+          ['id', 'channel', 'prefix', 'connection', 'priority'],
+          rows.map((r) => [r.id, r.channel, r.prefix || '(all)', r.connection, r.priority]),
+        ),
+      ),
+    );
+
+  route
+    .command('remove')
+    .argument('<id>')
+    .description('remove a route')
+    .action(async (text: string) => {
+      const id = Number(text);
+      await context.withDatabase(async (pool) => {
+        if (!Number.isSafeInteger(id) || (await deleteRoute(pool, { id })) === 0)
+          throw new AppError('not_found', { message: `There is no route ${text}` });
+        await notifyRoutes(pool);
+      });
+      context.report({ id }, () => `Route ${id} was removed.`);
+    });
+}
+
+function addRoute(context: CommandContext, { channel, prefix, connection: name, priority }: Flags): Promise<{ id: number }> {
+  if (!/^\d{0,15}$/.test(prefix)) throw invalidFields([{ field: '--prefix', message: 'must be up to 15 digits' }]);
+  if (!Number.isInteger(priority)) throw invalidFields([{ field: '--priority', message: 'must be a whole number' }]);
+  return context.withDatabase(async (pool) => {
+    const connection = await findConnection(pool, { name });
+    if (!connection) throw new AppError('not_found', { message: `There is no connection ${name}` });
+    const route = await insertRoute(pool, { channel, prefix, connectionId: connection.id, priority });
+    await notifyRoutes(pool);
+    return route;
+  });
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { startSandboxSmsc } from './carriers/sandbox/smsc.ts';
+import type { CommandContext } from './cli.ts';
+import type { Config } from './config.ts';
+import { type Program, type Roles, startProgram } from './serve.ts';
+
+/** `serve`, `api`, `worker`, `migrate` and `sandbox`: the commands that stay until they are told to stop. */
+export function registerServeCommands(program: Command, context: CommandContext): void {
+  const role = (name: string, description: string, roles: Roles): void => {
+    program
+      .command(name)
+      .description(description)
+      .action(() => run(context.config(), roles, context));
+  };
+  role('serve', 'run everything in one process', { api: true, worker: true, sandbox: true });
+  role('api', 'run the HTTP interface only', { api: true, worker: false, sandbox: false });
+  role('worker', 'run the carrier connections and background work only', { api: false, worker: true, sandbox: false });
+
+  program
+    .command('migrate')
+    .description('bring the database schema up to date')
+    .action(() => context.withDatabase(async () => context.report({ migrated: true }, () => 'The schema is up to date.')));
+
+  program
+    .command('sandbox')
+    .description('run a sandbox SMSC (SMPP 3.4) on its own, to try against or to test with')
+    .option('--port <port>', 'port on 127.0.0.1', Number, 2775)
+    .option('--system-id <id>', 'accept this system_id only')
+    .option('--password <password>', 'accept this password only')
+    .option('--receipt-delay <ms>', 'time from submit to receipt', Number, 500)
+    .option('--ledger <file>', 'append all that was taken and delivered as NDJSON')
+    .action(async (options: SandboxFlags) => {
+      const smsc = await startSandboxSmsc({
+        port: options.port,
+        systemId: options.systemId,
+        password: options.password,
+        receiptDelayMs: options.receiptDelay,
+        ledger: options.ledger === undefined ? 'counts' : 'entries',
+        ledgerFile: options.ledger,
+      });
+      context.report({ port: smsc.port }, ({ port }) => `Sandbox SMSC on 127.0.0.1:${port}`);
+      await stopSignal();
+      await smsc.close();
+    });
+}
+
+type SandboxFlags = { port: number; systemId?: string; password?: string; receiptDelay: number; ledger?: string };
+
+async function run(config: Config, roles: Roles, context: CommandContext): Promise<void> {
+  const stopped = stopSignal();
+  const program = await startProgram(config, roles);
+  const { address, demo } = program;
+  context.report({ address, demo: demo ?? null }, () => welcome(config, program));
+  await stopped;
+  await program.stop();
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = (signal: NodeJS.Signals): void => {
+    resolve();
+    process.once(signal, () => process.exit(1));
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+  return promise;
+}
+
+function welcome({ dataDir }: Config, { address, demo }: Program): string {
+  if (address === null) return 'Heliograph worker runs. Ctrl+C stops it.';
+  const key = demo?.apiKey ?? '$API_KEY';
+  return [
+    `Heliograph runs at ${address}   (API reference: ${address}/docs, Ctrl+C stops it)`,
+    ...(demo ? showDemo(demo) : [`The demo credentials, if there are any, are in ${dataDir}/demo.json`]),
+    '',
+    'Send a first message through the sandbox carrier:',
+    `  curl -X POST ${address}/api/message-server/sms/send -H 'X-API-Key: ${key}' \\`,
+    `    -H 'Content-Type: application/json' -d '{"phoneNumber":"+393331234567","message":"Hello"}'`,
+  ].join('\n');
+}
+
+const showDemo = ({ username, password, apiKey }: NonNullable<Program['demo']>): string[] => [
+  '',
+  'A demo account was made (kept in demo.json in the data folder):',
+  `  user      ${username}`,
+  `  password  ${password}`,
+  `  API key   ${apiKey}`,
+];

@@ -1,0 +1,129 @@
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { createAuthenticator } from './accounts/authenticate.ts';
+import { createDemoAccount, type NewAccount } from './accounts/create.ts';
+import { buildApi } from './api.ts';
+import type { Config } from './config.ts';
+import { listConnectionStatus } from './connections/sql.ts';
+import { MIGRATIONS_DIR, migrate } from './db/migrate.ts';
+import { ensurePartitions } from './db/partitions.ts';
+import { createPool } from './db/pool.ts';
+import { readOrCreate } from './db/private-file.ts';
+import { createWaker } from './dispatch/wake.ts';
+import { registerGauges } from './gauges.ts';
+import type { Probe } from './http/deps.ts';
+import { closeWithin } from './http/shutdown.ts';
+import { systemClock } from './lib/clock.ts';
+import { createLog } from './log.ts';
+import { createAccept } from './messages/accept.ts';
+import { collectProcessMetrics, createMetrics } from './metrics.ts';
+import { openDatabase } from './open-database.ts';
+import { createRouter } from './routing/router.ts';
+import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
+import { loadSecretKey } from './secret-key.ts';
+import { startWorker } from './worker.ts';
+
+/** What one process does: `serve` is all of it. */
+export type Roles = { readonly api: boolean; readonly worker: boolean; readonly sandbox: boolean };
+
+export type Program = {
+  /** Where the API listens; null without one. */
+  readonly address: string | null;
+  /** The demo account, when this start made it. */
+  readonly demo: NewAccount | undefined;
+  /** Answers what is under way, drains the windows, commits. Resolves within 10 s. */
+  stop(): Promise<void>;
+};
+
+type Closer = () => Promise<unknown>;
+
+/**
+ * Starts the program: database, schema, sandbox carriers, workers, API, in this order. What was opened is closed in
+ * the opposite one, also when a later step fails.
+ */
+export async function startProgram(config: Config, roles: Roles): Promise<Program> {
+  const closers: Closer[] = [];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    return { ...(await open(config, roles, (close) => closers.push(close))), stop };
+  } catch (error) {
+    await stop().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function open(config: Config, roles: Roles, onStop: (close: Closer) => void): Promise<Omit<Program, 'stop'>> {
+  const log = createLog(config.logLevel, pino.destination(2));
+  const secretKey = await loadSecretKey(config);
+  const database = await openDatabase(config, log);
+  onStop(database.close);
+  const pool = createPool(database.connectionString, { max: config.databasePool, applicationName: 'heliograph', log });
+  onStop(() => pool.end());
+  await migrate(pool, { dir: MIGRATIONS_DIR, log });
+  await ensurePartitions(pool, systemClock.now());
+
+  let sandbox = false;
+  if (roles.sandbox) {
+    sandbox = await wantsSandbox(config, pool);
+    if (sandbox) onStop((await startSandbox(pool, secretKey)).close);
+    else await retireSandbox(pool);
+  }
+  const demo = database.embedded && roles.api ? await makeDemo(config, () => createDemoAccount(pool)) : undefined;
+
+  const router = createRouter(pool);
+  await router.reload();
+  const waker = createWaker(pool);
+  if (roles.worker) {
+    const { connectionString } = database;
+    const onRoutingChange = router.reload;
+    const clock = systemClock;
+    const worker = await startWorker({ config, connectionString, pool, secretKey, waker, clock, log, sandbox: () => sandbox, onRoutingChange });
+    onStop(() => worker.stop(5000));
+  }
+  if (!roles.api) return { address: null, demo };
+
+  const metrics = createMetrics();
+  collectProcessMetrics(metrics);
+  registerGauges(metrics.registry, pool);
+  const { authenticate, close } = createAuthenticator({ pool, log });
+  onStop(close);
+  const accept = createAccept({ pool, findRoute: router.find, waker });
+  const app = buildApi({ config, pool, log, metrics, authenticate, probes: probesOf(pool), clock: systemClock, accept });
+  await app.listen({ host: config.host, port: config.port });
+  onStop(() => closeWithin(app, 3000));
+  return { address: app.listeningOrigin, demo };
+}
+
+/** The credentials are written before they are shown, so that a crash in between does not lose them. */
+async function makeDemo(config: Config, create: () => Promise<NewAccount | undefined>): Promise<NewAccount | undefined> {
+  const demo = await create();
+  if (demo) await readOrCreate(join(config.dataDir, 'demo.json'), () => `${JSON.stringify(demo, null, 2)}\n`);
+  return demo;
+}
+
+type ProbePool = Parameters<typeof listConnectionStatus>[0];
+
+const probesOf = (pool: ProbePool): Probe[] => [
+  {
+    name: 'database',
+    critical: true,
+    async check() {
+      await pool.query({ text: 'SELECT 1', values: [] });
+      return { ok: true, detail: 'answers' };
+    },
+  },
+  {
+    // Not critical: messages are taken and wait while a carrier is away.
+    name: 'carriers',
+    critical: false,
+    async check() {
+      const active = (await listConnectionStatus(pool)).filter((connection) => connection.status === 'active');
+      const down = active.filter((connection) => !connection.up).map((connection) => connection.name);
+      const ok = active.length > 0 && down.length === 0;
+      if (ok) return { ok, detail: `${active.length} up` };
+      return { ok, detail: active.length === 0 ? 'no connection is configured' : `down: ${down.join(', ')}` };
+    },
+  },
+];

@@ -1,0 +1,22 @@
+import pg from 'pg';
+import { loadConfig } from '../config.ts';
+import { AppError } from '../errors.ts';
+import type { ApiDeps } from '../http/deps.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLog } from '../log.ts';
+import { createMetrics } from '../metrics.ts';
+
+const refuse = () => Promise.reject(new AppError('unauthenticated'));
+
+/** What buildApi needs, silent, letting nobody in and connected to nothing; a test overrides what it is about. */
+export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
+  config: loadConfig({}),
+  pool: new pg.Pool({ host: '127.0.0.1', port: 1 }),
+  log: createLog('silent'),
+  metrics: createMetrics(),
+  authenticate: refuse,
+  probes: [],
+  clock: systemClock,
+  accept: { one: refuse, many: refuse },
+  ...overrides,
+});

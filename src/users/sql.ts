@@ -1,0 +1,48 @@
+import { type Db, exec, many, maybeOne, sql } from '../db/query.ts';
+import type { Plan } from '../http/actor.ts';
+import type { Role } from '../lib/scope.ts';
+
+/** Undefined when another user of any account has this name. */
+export const insertUser = (
+  db: Db,
+  user: { accountId: number; username: string; passwordHash: string; role: Role },
+): Promise<{ id: number } | undefined> =>
+  maybeOne(
+    db,
+    sql`INSERT INTO app_user (account_id, username, password_hash, role)
+      VALUES (${user.accountId}, ${user.username}, ${user.passwordHash}, ${user.role})
+      ON CONFLICT (username) DO NOTHING
+      RETURNING id`,
+  );
+
+/** What authentication needs of a user. */
+export type Login = {
+  userId: number;
+  username: string;
+  passwordHash: string;
+  role: Role;
+  accountId: number;
+  accountStatus: 'active' | 'suspended';
+  plan: Plan;
+};
+
+/** The users of these names, of all accounts: one query for every request that waits at this moment. */
+export const listLogins = (db: Db, input: { usernames: readonly string[] }): Promise<Login[]> =>
+  many(
+    db,
+    sql`SELECT u.id AS "userId", u.username, u.password_hash AS "passwordHash", u.role, u.account_id AS "accountId",
+        a.status AS "accountStatus", a.plan
+      FROM app_user u JOIN account a ON a.id = u.account_id
+      WHERE u.username = ANY (${input.usernames}::text[])`,
+  );
+
+/** The old password ends with this, on every process. */
+export const movePassword = (
+  db: Db,
+  input: { accountId: number; userId: number; passwordHash: string },
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE app_user SET password_hash = ${input.passwordHash}
+      WHERE account_id = ${input.accountId} AND id = ${input.userId}`,
+  );

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { UNMATCHABLE_HASH } from './password.ts';
+import { createPasswordVerifier, type VerifierOptions } from './verifier.ts';
+
+/** A verifier over a counted fake in which the stored hash of a password p is `hash of p`. */
+function counted(options: VerifierOptions = {}) {
+  const calls: string[] = [];
+  let running = 0;
+  let most = 0;
+  const matches = async (password: string, stored: string): Promise<boolean> => {
+    calls.push(stored);
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+    return stored === `hash of ${password}`;
+  };
+  return { calls, most: () => most, verify: createPasswordVerifier({ ...options, matches }) };
+}
+
+test('a right password is hashed once and then remembered', async () => {
+  const { verify, calls } = counted();
+  expect(await verify('ada', 'secret', 'hash of secret')).toBe(true);
+  expect(await verify('ada', 'secret', 'hash of secret')).toBe(true);
+  expect(calls).toHaveLength(1);
+});
+
+test('a remembered password is worth nothing once the stored hash is another, or the user is gone', async () => {
+  const { verify, calls } = counted();
+  await verify('ada', 'secret', 'hash of secret');
+  expect(await verify('ada', 'secret', 'hash of changed')).toBe(false);
+  expect(await verify('ada', 'secret', undefined)).toBe(false);
+  expect(calls).toHaveLength(3);
+});
+
+test('a remembered password is of its user only, whatever characters both hold', async () => {
+  const { verify, calls } = counted();
+  await verify('a', 'b","c', 'hash of b","c');
+  await verify('a","b', 'c', 'hash of b","c');
+  expect(calls).toHaveLength(2);
+});
+
+test('a wrong password is never remembered', async () => {
+  const { verify, calls } = counted();
+  expect(await verify('ada', 'wrong', 'hash of secret')).toBe(false);
+  expect(await verify('ada', 'wrong', 'hash of secret')).toBe(false);
+  expect(calls).toHaveLength(2);
+});
+
+test('an unknown user costs one hash, as a wrong password does', async () => {
+  const { verify, calls } = counted();
+  expect(await verify('nobody', 'secret', undefined)).toBe(false);
+  expect(calls).toEqual([UNMATCHABLE_HASH]);
+});
+
+test('the same guess made many times at once is hashed once', async () => {
+  const { verify, calls } = counted();
+  const answers = await Promise.all(Array.from({ length: 64 }, () => verify('ada', 'secret', 'hash of secret')));
+  expect(new Set(answers)).toEqual(new Set([true]));
+  expect(calls).toHaveLength(1);
+});
+
+test('no more hashes than allowed are computed at once, and every caller gets an answer', async () => {
+  const { verify, calls, most } = counted({ concurrency: 2 });
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => verify(`u${i}`, `${i}`, `hash of ${i % 2}`)));
+  expect(answers.filter(Boolean)).toHaveLength(2);
+  expect(calls).toHaveLength(40);
+  expect(most()).toBe(2);
+});
+
+test('callers beyond the waiting line are turned away with 503, and the line moves on', async () => {
+  const { verify } = counted({ concurrency: 1, maxWaiting: 2 });
+  const answers = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => verify(name, name, `hash of ${name}`)));
+  expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+  expect(answers[3]).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 2 } });
+  expect(await verify('d', 'd', 'hash of d')).toBe(true);
+});
+
+test('only so many passwords are remembered, the newest ones', async () => {
+  const { verify, calls } = counted({ maxRemembered: 2 });
+  for (const name of ['a', 'b', 'c']) await verify(name, name, `hash of ${name}`);
+  await verify('b', 'b', 'hash of b');
+  await verify('c', 'c', 'hash of c');
+  expect(calls).toHaveLength(3);
+  await verify('a', 'a', 'hash of a');
+  expect(calls).toHaveLength(4);
+});
+
+test('a password is forgotten after its time', async () => {
+  const { verify, calls } = counted({ rememberMs: 0 });
+  await verify('ada', 'secret', 'hash of secret');
+  await verify('ada', 'secret', 'hash of secret');
+  expect(calls).toHaveLength(2);
+});
+
+test('a failed hash fails its caller and frees its place', async () => {
+  let broken = true;
+  const matches = () => (broken ? Promise.reject(new Error('no memory')) : Promise.resolve(true));
+  const verify = createPasswordVerifier({ concurrency: 1, matches });
+  await expect(verify('ada', 'secret', 'h')).rejects.toThrow('no memory');
+  broken = false;
+  expect(await verify('ada', 'secret', 'h')).toBe(true);
+});

@@ -1,0 +1,124 @@
+import type { Pool } from 'pg';
+import { createSmppCarrier } from './carriers/smpp/carrier.ts';
+import { parseSmppSettings } from './carriers/smpp/settings.ts';
+import type { Config } from './config.ts';
+import { passwordOf } from './connections/save.ts';
+import { type Connection } from './connections/sql.ts';
+import { superviseConnections, type Supervisor } from './connections/supervise.ts';
+import { ensurePartitions } from './db/partitions.ts';
+import { openWorkerSession } from './db/worker-session.ts';
+import { startPump } from './dispatch/pump.ts';
+import { rescueChunks } from './dispatch/rescue.ts';
+import { WAKE_CHANNEL, type Waker } from './dispatch/wake.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Log } from './lib/log.ts';
+import { type Loop, startLoop } from './lib/loop.ts';
+import type { SecretKey } from './lib/secret-box.ts';
+import { loadJobs, settleOutcomes } from './messages/deliver.ts';
+import { endSimulated } from './messages/simulate.ts';
+import { findNextSimulatedMs } from './messages/sql.ts';
+import { createReceiptInbox } from './receipts/inbox.ts';
+import { processReceipts, retryUnmatched } from './receipts/process.ts';
+import { deleteOldUnmatched, findNextUnmatchedMs } from './receipts/sql.ts';
+import { ROUTING_CHANNEL } from './routing/router.ts';
+
+export type WorkerDeps = {
+  readonly config: Config;
+  readonly connectionString: string;
+  readonly pool: Pool;
+  readonly secretKey: SecretKey;
+  readonly waker: Waker;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether the sandbox carrier runs, so that its connections do. */
+  readonly sandbox: () => boolean;
+  /** Called when routes or connections changed. */
+  readonly onRoutingChange: () => Promise<void>;
+};
+
+export type Worker = {
+  readonly supervisor: Supervisor;
+  /** Claims nothing more, drains the windows, commits the outcomes, hands the rest back. */
+  stop(deadlineMs: number): Promise<void>;
+};
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** Receipts of validity (48 h) and seven days more. */
+const UNMATCHED_DAYS = 9;
+
+/** A loop over rows with a due time: works while there is more, then waits for the next one, at most a second. */
+const whenDue = (work: () => Promise<number>, nextMs: () => Promise<number | null>) => async (): Promise<number> => {
+  if ((await work()) > 0) return 0;
+  return Math.min(SECOND, Math.max(20, (await nextMs()) ?? SECOND));
+};
+
+/** Starts everything that runs behind the API: the list of pipelines and periodic tasks. */
+export async function startWorker(deps: WorkerDeps): Promise<Worker> {
+  const { pool, log, clock, waker } = deps;
+  const now = (): Date => clock.now();
+  const loops: Record<string, Loop> = {};
+  const session = await openWorkerSession({
+    connectionString: deps.connectionString,
+    channels: [WAKE_CHANNEL, ROUTING_CHANNEL],
+    onNotify: (channel, payload) => {
+      if (channel === WAKE_CHANNEL) waker.wakeHere(Number(payload));
+      else void deps.onRoutingChange().then(() => supervisor.reload());
+    },
+    log,
+  });
+  const storeReceipt = createReceiptInbox(pool, () => loops['receipts']?.wake());
+  const supervisor: Supervisor = superviseConnections({
+    pool,
+    owner: session.owner,
+    log,
+    sandbox: deps.sandbox,
+    makeCarrier: (connection) =>
+      createSmppCarrier(parseSmppSettings(connection.settings), { password: passwordOf(connection, deps.secretKey) }),
+    startPump: (connection, carrier) => pumpFor(deps, session.owner, connection, carrier),
+    onReceipt: (connectionId, receipt) => storeReceipt({ connectionId, receipt }),
+    onInbound: () => Promise.reject(new Error('inbound messages are not taken yet')),
+  });
+
+  await supervisor.reload();
+  const start = (name: string, work: () => Promise<number>): void => {
+    loops[name] = startLoop(name, work, log);
+  };
+  start('receipts', async () => ((await processReceipts(pool, now)) > 0 ? 0 : SECOND));
+  start('unmatched receipts', whenDue(() => retryUnmatched(pool, now), () => findNextUnmatchedMs(pool)));
+  start('simulated outcomes', whenDue(() => endSimulated(pool), () => findNextSimulatedMs(pool)));
+  start('rescue', async () => {
+    const { chunks, unknown, connectionIds } = await rescueChunks(pool, settleOutcomes);
+    if (chunks > 0) log.warn({ count: chunks, state: `${unknown} unknown` }, 'took over the chunks of a dead worker');
+    for (const id of connectionIds) waker.wake(id);
+    return chunks > 0 ? 0 : SECOND / 2;
+  });
+  start('connections', () => supervisor.reload().then(() => supervisor.report()).then(() => 10 * SECOND));
+  start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
+  start('old receipts', () => deleteOldUnmatched(pool, UNMATCHED_DAYS).then(() => HOUR));
+
+  return {
+    supervisor,
+    async stop(deadlineMs) {
+      await supervisor.stop(deadlineMs);
+      await Promise.all(Object.values(loops).map((loop) => loop.stop()));
+      await session.close();
+    },
+  };
+}
+
+function pumpFor(deps: WorkerDeps, owner: number, connection: Connection, carrier: Parameters<typeof startPump>[0]['carrier']) {
+  const pump = startPump({
+    pool: deps.pool,
+    connectionId: connection.id,
+    owner,
+    carrier,
+    tps: parseSmppSettings(connection.settings).tps,
+    load: (chunks) => loadJobs(deps.pool, chunks),
+    settle: settleOutcomes,
+    log: deps.log,
+  });
+  const off = deps.waker.onWake(connection.id, pump.wake);
+  return { ...pump, stop: (deadlineMs: number) => pump.stop(deadlineMs).finally(off) };
+}
