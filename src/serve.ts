@@ -12,6 +12,7 @@ import { readOrCreate } from './db/private-file.ts';
 import { createWaker } from './dispatch/wake.ts';
 import { registerGauges } from './gauges.ts';
 import type { Probe } from './http/deps.ts';
+import { originOf } from './http/server.ts';
 import { closeWithin } from './http/shutdown.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLog } from './log.ts';
@@ -93,7 +94,7 @@ async function open(config: Config, roles: Roles, onStop: (close: Closer) => voi
   const app = buildApi({ config, pool, log, metrics, authenticate, probes: probesOf(pool), clock: systemClock, accept });
   await app.listen({ host: config.host, port: config.port });
   onStop(() => closeWithin(app, 3000));
-  return { address: app.listeningOrigin, demo };
+  return { address: originOf(app, config), demo };
 }
 
 /** The credentials are written before they are shown, so that a crash in between does not lose them. */

@@ -16,7 +16,16 @@ export type Outcome =
       readonly text: string;
       readonly carrierIds: readonly string[];
     }
-  /** Known not to have been taken (throttled, queue full, never written): may be sent again without a doubt. */
-  | { readonly kind: 'retry'; readonly afterMs: number; readonly code: string; readonly text: string }
+  /**
+   * Known not to have been taken: may be sent again without a doubt. `counts` when the carrier said it of this message
+   * (a temporary error), so that it cannot be tried for ever; not when the link was the reason (throttled, never written).
+   */
+  | {
+      readonly kind: 'retry';
+      readonly afterMs: number;
+      readonly counts: boolean;
+      readonly code: string;
+      readonly text: string;
+    }
   /** Written, and no answer came: the carrier may have it or not. Never sent again silently. */
   | { readonly kind: 'unknown'; readonly text: string; readonly carrierIds: readonly string[] };

@@ -52,13 +52,21 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     });
   }
 
+  /** One after the other and with the state of that moment, so that the last one written is the latest. */
+  let reporting = Promise.resolve();
+  const reportSoon = (run: Running): void => {
+    reporting = reporting
+      .then(() => (running.get(run.connection.id) === run ? reportOne(run) : undefined))
+      .catch((err: unknown) => deps.log.warn({ err }, 'cannot record the state of a connection'));
+  };
+
   /** Most changes are freed window slots; only a change of the state itself is written. */
   function noteChange(run: Running): void {
     run.pump.wake();
     const state = describe(run.carrier.state());
     if (seen.get(run.connection.id) === state) return;
     seen.set(run.connection.id, state);
-    reportOne(run).catch((err: unknown) => deps.log.warn({ err }, 'cannot record the state of a connection'));
+    reportSoon(run);
   }
 
   function start(connection: db.Connection): void {

@@ -80,7 +80,8 @@ async function removeDrafts(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const pid = Number(/^postgres\.new-(\d+)/.exec(name)?.[1]);
     if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue;
-    await rm(join(dataDir, name), { recursive: true, force: true });
+    // Its initdb may be at work for another moment.
+    await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
@@ -119,7 +120,7 @@ async function initialise(dir: string, password: string, { binaries, user, durab
   } catch (error) {
     await rm(dir, { recursive: true, force: true });
     throw isProcessFailure(error)
-      ? startFailure(error.stderr || error.message, { clusterDir: dir, logFile: basename(dir) })
+      ? startFailure(error.stderr || error.message, { clusterDir: dirname(dir), logFile: basename(dir) })
       : error;
   } finally {
     await rm(passwordFile, { force: true });

@@ -66,7 +66,9 @@ export function createPool(connectionString: string, { max, applicationName, log
   // The library takes its own listener away while a client is checked out; an 'error' without a listener ends the
   // process.
   pool.on('connect', (client) => {
-    client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
+    client.on('error', (error) => {
+      if (!pool.ending) log.warn({ err: error }, 'database connection lost');
+    });
   });
   pool.on('error', () => {});
   return pool;

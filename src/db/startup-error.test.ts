@@ -54,7 +54,10 @@ test('a full disk and a folder that may not be written', () => {
   expect(explainDatabaseError(systemError('ENOSPC'))).toMatchObject({
     message: 'The disk is full: free some space, then start again.',
   });
-  expect(explainDatabaseError(systemError('EACCES'))).toMatchObject({ name: 'StartupError' });
+  const refused = Object.assign(systemError('EACCES'), { path: '/data/secret.key' });
+  expect(explainDatabaseError(refused)).toMatchObject({
+    message: expect.stringMatching('^/data/secret.key may not be read or written by this user: change its owner'),
+  });
 });
 
 test('what nobody but a programmer can put right stays as it is, and so does what is explained already', () => {

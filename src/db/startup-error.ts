@@ -20,9 +20,9 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'The host name in DATABASE_URL is not known: correct it.',
   EAI_AGAIN: 'The host name in DATABASE_URL could not be looked up: check the name service of this machine.',
   ENOSPC: 'The disk is full: free some space, then start again.',
-  EROFS: 'DATA_DIR is on a read-only file system: set DATA_DIR to a folder that this user may write to.',
-  EACCES: 'DATA_DIR may not be read or written by this user: change its owner, or set DATA_DIR to another folder.',
-  EPERM: 'DATA_DIR may not be changed by this user: change its owner, or set DATA_DIR to another folder.',
+  EROFS: 'PATH is on a read-only file system: set DATA_DIR to a folder that this user may write to.',
+  EACCES: 'PATH may not be read or written by this user: change its owner, or set DATA_DIR to another folder.',
+  EPERM: 'PATH may not be changed by this user: change its owner, or set DATA_DIR to another folder.',
 };
 
 /**
@@ -32,8 +32,13 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 export function explainDatabaseError(error: unknown): unknown {
   if (error instanceof StartupError) return error;
   const explanation = EXPLANATIONS[errorCode(error)] ?? explainText(error);
-  return explanation === undefined ? error : new StartupError(explanation, { cause: error });
+  return explanation === undefined
+    ? error
+    : new StartupError(explanation.replace('PATH', pathOf(error)), { cause: error });
 }
+
+const pathOf = (error: unknown): string =>
+  error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : 'DATA_DIR';
 
 /** `code` of a system or PostgreSQL error; a host with several addresses fails with an AggregateError of them. */
 function errorCode(error: unknown): string {

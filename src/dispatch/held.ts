@@ -2,6 +2,9 @@ import type { Submission } from '../carriers/carrier.ts';
 import type { Outcome } from '../carriers/outcome.ts';
 import type { Chunk } from './sql.ts';
 
+/** Above every priority. */
+export const NONE_WAITS = 32_767;
+
 /** A message as the pump carries it: what the carrier gets, and its cost in the connection's rate. */
 export type Job = Submission & { readonly parts: number };
 
@@ -30,7 +33,7 @@ export type Held = {
   /** Up to `room` next messages, best chunk first, while `allow(parts)` says so. Does not move anything. */
   pick(room: number, allow: (parts: number) => boolean): Pick[];
   waiting(): number;
-  /** The best priority number among the messages that wait; Infinity when none does. */
+  /** The best priority number among the messages that wait; `NONE_WAITS` when none does. */
   bestPriority(): number;
   list(): readonly HeldChunk[];
   drop(chunk: HeldChunk): void;
@@ -57,7 +60,7 @@ export function createHeld(): Held {
       return picks;
     },
     waiting: () => open().reduce((sum, c) => sum + c.jobs.length - c.written, 0),
-    bestPriority: () => open()[0]?.priority ?? Number.POSITIVE_INFINITY,
+    bestPriority: () => open()[0]?.priority ?? NONE_WAITS,
     list: () => chunks,
     drop(chunk) {
       chunks.splice(chunks.indexOf(chunk), 1);

@@ -6,7 +6,7 @@ import { transaction } from '../db/transaction.ts';
 import { createSignal } from '../lib/signal.ts';
 import { createTokenBucket } from '../lib/token-bucket.ts';
 import type { Log } from '../lib/log.ts';
-import { createHeld, finishedBy, type HeldChunk, intentsOf, isDone, type Job, type Pick, type Settled } from './held.ts';
+import { createHeld, finishedBy, type HeldChunk, intentsOf, isDone, type Job, NONE_WAITS, type Pick, type Settled } from './held.ts';
 import { requeue } from './requeue.ts';
 import * as db from './sql.ts';
 
@@ -45,7 +45,8 @@ export type Pump = {
 
 const SETTLE_BATCH = 1000;
 const POLL_MS = 1000;
-const ANY_PRIORITY = 32_767;
+/** A carrier that goes on answering "later" about one message does not want it: at 5 s a try, after five minutes. */
+const MAX_ATTEMPTS = 60;
 
 /**
  * Moves one connection's queue: claims chunks, commits the intent, writes, commits the outcomes.
@@ -82,7 +83,7 @@ export function startPump(deps: PumpDeps): Pump {
     inFlight++;
     void carrier.submit(job).then((outcome) => {
       inFlight--;
-      outcomes.push({ chunk, messageId: job.messageId, outcome });
+      outcomes.push({ chunk, messageId: job.messageId, outcome: endRetries(outcome, chunk.attempt + 1) });
       work.raise();
     });
   }
@@ -139,9 +140,10 @@ export function startPump(deps: PumpDeps): Pump {
   /** Claims when less than a window waits here, or when something more urgent than what waits here has come. */
   async function feed(): Promise<number> {
     if (!carrier.state().up) return release().then(() => POLL_MS);
-    const hungry = held.waiting() < window();
-    const belowPriority = hungry ? ANY_PRIORITY : held.bestPriority();
-    const chunks = await db.claimChunks(pool, { connectionId, owner, messages: hungry ? 2 * window() : 1, belowPriority });
+    const wanted = Math.max(window(), 1);
+    const hungry = held.waiting() < wanted;
+    const belowPriority = hungry ? NONE_WAITS : held.bestPriority();
+    const chunks = await db.claimChunks(pool, { connectionId, owner, messages: hungry ? 2 * wanted : 1, belowPriority });
     if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
     const jobs = await deps.load(chunks);
     for (const chunk of chunks) held.add(chunk, chunk.ids.flatMap((id) => jobs.get(id) ?? []));
@@ -202,3 +204,8 @@ const toResult = ({ chunk, messageId, outcome }: Settled, connectionId: number):
   attempt: chunk.attempt + 1,
   outcome,
 });
+
+function endRetries(outcome: Outcome, attempt: number): Outcome {
+  if (outcome.kind !== 'retry' || !outcome.counts || attempt < MAX_ATTEMPTS) return outcome;
+  return { kind: 'refused', status: 'REJECTED', code: outcome.code, text: outcome.text, carrierIds: [] };
+}

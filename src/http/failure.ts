@@ -30,9 +30,9 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
  * serialization failure and deadlock (40), idle-in-transaction timeout (25P03), and the errors of the socket.
  */
 const DATABASE_AWAY = /^(08...|53...|57...|40001|40P01|25P03)$/;
-const SOCKET_AWAY: ReadonlySet<string> = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'],
-]);
+const SOCKET_AWAY: ReadonlySet<string> = new Set(
+  'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN'.split(' '),
+);
 /** pg and its pool report these without a code. */
 const POOL_AWAY = /timeout exceeded when trying to connect|Connection terminated|not queryable|Query read timeout/i;
 

@@ -13,7 +13,11 @@ function healthServer(...probes: Probe[]) {
   return app;
 }
 
-const probe = (name: string, ok: boolean): Probe => ({ name, check: async () => ({ ok, detail: `${name} says so` }) });
+const probe = (name: string, ok: boolean, critical = true): Probe => ({
+  name,
+  critical,
+  check: async () => ({ ok, detail: `${name} says so` }),
+});
 
 test('a process that runs is live, whatever its probes say', async () => {
   const answer = await healthServer(probe('database', false)).inject('/health/live');
@@ -30,18 +34,24 @@ test('ready is 200 while every probe is well, each with its words', async () => 
 });
 
 test('ready is 503 when one probe is not well, and when one throws, without its words', async () => {
-  const broken: Probe = { name: 'disk', check: () => Promise.reject(new Error('secret address')) };
+  const broken: Probe = { name: 'disk', critical: true, check: () => Promise.reject(new Error('secret address')) };
   const answer = await healthServer(probe('database', true), broken).inject('/health/ready');
   expect(answer.statusCode).toBe(503);
   expect(answer.json()).toMatchObject({ status: 'unavailable', checks: { disk: { ok: false, detail: 'failed' } } });
   expect((await healthServer(probe('database', false)).inject('/health/ready')).statusCode).toBe(503);
 });
 
+test('a failed probe that is not critical is told, and requests are served all the same', async () => {
+  const answer = await healthServer(probe('database', true), probe('carriers', false, false)).inject('/health/ready');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json()).toMatchObject({ status: 'degraded', checks: { carriers: { ok: false } } });
+});
+
 test('a probe that never answers is a failed one', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const asked = Promise.withResolvers<void>();
-    const hung: Probe = { name: 'database', check: () => (asked.resolve(), new Promise(() => {})) };
+    const hung: Probe = { name: 'database', critical: true, check: () => (asked.resolve(), new Promise(() => {})) };
     const answer = healthServer(hung)
       .inject('/health/ready')
       .then((response) => response);
@@ -56,7 +66,7 @@ test('a probe that never answers is a failed one', async () => {
 test('a hundred who ask at once cost one question', async () => {
   const { promise, resolve } = Promise.withResolvers<{ ok: boolean; detail: string }>();
   const check = vi.fn(() => promise);
-  const app = healthServer({ name: 'database', check });
+  const app = healthServer({ name: 'database', critical: true, check });
   await app.ready();
   const answers = Array.from({ length: 100 }, () => app.inject('/health/ready'));
   await expect.poll(() => check.mock.calls.length).toBe(1);

@@ -6,7 +6,10 @@ const PROBE_TIMEOUT_MS = 2_000;
 
 const Live = Type.Object({ status: Type.Literal('ok') });
 const Ready = Type.Object({
-  status: Type.Enum(['ok', 'unavailable'], { type: 'string' }),
+  status: Type.Enum(['ok', 'degraded', 'unavailable'], {
+    type: 'string',
+    description: 'degraded: something is wrong, and requests are served all the same.',
+  }),
   checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.String() })),
 });
 
@@ -29,7 +32,7 @@ export function healthRoutes(app: App, { probes, metrics }: ApiDeps): void {
     },
     handler: async (_request, reply) => {
       const answer = await ready();
-      return reply.code(answer.status === 'ok' ? 200 : 503).send(answer);
+      return reply.code(answer.status === 'unavailable' ? 503 : 200).send(answer);
     },
   });
 
@@ -45,16 +48,18 @@ export function healthRoutes(app: App, { probes, metrics }: ApiDeps): void {
   });
 }
 
-type Readiness = { status: 'ok' | 'unavailable'; checks: Record<string, { ok: boolean; detail: string }> };
+type Result = { readonly ok: boolean; readonly detail: string };
+type Readiness = { status: 'ok' | 'degraded' | 'unavailable'; checks: Record<string, Result> };
 
 async function checkAll(probes: readonly Probe[]): Promise<Readiness> {
-  const results = await Promise.all(probes.map(checkOne));
-  const checks = Object.fromEntries(probes.map(({ name }, at) => [name, results[at] ?? { ok: false, detail: '' }]));
-  return { status: results.every(({ ok }) => ok) ? 'ok' : 'unavailable', checks };
+  const results = await Promise.all(probes.map(async (probe) => ({ probe, result: await checkOne(probe) })));
+  const failed = results.filter(({ result }) => !result.ok);
+  const status = failed.some(({ probe }) => probe.critical) ? 'unavailable' : failed.length > 0 ? 'degraded' : 'ok';
+  return { status, checks: Object.fromEntries(results.map(({ probe, result }) => [probe.name, result])) };
 }
 
-async function checkOne(probe: Probe): Promise<{ ok: boolean; detail: string }> {
-  const { promise: late, resolve } = Promise.withResolvers<{ ok: boolean; detail: string }>();
+async function checkOne(probe: Probe): Promise<Result> {
+  const { promise: late, resolve } = Promise.withResolvers<Result>();
   const timer = setTimeout(() => resolve({ ok: false, detail: 'no answer in time' }), PROBE_TIMEOUT_MS);
   // The text of an unexpected error may name addresses: it is for the log, and the probe's own matter.
   const result = probe.check().catch(() => ({ ok: false, detail: 'failed' }));

@@ -50,6 +50,10 @@ function createTlsServer({ certFile, keyFile }: NonNullable<Config['tls']>, hand
   }
 }
 
+/** Where the server listens. Fastify alone would say http of every server that it did not make itself. */
+export const originOf = (app: App, { tls }: Config): string =>
+  tls ? app.listeningOrigin.replace(/^http:/, 'https:') : app.listeningOrigin;
+
 /**
  * Fastify as every route finds it: a request id on each answer, plaintext refused, one shape of errors, JSON bodies,
  * validation, measurements. No routes yet, not listening, no database needed.
@@ -76,7 +80,7 @@ export function createServer({ config, log, metrics }: ApiDeps): App {
     clientErrorHandler: answerClientErrors(log),
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    // One logger for all requests: a child for each costs more than the rest of the shell.
+    // One logger for all requests: a child would be made for each, and hardly any of them logs.
     childLoggerFactory: () => logger,
   }).withTypeProvider<TypeBoxTypeProvider>();
   const allowedMethods = collectMethods(app);

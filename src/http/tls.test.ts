@@ -9,7 +9,7 @@ import { type Config, loadConfig } from '../config.ts';
 import { TEST_CERT, TEST_KEY } from '../testing/certificate.ts';
 import { apiDeps } from '../testing/api.ts';
 import { listening } from '../testing/listen.ts';
-import { createServer } from './server.ts';
+import { createServer, originOf } from './server.ts';
 
 let dir: string;
 let config: Config;
@@ -29,7 +29,9 @@ function secureServer() {
 }
 
 test('with a certificate the server speaks HTTPS, with HSTS and a request id', async () => {
-  await using server = await listening(secureServer());
+  const app = secureServer();
+  await using server = await listening(app);
+  expect(originOf(app, config)).toBe(`https://127.0.0.1:${server.port}`);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   https.get({ port: server.port, host: '127.0.0.1', ca: TEST_CERT }, resolve).on('error', reject);
   const { statusCode, headers } = (await promise).resume();

@@ -56,13 +56,15 @@ export async function settleOutcomes(tx: Db, results: readonly Result[]): Promis
 
 function toState({ accountId, messageId, connectionId, attempt, outcome }: Result): db.NewState {
   const ids = outcome.kind === 'retry' ? [] : outcome.carrierIds;
+  const [only] = ids.length === 1 ? ids : [];
   return {
     accountId,
     id: messageId,
     status: statusOf(outcome),
     attempts: attempt,
     connectionId,
-    carrierId: ids.length === 1 ? (ids[0] as string) : null,
+    // Some carriers answer ROK with no id at all: nothing can be matched to that.
+    carrierId: only || null,
     submitted: outcome.kind === 'accepted' || outcome.kind === 'unknown',
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
     errorText: outcome.kind === 'accepted' ? null : outcome.text,

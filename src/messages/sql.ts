@@ -217,7 +217,10 @@ export type StateMove = {
   readonly errorText: string | null;
 };
 
-/** Moves messages to the state that a receipt reports, forward only. All ids lie in [firstId, lastId]. */
+/**
+ * Moves messages to the state that a receipt reports, forward only. All ids lie in [firstId, lastId]. Receipts give
+ * their time to the minute: it is never put before the submit.
+ */
 export async function moveStates(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly StateMove[]; firstId: string; lastId: string },
@@ -225,7 +228,7 @@ export async function moveStates(
   const rows = await many<{ id: string }>(
     db,
     sql`UPDATE message_state s
-        SET status = u.status, done_at = u.done_at, updated_at = now(), error_code = u.error_code,
+        SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(), error_code = u.error_code,
             error_text = u.error_text
         FROM unnest(
           ${plainArray(moves.map((m) => m.accountId))}::bigint[], ${plainArray(moves.map((m) => m.id))}::uuid[],

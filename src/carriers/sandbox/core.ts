@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Message } from '../smpp/pdu.ts';
 import { type Account, createAccounts } from './account.ts';
 import { type InboundMessage, inboundMessages } from './inbound.ts';
 import { deliverFrame } from './deliver-frame.ts';
@@ -10,7 +11,6 @@ import type { SandboxScript } from './script.ts';
 import { createSession, type Services, type Session } from './session.ts';
 import { createMessageStore } from './stored.ts';
 import { createSubmitDesk } from './submit.ts';
-import type { Message } from '../smpp/pdu.ts';
 
 /** The carrier behind the listener: its sessions, its accounts and the messages that it has taken. */
 export type Core = {
@@ -24,6 +24,7 @@ export type Core = {
   stop(): void;
 };
 
+/** Puts the parts of the sandbox together; the listener feeds it with connections. */
 export function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
   const random = createRandom(script.seed);
   const accounts = createAccounts(script, ledger);

@@ -4,6 +4,8 @@ import type { LedgerEntry } from './ledger-entries.ts';
 
 /** What an entry became after its own line. */
 type Change = { readonly kind: 'change'; readonly n: number; readonly [field: string]: unknown };
+/** A run of the sandbox begins; its entries count from 1 again. */
+type Start = { readonly kind: 'start'; readonly at: number };
 
 export type LedgerFile = {
   append(line: LedgerEntry | Change): void;
@@ -15,13 +17,16 @@ const BUFFER_CHARACTERS = 64 * 1024;
 const FLUSH_MS = 50;
 
 /**
- * Starts the file anew. Lines of JSON with a buffer of 64 KiB, brought to the file when it is full and 50 ms after its first line.
- * Writes are synchronous: they go to the page cache (tens of microseconds), stay in order, and bound the memory.
+ * Appends lines of JSON through a buffer of 64 KiB, brought to the file when it is full and 50 ms after its first
+ * line. Writes are synchronous: they go to the page cache (tens of microseconds), stay in order, and bound the memory.
  */
 export function openLedgerFile(path: string): LedgerFile {
-  const file = openSync(path, 'w', 0o600);
-  let buffer = '';
+  const file = openSync(path, 'a', 0o600);
+  const start: Start = { kind: 'start', at: Date.now() };
+  // A run that was killed may have left half a line behind: the new one stands apart from it.
+  let buffer = `\n${JSON.stringify(start)}\n`;
   let timer: NodeJS.Timeout | undefined;
+  let closed = false;
 
   function flush(): void {
     clearTimeout(timer);
@@ -32,31 +37,42 @@ export function openLedgerFile(path: string): LedgerFile {
 
   return {
     append(line) {
+      if (closed) return;
       buffer += `${JSON.stringify(line)}\n`;
       if (buffer.length >= BUFFER_CHARACTERS) flush();
       else timer ??= setTimeout(flush, FLUSH_MS);
     },
-    flush,
+    flush: () => (closed ? undefined : flush()),
     close() {
+      if (closed) return;
       flush();
+      closed = true;
       closeSync(file);
     },
   };
 }
 
-/** The entries of a ledger file in order, each with what it became. A last line cut in half is left out. */
+/**
+ * The entries of every run in a ledger file, in order, each with what it became. `n` counts within a run.
+ * A line that was cut off by a kill is left out.
+ */
 export async function readLedgerFile(path: string): Promise<LedgerEntry[]> {
   const entries: LedgerEntry[] = [];
+  let earlier = 0;
   for await (const text of createInterface({ input: createReadStream(path) })) {
     const line = parseLine(text);
-    if (!line) continue;
-    if (line.kind !== 'change') entries[line.n - 1] = line;
-    else Object.assign(entries[line.n - 1] ?? {}, line, { kind: entries[line.n - 1]?.kind });
+    if (line?.kind === 'start') earlier = entries.length;
+    else if (line?.kind === 'change') change(entries[earlier + line.n - 1], line);
+    else if (line) entries.push(line);
   }
   return entries;
 }
 
-function parseLine(text: string): LedgerEntry | Change | null {
+function change(entry: LedgerEntry | undefined, line: Change): void {
+  if (entry) Object.assign(entry, line, { kind: entry.kind });
+}
+
+function parseLine(text: string): LedgerEntry | Change | Start | null {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -32,6 +32,24 @@ test('the file is readable by its owner only, and gets its lines without being a
   await expect.poll(() => readLedgerFile(ledgerFile)).toMatchObject([{ destination: '351912340000', answered: true }]);
   expect(statSync(ledgerFile).mode & 0o777).toBe(0o600);
   expect(smsc.ledger.entries()).toEqual([]);
+});
+
+test('a second run is appended, and half a line of a killed one does no harm', async () => {
+  const ledgerFile = temporaryFile();
+  for (const destination of ['351912340001', '351912340002']) {
+    const smsc = await start({ ledgerFile });
+    const client = await bindLibrary(smsc.port);
+    await client.submit(destination);
+    await expect.poll(() => smsc.ledger.counts().receiptsAcked).toBe(1);
+    await smsc.close();
+    appendFileSync(ledgerFile, '{"kind":"submit","n":');
+  }
+  expect(await readLedgerFile(ledgerFile)).toMatchObject([
+    { n: 1, kind: 'submit', destination: '351912340001', answered: true },
+    { n: 2, kind: 'receipt', source: '351912340001', result: 'acked' },
+    { n: 1, kind: 'submit', destination: '351912340002', answered: true },
+    { n: 2, kind: 'receipt', source: '351912340002', result: 'acked' },
+  ]);
 });
 
 test('with counts only, the counts are the same and no entry is kept', async () => {

@@ -95,7 +95,7 @@ const step = (stat: string, state: number, err = '000'): ReceiptStep => ({ stat,
 
 export const DELIVERED = step('DELIVRD', 2);
 export const DELETED = step('DELETED', 4);
-export const EXPIRED = step('EXPIRED', 3, '003');
+const EXPIRED = step('EXPIRED', 3, '003');
 /** message_state values that no other follows. */
 export const FINAL_STATES: ReadonlySet<number> = new Set([2, 3, 4, 5, 8]);
 

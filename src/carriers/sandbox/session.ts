@@ -67,6 +67,7 @@ export function createSession(id: number, socket: Socket, services: Services): S
   let lastRequest = 0;
   let unanswered = 0;
   let enquired = false;
+  let released = false;
 
   function breach(text: string): void {
     ledger.violation(`session ${id}: ${text}`);
@@ -183,7 +184,9 @@ export function createSession(id: number, socket: Socket, services: Services): S
   function unbound(requestSequence: number): void {
     const status = account ? STATUS.ESME_ROK : STATUS.ESME_RINVBNDSTS;
     link.send({ command: 'unbind_resp', status, sequence: requestSequence });
-    if (account) link.end();
+    if (!account) return;
+    release();
+    link.end();
   }
 
   /** Broadcast, submit_multi and the like are not served; a response is never answered. */
@@ -214,9 +217,16 @@ export function createSession(id: number, socket: Socket, services: Services): S
     link.send({ command: 'enquire_link', status: 0, sequence: nextSequence() });
   }
 
+  /** Gives the place and what was not answered to the other binds of the account. */
+  function release(): void {
+    if (released || !account) return;
+    released = true;
+    account.unbound();
+    if (window) account.outbox.leave(window, window.open());
+  }
+
   function closed(): void {
-    account?.unbound();
-    if (window) account?.outbox.leave(window, window.open());
+    release();
     services.closed(session);
   }
 

@@ -16,7 +16,7 @@ export type SandboxOptions = Partial<SandboxScript> & {
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Default `entries`. */
   readonly ledger?: LedgerOptions['keep'];
-  /** Path of a file that gets every entry of the ledger; it is started anew. */
+  /** Path of a file that every entry of the ledger is appended to. */
   readonly ledgerFile?: string | undefined;
 };
 
@@ -54,7 +54,7 @@ export type SandboxSmsc = {
   refuseConnections(): void;
   /** Listens again on the same port. */
   acceptConnections(): Promise<void>;
-  /** Cuts every connection, closes the listener and brings the ledger to its file. */
+  /** Cuts every connection, closes the listener and brings the ledger to its file. Another call does nothing. */
   close(): Promise<void>;
 };
 

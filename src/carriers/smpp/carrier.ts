@@ -16,7 +16,7 @@ const BIND_KINDS: Record<SmppSettings['bind'], readonly BindKind[]> = {
   rx: ['receiver'],
 };
 
-const NO_ROOM: Outcome = { kind: 'retry', afterMs: 0, code: 'NOT_SENT', text: 'No bind has room' };
+const NO_ROOM: Outcome = { kind: 'retry', afterMs: 0, counts: false, code: 'NOT_SENT', text: 'No bind has room' };
 
 /**
  * A carrier that is reached by SMPP 3.4 (protocol sheet smpp). `timing` is for tests. Throws RangeError when the

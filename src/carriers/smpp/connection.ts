@@ -29,8 +29,13 @@ export type ConnectionEvents = {
   drained(): void;
 };
 
-/** `untrusted`: the peer's certificate did not pass. */
-export type Closed = { readonly reason: string; readonly untrusted: boolean };
+export type Closed = {
+  readonly reason: string;
+  /** The peer's certificate did not pass. */
+  readonly untrusted: boolean;
+  /** Responses that matched no open request: late, doubled or of the wrong command. */
+  readonly strays: number;
+};
 
 export type Connection = {
   /** False when the connection ended before it was open. */
@@ -43,8 +48,6 @@ export type Connection = {
   send(pdu: Pdu): void;
   /** False while the peer does not read fast enough. */
   writable(): boolean;
-  /** Responses that matched no open request: late, doubled or of the wrong command. */
-  strays(): number;
   /** Ends orderly: what is queued goes out and the peer's last octets are read, within `graceMs` (half a second). */
   close(reason: string, graceMs?: number): void;
 };
@@ -175,7 +178,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     pending.close(outbox.given());
     opened.resolve(false);
     const untrusted = socket instanceof tls.TLSSocket && !open && Boolean(socket.authorizationError);
-    closed.resolve({ reason: reason ?? 'the peer closed the connection', untrusted });
+    closed.resolve({ reason: reason ?? 'the peer closed the connection', untrusted, strays });
   }
 
   socket.once(options.tls ? 'secureConnect' : 'connect', () => {
@@ -204,6 +207,5 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     send,
     close,
     writable: () => !ending && outbox.open(),
-    strays: () => strays,
   };
 }

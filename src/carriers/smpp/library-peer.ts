@@ -51,7 +51,7 @@ export async function startLibraryPeer(): Promise<LibraryPeer> {
   await once(server, 'listening');
 
   const cut = (): void => {
-    for (const session of [...server.sessions]) session.destroy();
+    for (const session of server.sessions) session.destroy();
   };
 
   function report(carrierId: string): Promise<boolean> {

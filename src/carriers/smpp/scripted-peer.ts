@@ -10,11 +10,8 @@ export type Link = {
   /** Every PDU of the client, in order. */
   readonly received: Pdu[];
   send(pdu: Pdu): void;
-  raw(octets: Uint8Array): void;
-  /** How often octets arrived: one write of the client is mostly one of them. */
-  segments(): number;
-  /** Octets that the client has not read and the kernel no longer takes. */
-  backlog(): number;
+  /** Resolves when the kernel has taken the octets, or never can. */
+  raw(octets: Uint8Array): Promise<void>;
   /** Stops or resumes reading the socket. */
   pause(paused: boolean): void;
   cut(): void;
@@ -66,22 +63,20 @@ export async function startScriptedPeer(
 function serve(socket: net.Socket, script: Script): Link {
   const reader = createFrameReader();
   const received: Pdu[] = [];
-  let segments = 0;
-  const raw = (octets: Uint8Array): void => {
-    if (socket.writable) socket.write(octets);
-  };
+  const raw = (octets: Uint8Array): Promise<void> =>
+    new Promise((resolve) => {
+      if (socket.writable) socket.write(octets, () => resolve());
+      else resolve();
+    });
   const link: Link = {
     received,
     raw,
-    send: (pdu) => raw(encodePdu(pdu)),
-    segments: () => segments,
-    backlog: () => socket.writableLength,
+    send: (pdu) => void raw(encodePdu(pdu)),
     pause: (paused) => (paused ? socket.pause() : socket.resume()),
     cut: () => socket.destroy(),
   };
   socket.on('error', () => undefined);
   socket.on('data', (chunk: Buffer) => {
-    segments += 1;
     for (const frame of reader.push(chunk)) {
       const pdu = decodePdu(frame);
       if ('failure' in pdu) throw new Error(`the client sent nonsense: ${pdu.reason}`);

@@ -231,14 +231,16 @@ describe('a peer that breaks the protocol', () => {
     expect(received(peer.links[0])).toMatchObject([{ command: 'generic_nack', sequence: 4 }]);
   });
 
-  test('a response to nobody is ignored: it is neither answered nor fatal', async () => {
-    const { carrier, peer } = await bound();
+  test('a response to nobody is neither answered nor fatal, and is logged when the bind ends', async () => {
+    const { carrier, peer, host } = await bound();
     const link = peer.links[0];
     link?.send({ command: 'submit_sm_resp', status: 0, sequence: 4711, messageId: 'a', tlvs: NO_TLVS });
     link?.raw(Buffer.from('00000010800002220000000000000009', 'hex'));
     link?.send({ command: 'generic_nack', status: 3, sequence: 4712 });
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
     expect(received(link).map((pdu) => pdu.command)).toEqual(['submit_sm']);
+    link?.cut();
+    await until(() => host.logs.includes('warn: SMPP responses matched no request'));
   });
 
   test('PDUs that arrive octet by octet are understood', async () => {

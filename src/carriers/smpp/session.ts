@@ -115,7 +115,8 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     setFault(problem?.fault ? problem.reason : null);
     if (problem) current.close(problem.reason);
     else comeUp();
-    const { reason } = await current.closed;
+    const { reason, strays } = await current.closed;
+    if (strays > 0) events.log('warn', 'SMPP responses matched no request', { bind: kind, strays });
     goDown();
     return problem ?? { reason, fault: false };
   }

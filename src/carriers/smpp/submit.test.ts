@@ -64,6 +64,21 @@ describe('one part', () => {
     },
   );
 
+  test('pauses get longer while throttling goes on, and short again after a success', async () => {
+    const throttled = [1, 2, 4];
+    const script = onSubmit((pdu, nth) =>
+      throttled.includes(nth) ? refuse(pdu, STATUS.ESME_RTHROTTLED) : accept(pdu, 'a'),
+    );
+    const { carrier } = await bound(script, { throttlePauseMs: 40 });
+    const pauses: number[] = [];
+    for (let nth = 1; nth <= 4; nth += 1) {
+      const outcome = await carrier.submit(submission());
+      pauses.push(outcome.kind === 'retry' ? Math.ceil(outcome.afterMs / 40) : 0);
+      await until(() => carrier.room() > 0);
+    }
+    expect(pauses).toEqual([1, 2, 0, 1]);
+  });
+
   test('a bind that the carrier has forgotten is made anew, and the message given back', async () => {
     const script = onSubmit((pdu, nth) => (nth === 1 ? refuse(pdu, STATUS.ESME_RINVBNDSTS) : accept(pdu, 'a')));
     const { carrier, peer } = await bound(script);
@@ -97,11 +112,13 @@ describe('one part', () => {
   });
 
   test('a response with the right number and the wrong command is not an answer', async () => {
-    const { carrier } = await bound(
-      onSubmit((pdu) => ({ command: 'enquire_link_resp', status: 0, sequence: pdu.sequence })),
-      { submitTimeoutSeconds: 0.1 },
-    );
-    expect(await carrier.submit(submission())).toMatchObject({ kind: 'unknown' });
+    const { carrier } = await bound((pdu, link) => {
+      if (pdu.command !== 'submit_sm') return false;
+      link.send({ command: 'enquire_link_resp', status: 0, sequence: pdu.sequence });
+      link.send(accept(pdu, 'real'));
+      return true;
+    });
+    expect(await carrier.submit(submission())).toEqual({ kind: 'accepted', carrierIds: ['real'] });
   });
 
   test('a response that cannot be read is unknown at once', async () => {
@@ -217,6 +234,28 @@ describe('several parts', () => {
     expect(peer.submits().map((pdu) => pdu.shortMessage[5])).toEqual([1, 2, 2, 2, 3]);
   });
 
+  test('a later part waits for the end of a pause that another message caused', async () => {
+    const held: Pdu[] = [];
+    let throttledAt = 0;
+    let secondPartAt = 0;
+    const { carrier, peer } = await bound(
+      (pdu, link) => {
+        if (pdu.command !== 'submit_sm') return false;
+        if (pdu.shortMessage[5] === 2) secondPartAt = performance.now();
+        if (pdu.esmClass !== 0) return pdu.shortMessage[5] === 1 && held.push(pdu) > 0;
+        throttledAt = performance.now();
+        link.send(refuse(pdu, STATUS.ESME_RTHROTTLED));
+        return true;
+      },
+      { throttlePauseMs: 100 },
+    );
+    const long = carrier.submit(submission({ body: LONG }));
+    expect(await carrier.submit(submission())).toMatchObject({ kind: 'retry' });
+    for (const pdu of held) peer.links[0]?.send(accept(pdu, 'one'));
+    expect(await long).toMatchObject({ kind: 'accepted' });
+    expect(secondPartAt - throttledAt).toBeGreaterThanOrEqual(99);
+  });
+
   test('a later part that stays throttled past the validity is refused as EXPIRED, with the ids so far', async () => {
     const script = onSubmit((pdu, nth) => (nth === 1 ? accept(pdu, 'one') : refuse(pdu, STATUS.ESME_RTHROTTLED)));
     const { carrier } = await bound(script, { throttlePauseMs: 10 });
@@ -257,6 +296,20 @@ describe('several parts', () => {
     expect(outcome.kind === 'accepted' && outcome.carrierIds).toHaveLength(3);
     expect(peer.links).toHaveLength(2);
     expect(peer.submits().map((pdu) => pdu.shortMessage[5])).toEqual([1, 2, 3]);
+  });
+
+  test('stopping lets a message that has begun send its remaining parts', async () => {
+    const held: Pdu[] = [];
+    const { carrier, peer } = await bound(
+      (pdu) => pdu.command === 'submit_sm' && held.length === 0 && held.push(pdu) > 0,
+    );
+    const outcome = carrier.submit(submission({ body: LONG }));
+    await until(() => held.length === 1);
+    const stopped = carrier.stop(2000);
+    for (const pdu of held) peer.links[0]?.send(accept(pdu, 'one'));
+    await stopped;
+    expect(await outcome).toMatchObject({ kind: 'accepted' });
+    expect(peer.submits()).toHaveLength(3);
   });
 
   test('stopping leaves a message whose later part waits as unknown, with the ids so far', async () => {

@@ -63,7 +63,8 @@ export const EXPIRED_OUTCOME: Outcome = { ...EXPIRED, carrierIds: [] };
 
 function outcomeOf(fate: Exclude<Fate, { kind: 'accepted' }>, carrierIds: readonly string[], pool: Pool): Outcome {
   if (fate.kind !== 'again') return { ...fate, carrierIds };
-  return { kind: 'retry', afterMs: delayOf(fate, pool), code: fate.code, text: fate.text };
+  const counts = fate.cause === 'later' || fate.cause === 'rebind';
+  return { kind: 'retry', afterMs: delayOf(fate, pool), counts, code: fate.code, text: fate.text };
 }
 
 function delayOf(fate: Extract<Fate, { kind: 'again' }>, pool: Pool): number {

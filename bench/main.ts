@@ -1,0 +1,14 @@
+import { benchEngine } from './engine.ts';
+import { type Report, show } from './report.ts';
+import { benchSend } from './send.ts';
+
+/** `npm run bench` runs all, `npm run bench -- NAME` one. Ratios, not seconds, are what to compare between machines. */
+const BENCHES: Readonly<Record<string, () => Promise<Report>>> = { engine: benchEngine, send: benchSend };
+
+const [wanted] = process.argv.slice(2);
+for (const [name, bench] of Object.entries(BENCHES)) {
+  if (wanted !== undefined && wanted !== name) continue;
+  const report = await bench();
+  console.log(show(report));
+  console.log(JSON.stringify(report));
+}
