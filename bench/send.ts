@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,8 +49,8 @@ async function load(url: string, apiKey: string): Promise<autocannon.Result> {
   return fire(url, apiKey, SECONDS);
 }
 
-async function fire(url: string, apiKey: string, duration: number): Promise<autocannon.Result> {
-  const run = autocannon({
+const fire = (url: string, apiKey: string, duration: number): Promise<autocannon.Result> =>
+  autocannon({
     url,
     connections: CONNECTIONS,
     duration,
@@ -59,6 +58,3 @@ async function fire(url: string, apiKey: string, duration: number): Promise<auto
     headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
     body: JSON.stringify({ phoneNumber: '+393331234567', message: 'Your code is 123456' }),
   });
-  const [result] = await once(run, 'done');
-  return result;
-}

@@ -16,8 +16,11 @@ export type CommandContext = {
    * joined when it runs and otherwise started for the time of the command. Brings the schema up to date first.
    */
   withDatabase<T>(work: (pool: Pool) => Promise<T>): Promise<T>;
-  /** The result, on stdout: one JSON document with --json, else what `human` makes of it. */
-  report<T>(result: T, human: (result: T) => string): void;
+  /**
+   * The result, on stdout: one JSON document with --json, else what `human` makes of it. With `ok` false the command
+   * found something wrong, and its exit code is 1.
+   */
+  report<T>(result: T, human: (result: T) => string, ok?: boolean): void;
 };
 
 /** Adds the commands of one feature. */
@@ -37,11 +40,20 @@ type Process = {
  */
 export async function runCommand(groups: readonly CommandGroup[], process: Process): Promise<number> {
   const program = createProgram(process);
-  const context = createContext(process, () => program.opts()['json'] === true);
+  let ok = true;
+  const print = (text: string): unknown => process.stdout.write(`${text}\n`);
+  const context: CommandContext = {
+    config: () => loadConfig(process.env),
+    withDatabase: (work) => withDatabase(loadConfig(process.env), work),
+    report(result, human, good = true) {
+      print(program.opts()['json'] === true ? JSON.stringify(result) : human(result));
+      ok &&= good;
+    },
+  };
   for (const register of groups) register(program, context);
   try {
     await program.parseAsync(process.argv);
-    return 0;
+    return ok ? 0 : 1;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const explained = explainDatabaseError(error);
@@ -57,17 +69,6 @@ function createProgram({ stdout, stderr }: Process): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride();
-}
-
-function createContext({ env, stdout }: Process, json: () => boolean): CommandContext {
-  const config = () => loadConfig(env);
-  return {
-    config,
-    withDatabase: (work) => withDatabase(config(), work),
-    report: (result, human) => {
-      stdout.write(`${json() ? JSON.stringify(result) : human(result)}\n`);
-    },
-  };
 }
 
 async function withDatabase<T>({ databaseUrl, dataDir }: Config, work: (pool: Pool) => Promise<T>): Promise<T> {

@@ -22,8 +22,8 @@ export function registerDoctorCommand(program: Command, context: CommandContext)
     .description('look at database, carriers, disk, clock, secrets and TLS, and say what to do')
     .action(async () => {
       const findings = await context.withDatabase((pool) => examine(context.config(), pool));
-      context.report(findings, (all) => all.map(showFinding).join('\n'));
-      if (findings.some((finding) => !finding.ok)) process.exitCode = 1;
+      const ok = findings.every((finding) => finding.ok);
+      context.report(findings, (all) => all.map(showFinding).join('\n'), ok);
     });
 }
 

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { createAccount, type NewAccount } from '../accounts/create.ts';
-import { loadConfig } from '../config.ts';
 import { exec, many, sql } from '../db/query.ts';
 import { authentication } from '../http/auth.ts';
 import type { App } from '../http/deps.ts';
 import { createServer } from '../http/server.ts';
 import { silentLog } from '../lib/log.ts';
 import { SCOPES } from '../lib/scope.ts';
-import { createLog } from '../log.ts';
-import { createMetrics } from '../metrics.ts';
+import { apiDeps } from '../testing/api.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { insertUser } from '../users/sql.ts';
 import { apiKeyRoutes } from './routes.ts';
@@ -25,8 +23,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const { pool } = database;
   const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const log = createLog('silent');
-  const deps = { config: loadConfig({}), pool, log, metrics: createMetrics(), authenticate, probes: [] };
+  const deps = apiDeps({ pool, authenticate });
   app = createServer(deps);
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate });

@@ -5,7 +5,7 @@ import { type CommandContext, table } from '../cli.ts';
 import { AppError } from '../errors.ts';
 import { notifyRoutes } from '../routing/sql.ts';
 import { loadSecretKey } from '../secret-key.ts';
-import { createConnection, passwordOf } from './save.ts';
+import { createConnection, passwordOf, updateConnection } from './save.ts';
 import { findConnection, listConnectionStatus, moveConnectionStatus } from './sql.ts';
 
 type SmppFlags = {
@@ -22,10 +22,11 @@ type SmppFlags = {
   set: string[];
 };
 
-/** `connection add smpp`, `list`, `test`, `pause` and `resume`. */
+/** `connection add smpp`, `update`, `list`, `test`, `pause` and `resume`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {
   const connection = program.command('connection').description('the links to carriers');
   addSmpp(connection.command('add').description('add a connection; a running program connects at once'), context);
+  addUpdate(connection, context);
 
   connection
     .command('list')
@@ -43,7 +44,10 @@ export function registerConnectionCommands(program: Command, context: CommandCon
     .command('test')
     .argument('<name>')
     .description('bind once from here, and say what the carrier answered')
-    .action(async (name: string) => context.report(await testConnection(context, name), ({ detail }) => detail));
+    .action(async (name: string) => {
+      const result = await testConnection(context, name);
+      context.report(result, ({ detail }) => detail, result.ok);
+    });
 
   for (const [verb, status] of [
     ['pause', 'paused'],
@@ -84,6 +88,25 @@ function addSmpp(add: Command, context: CommandContext): void {
       const key = await loadSecretKey(context.config());
       const { id } = await context.withDatabase((pool) => createConnection(pool, key, { name, password, settings, sandbox: false }));
       context.report({ id, name }, () => `Connection ${name} (id ${id}) was added. Give it a route: route add --channel SMS --connection ${name}`);
+    });
+}
+
+function addUpdate(connection: Command, context: CommandContext): void {
+  connection
+    .command('update')
+    .argument('<name>')
+    .description('change the password or settings of a connection; a running program connects again')
+    .option('--password <password>', 'the new password')
+    .option('--set <name=value...>', 'a setting, see docs/carriers.md', [])
+    .action(async (name: string, flags: { password?: string; set: string[] }) => {
+      const key = await loadSecretKey(context.config());
+      await context.withDatabase(async (pool) => {
+        const known = await findConnection(pool, { name });
+        if (!known) throw unknownConnection(name);
+        const settings = { ...known.settings, ...readSettings(flags.set) };
+        await updateConnection(pool, key, known.id, { settings, password: flags.password ?? passwordOf(known, key) });
+      });
+      context.report({ name }, () => `Connection ${name} was changed.`);
     });
 }
 

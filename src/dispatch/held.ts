@@ -76,8 +76,7 @@ export function intentsOf(picks: readonly Pick[]): Map<number, number> {
 }
 
 /** Everything of it that was written has a committed outcome, and nothing more of it will be written here. */
-export const isDone = (chunk: HeldChunk): boolean =>
-  chunk.settled === (chunk.lost ? chunk.written : chunk.jobs.length);
+export const isDone = (chunk: HeldChunk): boolean => chunk.settled === (chunk.lost ? chunk.written : chunk.jobs.length);
 
 /** The chunks whose last outcomes are among these. */
 export function finishedBy(settled: readonly Settled[]): number[] {

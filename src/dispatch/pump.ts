@@ -6,7 +6,17 @@ import { transaction } from '../db/transaction.ts';
 import { createSignal } from '../lib/signal.ts';
 import { createTokenBucket } from '../lib/token-bucket.ts';
 import type { Log } from '../lib/log.ts';
-import { createHeld, finishedBy, type HeldChunk, intentsOf, isDone, type Job, NONE_WAITS, type Pick, type Settled } from './held.ts';
+import {
+  createHeld,
+  finishedBy,
+  type HeldChunk,
+  intentsOf,
+  isDone,
+  type Job,
+  NONE_WAITS,
+  type Pick,
+  type Settled,
+} from './held.ts';
 import { requeue } from './requeue.ts';
 import * as db from './sql.ts';
 
@@ -20,6 +30,12 @@ export type Result = {
   readonly outcome: Outcome;
 };
 
+/**
+ * Records outcomes in the caller's transaction; answers the ids that were news. It may fail on an outcome that is
+ * recorded already; with `again` it leaves that one alone.
+ */
+export type Settle = (tx: PoolClient, results: readonly Result[], again: boolean) => Promise<ReadonlySet<string>>;
+
 export type PumpDeps = {
   readonly pool: Pool;
   readonly connectionId: number;
@@ -30,8 +46,7 @@ export type PumpDeps = {
   readonly tps: number;
   /** Messages of the chunks by id, ready to submit; one that is gone is left out. */
   readonly load: (chunks: readonly db.Chunk[]) => Promise<Map<string, Job>>;
-  /** Records outcomes in the pump's transaction; answers the ids that were new. Repeating it changes nothing. */
-  readonly settle: (tx: PoolClient, results: readonly Result[]) => Promise<Set<string>>;
+  readonly settle: Settle;
   readonly log: Log;
 };
 
@@ -45,6 +60,7 @@ export type Pump = {
 
 const SETTLE_BATCH = 1000;
 const POLL_MS = 1000;
+const FIRST_WAIT_MS = 50;
 /** A carrier that goes on answering "later" about one message does not want it: at 5 s a try, after five minutes. */
 const MAX_ATTEMPTS = 60;
 
@@ -89,10 +105,18 @@ export function startPump(deps: PumpDeps): Pump {
   }
 
   /** Commits outcomes and intents together; answers the chunks that are still this worker's. */
-  function commit(settled: readonly Settled[], intents: ReadonlyMap<number, number>): Promise<Set<number>> {
+  function commit(
+    settled: readonly Settled[],
+    intents: ReadonlyMap<number, number>,
+    again: boolean,
+  ): Promise<Set<number>> {
     return transaction(pool, async (tx) => {
       if (settled.length > 0) {
-        const recorded = await deps.settle(tx, settled.map((s) => toResult(s, connectionId)));
+        const recorded = await deps.settle(
+          tx,
+          settled.map((s) => toResult(s, connectionId)),
+          again,
+        );
         await requeue(tx, connectionId, settled, recorded);
         const ids = finishedBy(settled);
         if (ids.length > 0) await db.deleteChunks(tx, { owner, ids });
@@ -102,10 +126,10 @@ export function startPump(deps: PumpDeps): Pump {
   }
 
   /** The database may be away: outcomes stay here and are tried again until they are committed. */
-  async function untilCommitted<T>(attempt: () => Promise<T>): Promise<T> {
-    for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 2000)) {
+  async function untilCommitted<T>(attempt: (again: boolean) => Promise<T>): Promise<T> {
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, 2000)) {
       try {
-        return await attempt();
+        return await attempt(waitMs > FIRST_WAIT_MS);
       } catch (err) {
         if (performance.now() > deadline) throw err;
         deps.log.error({ err, connectionId }, 'cannot commit outcomes, trying again');
@@ -120,7 +144,7 @@ export function startPump(deps: PumpDeps): Pump {
     uncommitted = settled.length;
     const picks = pick();
     if (settled.length + picks.length === 0) return false;
-    const mine = await untilCommitted(() => commit(settled, intentsOf(picks)));
+    const mine = await untilCommitted((again) => commit(settled, intentsOf(picks), again));
     uncommitted = 0;
     for (const { chunk } of settled) chunk.settled++;
     for (const next of picks) {
@@ -143,10 +167,19 @@ export function startPump(deps: PumpDeps): Pump {
     const wanted = Math.max(window(), 1);
     const hungry = held.waiting() < wanted;
     const belowPriority = hungry ? NONE_WAITS : held.bestPriority();
-    const chunks = await db.claimChunks(pool, { connectionId, owner, messages: hungry ? 2 * wanted : 1, belowPriority });
+    const chunks = await db.claimChunks(pool, {
+      connectionId,
+      owner,
+      messages: hungry ? 2 * wanted : 1,
+      belowPriority,
+    });
     if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
     const jobs = await deps.load(chunks);
-    for (const chunk of chunks) held.add(chunk, chunk.ids.flatMap((id) => jobs.get(id) ?? []));
+    for (const chunk of chunks)
+      held.add(
+        chunk,
+        chunk.ids.flatMap((id) => jobs.get(id) ?? []),
+      );
     const empty = held.list().filter((chunk) => chunk.jobs.length === 0);
     if (empty.length > 0) await dropAll(empty);
     work.raise();

@@ -1,6 +1,6 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { transaction } from '../db/transaction.ts';
-import type { Result } from './pump.ts';
+import type { Settle } from './pump.ts';
 import * as db from './sql.ts';
 
 const BATCH = 100;
@@ -14,7 +14,7 @@ const BATCH = 100;
  */
 export async function rescueChunks(
   pool: Pool,
-  settle: (tx: PoolClient, results: readonly Result[]) => Promise<Set<string>>,
+  settle: Settle,
 ): Promise<{ chunks: number; unknown: number; connectionIds: number[] }> {
   return transaction(pool, async (tx) => {
     const orphans = await db.claimOrphanChunks(tx, BATCH);
@@ -24,10 +24,14 @@ export async function rescueChunks(
         messageId,
         connectionId: chunk.connectionId,
         attempt: chunk.attempt + 1,
-        outcome: { kind: 'unknown', text: 'the worker stopped before the answer was recorded', carrierIds: [] } as const,
+        outcome: {
+          kind: 'unknown',
+          text: 'the worker stopped before the answer was recorded',
+          carrierIds: [],
+        } as const,
       })),
     );
-    const unknown = inDoubt.length > 0 ? await settle(tx, inDoubt) : new Set();
+    const unknown = inDoubt.length > 0 ? await settle(tx, inDoubt, true) : new Set();
     for (const { id, owner, intent, ids } of orphans) {
       if (intent >= ids.length) await db.deleteChunks(tx, { owner, ids: [id] });
       else await db.moveChunkToQueue(tx, { owner, id, ids: ids.slice(intent) });

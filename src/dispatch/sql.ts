@@ -1,4 +1,5 @@
-import { dateArray, plainArray, textArray } from '../db/array.ts';
+import { plainArray } from '../db/array.ts';
+import { bigints, ints, smallints, texts, timestamps } from '../db/columns.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 
 export type NewChunk = {
@@ -36,12 +37,12 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
                              AND q.priority = u.priority AND q.account_id = u.account_id), 0))
                + row_number() OVER (PARTITION BY u.account_id, u.connection_id, u.priority ORDER BY u.n) - 1,
                coalesce(u.available_at, now()), u.size, u.ids::uuid[]
-        FROM unnest(${plainArray(chunks.map((c) => c.accountId))}::bigint[],
-                    ${plainArray(chunks.map((c) => c.connectionId))}::bigint[],
-                    ${plainArray(chunks.map((c) => c.priority))}::smallint[],
-                    ${dateArray(chunks.map((c) => c.availableAt))}::timestamptz[],
-                    ${plainArray(chunks.map((c) => c.ids.length))}::int[],
-                    ${textArray(chunks.map((c) => plainArray(c.ids)))}::text[])
+        FROM unnest(${bigints(chunks.map((c) => c.accountId))},
+                    ${bigints(chunks.map((c) => c.connectionId))},
+                    ${smallints(chunks.map((c) => c.priority))},
+                    ${timestamps(chunks.map((c) => c.availableAt))},
+                    ${ints(chunks.map((c) => c.ids.length))},
+                    ${texts(chunks.map((c) => plainArray(c.ids)))})
              WITH ORDINALITY AS u (account_id, connection_id, priority, available_at, size, ids, n)
         ORDER BY u.n`,
   );
@@ -49,7 +50,10 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
 
 type ChunkRow = Omit<Chunk, 'ids'> & { ids: string };
 /** The driver's array parser is slow on 1,000 ids: they come as one text. */
-const withIds = <R extends ChunkRow>(row: R): Omit<R, 'ids'> & { ids: string[] } => ({ ...row, ids: row.ids.split(',') });
+const withIds = <R extends ChunkRow>(row: R): Omit<R, 'ids'> & { ids: string[] } => ({
+  ...row,
+  ids: row.ids.split(','),
+});
 
 /**
  * Takes the best chunks for this worker until they hold `messages` messages, of priority numbers below
@@ -84,7 +88,7 @@ export async function moveIntents(
   const rows = await many<{ id: number }>(
     db,
     sql`UPDATE dispatch_chunk c SET intent = u.intent
-        FROM unnest(${plainArray([...move.intents.keys()])}::bigint[], ${plainArray([...move.intents.values()])}::int[])
+        FROM unnest(${bigints([...move.intents.keys()])}, ${ints([...move.intents.values()])})
              AS u (id, intent)
         WHERE c.id = u.id AND c.owner = ${move.owner} RETURNING c.id`,
   );
@@ -108,7 +112,11 @@ export async function moveChunkToQueue(
   );
 }
 
-export type RetryChunk = Omit<NewChunk, 'availableAt'> & { readonly round: number; readonly attempt: number; readonly afterMs: number };
+export type RetryChunk = Omit<NewChunk, 'availableAt'> & {
+  readonly round: number;
+  readonly attempt: number;
+  readonly afterMs: number;
+};
 
 /** Queues messages again that are known not to have been taken: same turn, one attempt more, not before `afterMs`. */
 export async function insertRetryChunk(db: Db, chunk: RetryChunk): Promise<void> {
@@ -134,7 +142,10 @@ export async function findNextDueMs(db: Db, { connectionId }: { connectionId: nu
  * Locks chunks whose owner's advisory lock is gone: the worker died, or lost its session. The caller decides about
  * their messages in the same transaction.
  */
-export async function claimOrphanChunks(db: Db, limit: number): Promise<(Chunk & { owner: number; connectionId: number })[]> {
+export async function claimOrphanChunks(
+  db: Db,
+  limit: number,
+): Promise<(Chunk & { owner: number; connectionId: number })[]> {
   const rows = await many<ChunkRow & { owner: number; connectionId: number }>(
     db,
     sql`SELECT id, account_id AS "accountId", connection_id AS "connectionId", priority, round, attempt, intent,

@@ -53,9 +53,16 @@ export function createAccept({ pool, findRoute, waker }: AcceptDeps): Accept {
 async function storeAll(tx: PoolClient, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
   const { fresh, verdicts } = await claimClientIds(tx, items);
   for (let i = 0; i < fresh.length; i += ROWS_A_STATEMENT)
-    await db.insertMessages(tx, fresh.slice(i, i + ROWS_A_STATEMENT).map((p) => p.message));
+    await db.insertMessages(
+      tx,
+      fresh.slice(i, i + ROWS_A_STATEMENT).map((p) => p.message),
+    );
   const simulated = fresh.filter((p) => p.draft.simulation);
-  if (simulated.length > 0) await planSimulation(tx, simulated.map((p) => p.message));
+  if (simulated.length > 0)
+    await planSimulation(
+      tx,
+      simulated.map((p) => p.message),
+    );
   chunks.push(...chunksOf(fresh));
   if (chunks.length > 0) await insertChunks(tx, chunks);
   return verdicts;
@@ -81,7 +88,9 @@ async function claimClientIds(
   if (claims.size === 0) return { fresh: items, verdicts: items.map(accepted) };
   const holders = await holdersOf(tx, [...claims.values()]);
   const verdicts = items.map((item) => judge(item, holders));
-  const fresh = items.filter((item) => item.message.clientId === null || holders.get(keyOf(item))?.messageId === item.message.id);
+  const fresh = items.filter(
+    (item) => item.message.clientId === null || holders.get(keyOf(item))?.messageId === item.message.id,
+  );
   return { fresh, verdicts };
 }
 
@@ -125,7 +134,10 @@ function chunksOf(items: readonly Prepared[]): NewChunk[] {
     let entry = open.get(key);
     if (!entry || entry.ids.length >= CHUNK_SIZE) {
       const ids: string[] = [];
-      entry = { ids, chunk: { accountId, connectionId, priority: draft.priority, availableAt: draft.scheduledAt, ids } };
+      entry = {
+        ids,
+        chunk: { accountId, connectionId, priority: draft.priority, availableAt: draft.scheduledAt, ids },
+      };
       open.set(key, entry);
       chunks.push(entry.chunk);
     }

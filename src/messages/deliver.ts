@@ -41,17 +41,26 @@ export function boundsOf(ids: readonly string[]): [firstId: string, lastId: stri
 }
 
 /**
- * The dispatcher's `settle`: records outcomes in its transaction. Answers the ids for which this was news; an outcome
- * that is recorded already stays, so a commit whose answer was lost may be repeated.
+ * The dispatcher's `settle`: records outcomes in its transaction. Answers the ids for which this was news.
+ *
+ * First outcomes are plainly inserted, at half the cost of an upsert; that fails when one is recorded already. With
+ * `again` such outcomes stay as they are, so a commit whose answer was lost may be repeated.
  */
-export async function settleOutcomes(tx: Db, results: readonly Result[]): Promise<Set<string>> {
-  const recorded = await db.insertStates(tx, results.map(toState));
+export async function settleOutcomes(tx: Db, results: readonly Result[], again: boolean): Promise<ReadonlySet<string>> {
+  const recorded = await record(tx, results, again);
   const news = results.filter((result) => recorded.has(result.messageId));
   const parts = news.flatMap(toParts);
   if (parts.length > 0) await db.insertParts(tx, parts);
   const unknown = news.filter((result) => result.outcome.kind === 'unknown');
   if (unknown.length > 0) await db.insertUnknowns(tx, unknown.map(toUnknown));
   return recorded;
+}
+
+async function record(tx: Db, results: readonly Result[], again: boolean): Promise<ReadonlySet<string>> {
+  const states = results.map(toState);
+  if (again || results.some((result) => result.attempt > 1)) return db.moveOutcomes(tx, states);
+  await db.insertStates(tx, states);
+  return new Set(results.map((result) => result.messageId));
 }
 
 function toState({ accountId, messageId, connectionId, attempt, outcome }: Result): db.NewState {
@@ -79,7 +88,13 @@ function statusOf(outcome: Outcome): number {
 /** A message of one part keeps its carrier id in its state; several ids go to the parts. */
 function toParts({ accountId, messageId, connectionId, outcome }: Result): db.NewPart[] {
   if (outcome.kind === 'retry' || outcome.carrierIds.length < 2) return [];
-  return outcome.carrierIds.map((carrierId, index) => ({ accountId, messageId, part: index + 1, connectionId, carrierId }));
+  return outcome.carrierIds.map((carrierId, index) => ({
+    accountId,
+    messageId,
+    part: index + 1,
+    connectionId,
+    carrierId,
+  }));
 }
 
 const toUnknown = ({ accountId, messageId, connectionId, outcome }: Result) => ({

@@ -70,7 +70,11 @@ export type Prepared = {
 };
 
 /** Runs a draft through the steps. Nothing is written; the first step that refuses names the reason. */
-export function prepare(accountId: number, draft: Draft, findRoute: FindRoute): Prepared | { kind: 'refused'; refusal: Refusal } {
+export function prepare(
+  accountId: number,
+  draft: Draft,
+  findRoute: FindRoute,
+): Prepared | { kind: 'refused'; refusal: Refusal } {
   const work: Work = { draft, findRoute, destination: '', parts: 1, unicode: false, connectionId: null };
   for (const [, step] of STEPS) {
     const refusal = step(work);

@@ -46,7 +46,9 @@ export function readMessageServer(body: MessageServerIn, now: Date): Draft {
 
 /** Values may hold `{{…}}` themselves: they are sent as they are, and a name without a value stays as it was. */
 const fillIn = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replace(/\{\{\s*([^{}|]+?)\s*\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? (values[name] ?? whole) : whole));
+  text.replace(/\{\{\s*([^{}|]+?)\s*\}\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,
+  );
 
 function readSchedule(field: string, text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
@@ -65,8 +67,19 @@ export function readBulk(bulk: BulkIn, now: Date): Draft[] {
     if (message.body === undefined && message.hexBody === undefined)
       throw invalidFields([{ field: `${field}.body`, message: 'is required (or hexBody)' }]);
     const scheduledAt = readSchedule(`${field}.scheduling`, message.scheduling, now);
-    const shared = { ...BASE, ...optionsOf(bulk), ...contentOf(message), sender: message.sender, scheduledAt, priority: 1 } as const;
-    return message.destinations.map((destination, i) => ({ ...shared, destination, clientId: message.ids?.[i] ?? null }));
+    const shared = {
+      ...BASE,
+      ...optionsOf(bulk),
+      ...contentOf(message),
+      sender: message.sender,
+      scheduledAt,
+      priority: 1,
+    } as const;
+    return message.destinations.map((destination, i) => ({
+      ...shared,
+      destination,
+      clientId: message.ids?.[i] ?? null,
+    }));
   });
 }
 

@@ -61,17 +61,23 @@ async function moveByParts(tx: Db, matched: readonly MatchedReceipt[]): Promise<
     doneAt: receipt.doneAt ?? receivedAt,
   }));
   await db.moveParts(tx, moves);
-  const messages = await db.listPartStatuses(tx, moves);
+  // Each message once: receipts of several parts often come in one batch, and every key would count all the parts.
+  const messages = await db.listPartStatuses(tx, [...new Map(moves.map((move) => [move.messageId, move])).values()]);
   return messages.flatMap((message) => endOf(message, matched));
 }
 
 type Parts = Awaited<ReturnType<typeof db.listPartStatuses>>[number];
 
-function endOf({ accountId, messageId, parts, statuses, doneAt }: Parts, matched: readonly MatchedReceipt[]): db.StateMove[] {
+function endOf(
+  { accountId, messageId, parts, statuses, doneAt }: Parts,
+  matched: readonly MatchedReceipt[],
+): db.StateMove[] {
   const failure = FAILURES_WORST_FIRST.find((status) => statuses.includes(status));
   const delivered = statuses.filter((status) => status === STATUS.DELIVERED).length === parts;
   if (failure === undefined && !delivered) return [];
   const said = matched.find((m) => m.messageId === messageId && statusOf(m.receipt.state) === failure)?.receipt;
   const status = failure ?? STATUS.DELIVERED;
-  return [{ accountId, id: messageId, status, doneAt, errorCode: said?.errorCode ?? null, errorText: said?.raw ?? null }];
+  return [
+    { accountId, id: messageId, status, doneAt, errorCode: said?.errorCode ?? null, errorText: said?.raw ?? null },
+  ];
 }

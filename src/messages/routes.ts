@@ -29,7 +29,8 @@ export function messageRoutes(app: App, { pool, accept, clock }: ApiDeps): void 
       tags: ['Sending'],
       operationId: 'sendSms',
       summary: 'Send one SMS',
-      description: 'Two bodies are taken: the short one and that of the message server. The answer has the form of the body.',
+      description:
+        'Two bodies are taken: the short one and that of the message server. The answer has the form of the body.',
       body: Type.Union([schema.SendIn, schema.MessageServerIn]),
       response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]) },
     },
@@ -110,7 +111,10 @@ export function messageRoutes(app: App, { pool, accept, clock }: ApiDeps): void 
 }
 
 function idsOf(field: string, list: string | undefined): string[] {
-  const ids = (list ?? '').split(',').map((id) => id.trim()).filter((id) => id !== '');
+  const ids = (list ?? '')
+    .split(',')
+    .map((id) => id.trim())
+    .filter((id) => id !== '');
   if (ids.length > MAX_IDS) throw invalidFields([{ field, message: `must name at most ${MAX_IDS} ids` }]);
   return ids;
 }

@@ -161,7 +161,9 @@ export const StatusParams = Type.Object({
   customerMessageId: Type.String({ minLength: 1, description: 'Your reference, or our messageId.' }),
 });
 export const StatusQuery = Type.Object({
-  channel: Type.Optional(Type.Enum([...CHANNELS], { type: 'string', description: 'Another one than the message has: 404.' })),
+  channel: Type.Optional(
+    Type.Enum([...CHANNELS], { type: 'string', description: 'Another one than the message has: 404.' }),
+  ),
 });
 const IdList = (description: string) =>
   Type.Optional(Type.String({ description: `${description}, with commas between them; at most 1,000.` }));

@@ -1,4 +1,5 @@
-import { bytesArray, dateArray, plainArray, textArray } from '../db/array.ts';
+import { plainArray, textArray } from '../db/array.ts';
+import { bigints, booleans, byteas, ints, smallints, texts, timestamps, uuids } from '../db/columns.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 import type { Channel } from '../lib/channel.ts';
 
@@ -27,14 +28,14 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
     sql`INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination,
                              body, udh, binary_body, parts, want_receipt, valid_until)
         SELECT * FROM unnest(
-          ${plainArray(rows.map((r) => r.accountId))}::bigint[], ${plainArray(rows.map((r) => r.id))}::uuid[],
-          ${textArray(rows.map((r) => r.clientId))}::text[], ${plainArray(rows.map((r) => r.channel))}::text[],
-          ${plainArray(rows.map((r) => r.source))}::text[], ${plainArray(rows.map((r) => r.simulation))}::boolean[],
-          ${plainArray(rows.map((r) => r.connectionId))}::bigint[], ${textArray(rows.map((r) => r.sender))}::text[],
-          ${textArray(rows.map((r) => r.destination))}::text[], ${textArray(rows.map((r) => r.body))}::text[],
-          ${bytesArray(rows.map((r) => r.udh))}::bytea[], ${bytesArray(rows.map((r) => r.binaryBody))}::bytea[],
-          ${plainArray(rows.map((r) => r.parts))}::smallint[], ${plainArray(rows.map((r) => r.wantReceipt))}::boolean[],
-          ${dateArray(rows.map((r) => r.validUntil))}::timestamptz[])`,
+          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.id))},
+          ${texts(rows.map((r) => r.clientId))}, ${texts(rows.map((r) => r.channel))},
+          ${texts(rows.map((r) => r.source))}, ${booleans(rows.map((r) => r.simulation))},
+          ${bigints(rows.map((r) => r.connectionId))}, ${texts(rows.map((r) => r.sender))},
+          ${texts(rows.map((r) => r.destination))}, ${texts(rows.map((r) => r.body))},
+          ${byteas(rows.map((r) => r.udh))}, ${byteas(rows.map((r) => r.binaryBody))},
+          ${smallints(rows.map((r) => r.parts))}, ${booleans(rows.map((r) => r.wantReceipt))},
+          ${timestamps(rows.map((r) => r.validUntil))})`,
   );
 }
 
@@ -54,8 +55,8 @@ export async function insertClientIds(db: Db, claims: readonly ClientIdClaim[]):
     db,
     sql`INSERT INTO client_message_id AS c (account_id, client_id, message_id, content_hash, created_at)
         SELECT u.account_id, u.client_id, u.message_id, u.content_hash, now() FROM unnest(
-          ${plainArray(claims.map((c) => c.accountId))}::bigint[], ${textArray(claims.map((c) => c.clientId))}::text[],
-          ${plainArray(claims.map((c) => c.messageId))}::uuid[], ${bytesArray(claims.map((c) => c.contentHash))}::bytea[])
+          ${bigints(claims.map((c) => c.accountId))}, ${texts(claims.map((c) => c.clientId))},
+          ${uuids(claims.map((c) => c.messageId))}, ${byteas(claims.map((c) => c.contentHash))})
           AS u (account_id, client_id, message_id, content_hash)
         ORDER BY u.account_id, u.client_id
         ON CONFLICT (account_id, client_id) DO UPDATE
@@ -77,7 +78,7 @@ export async function listClientIds(
                c.content_hash AS "contentHash", m.parts
         FROM client_message_id c
         JOIN message m ON m.account_id = c.account_id AND m.id = c.message_id
-        JOIN unnest(${plainArray(keys.map((k) => k.accountId))}::bigint[], ${textArray(keys.map((k) => k.clientId))}::text[])
+        JOIN unnest(${bigints(keys.map((k) => k.accountId))}, ${texts(keys.map((k) => k.clientId))})
              AS u (account_id, client_id) ON c.account_id = u.account_id AND c.client_id = u.client_id`,
   );
 }
@@ -103,7 +104,7 @@ export async function listQueuedMessages(
     db,
     sql`SELECT m.id, m.sender, m.destination, m.body, m.udh, m.binary_body AS "binaryBody", m.parts,
                m.want_receipt AS "wantReceipt", m.valid_until AS "validUntil"
-        FROM unnest(${plainArray(keys.accountIds)}::bigint[], ${plainArray(keys.ids)}::uuid[]) AS u (account_id, id)
+        FROM unnest(${bigints(keys.accountIds)}, ${uuids(keys.ids)}) AS u (account_id, id)
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id
         WHERE m.id BETWEEN ${keys.firstId} AND ${keys.lastId}`,
   );
@@ -121,24 +122,39 @@ export type NewState = {
   readonly errorText: string | null;
 };
 
+/** The columns of new states, for both statements below. */
+const stateColumns = (rows: readonly NewState[]) => sql`unnest(
+          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.id))},
+          ${smallints(rows.map((r) => r.status))}, ${smallints(rows.map((r) => r.attempts))},
+          ${bigints(rows.map((r) => r.connectionId))}, ${texts(rows.map((r) => r.carrierId))},
+          ${booleans(rows.map((r) => r.submitted))}, ${texts(rows.map((r) => r.errorCode))},
+          ${texts(rows.map((r) => r.errorText))})
+          AS u (account_id, id, status, attempts, connection_id, carrier_id, submitted, error_code, error_text)`;
+
+/** Records first outcomes. Fails (23505) when one of the messages has a state already: `moveOutcomes` sorts that out. */
+export async function insertStates(db: Db, rows: readonly NewState[]): Promise<void> {
+  await exec(
+    db,
+    sql`INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, updated_at,
+                                   error_code, error_text)
+        SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
+               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text
+        FROM ${stateColumns(rows)}`,
+  );
+}
+
 /**
- * Records the outcomes of submits. Answers the ids that were news: an attempt that is already recorded stays as it is,
- * except that a known outcome replaces an unknown one of the same attempt.
+ * Records outcomes of messages that may have a state. Answers the ids that were news: an attempt that is already
+ * recorded stays as it is, except that a known outcome replaces an unknown one of the same attempt.
  */
-export async function insertStates(db: Db, rows: readonly NewState[]): Promise<Set<string>> {
+export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<Set<string>> {
   const changed = await many<{ id: string }>(
     db,
     sql`INSERT INTO message_state AS s (account_id, id, status, attempts, connection_id, carrier_id, submitted_at,
                                         updated_at, error_code, error_text)
         SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
                CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text
-        FROM unnest(
-          ${plainArray(rows.map((r) => r.accountId))}::bigint[], ${plainArray(rows.map((r) => r.id))}::uuid[],
-          ${plainArray(rows.map((r) => r.status))}::smallint[], ${plainArray(rows.map((r) => r.attempts))}::smallint[],
-          ${plainArray(rows.map((r) => r.connectionId))}::bigint[], ${textArray(rows.map((r) => r.carrierId))}::text[],
-          ${plainArray(rows.map((r) => r.submitted))}::boolean[], ${textArray(rows.map((r) => r.errorCode))}::text[],
-          ${textArray(rows.map((r) => r.errorText))}::text[])
-          AS u (account_id, id, status, attempts, connection_id, carrier_id, submitted, error_code, error_text)
+        FROM ${stateColumns(rows)} ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO UPDATE
           SET status = excluded.status, attempts = excluded.attempts, connection_id = excluded.connection_id,
               carrier_id = excluded.carrier_id, submitted_at = excluded.submitted_at, updated_at = excluded.updated_at,
@@ -164,9 +180,9 @@ export async function insertParts(db: Db, rows: readonly NewPart[]): Promise<voi
     db,
     sql`INSERT INTO message_part (account_id, message_id, part, connection_id, carrier_id, status)
         SELECT *, 1 FROM unnest(
-          ${plainArray(rows.map((r) => r.accountId))}::bigint[], ${plainArray(rows.map((r) => r.messageId))}::uuid[],
-          ${plainArray(rows.map((r) => r.part))}::smallint[], ${plainArray(rows.map((r) => r.connectionId))}::bigint[],
-          ${textArray(rows.map((r) => r.carrierId))}::text[])
+          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.messageId))},
+          ${smallints(rows.map((r) => r.part))}, ${bigints(rows.map((r) => r.connectionId))},
+          ${texts(rows.map((r) => r.carrierId))})
         ON CONFLICT (account_id, message_id, part) DO UPDATE
           SET connection_id = excluded.connection_id, carrier_id = excluded.carrier_id, status = 1, done_at = NULL`,
   );
@@ -183,8 +199,8 @@ export async function insertUnknowns(
     db,
     sql`INSERT INTO unknown_outcome (account_id, message_id, connection_id, reason)
         SELECT * FROM unnest(
-          ${plainArray(rows.map((r) => r.accountId))}::bigint[], ${plainArray(rows.map((r) => r.messageId))}::uuid[],
-          ${plainArray(rows.map((r) => r.connectionId))}::bigint[], ${textArray(rows.map((r) => r.reason))}::text[])
+          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.messageId))},
+          ${bigints(rows.map((r) => r.connectionId))}, ${texts(rows.map((r) => r.reason))})
         ON CONFLICT DO NOTHING`,
   );
 }
@@ -194,8 +210,8 @@ export async function deleteUnknowns(db: Db, rows: readonly Key[]): Promise<numb
   return exec(
     db,
     sql`DELETE FROM unknown_outcome o
-        USING unnest(${plainArray(rows.map((r) => r.accountId))}::bigint[],
-                     ${plainArray(rows.map((r) => r.messageId))}::uuid[]) AS u (account_id, message_id)
+        USING unnest(${bigints(rows.map((r) => r.accountId))},
+                     ${uuids(rows.map((r) => r.messageId))}) AS u (account_id, message_id)
         WHERE o.account_id = u.account_id AND o.message_id = u.message_id`,
   );
 }
@@ -231,9 +247,9 @@ export async function moveStates(
         SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(), error_code = u.error_code,
             error_text = u.error_text
         FROM unnest(
-          ${plainArray(moves.map((m) => m.accountId))}::bigint[], ${plainArray(moves.map((m) => m.id))}::uuid[],
-          ${plainArray(moves.map((m) => m.status))}::smallint[], ${dateArray(moves.map((m) => m.doneAt))}::timestamptz[],
-          ${textArray(moves.map((m) => m.errorCode))}::text[], ${textArray(moves.map((m) => m.errorText))}::text[])
+          ${bigints(moves.map((m) => m.accountId))}, ${uuids(moves.map((m) => m.id))},
+          ${smallints(moves.map((m) => m.status))}, ${timestamps(moves.map((m) => m.doneAt))},
+          ${texts(moves.map((m) => m.errorCode))}, ${texts(moves.map((m) => m.errorText))})
           AS u (account_id, id, status, done_at, error_code, error_text)
         WHERE s.account_id = u.account_id AND s.id = u.id AND s.status IN (0, 1)
           AND s.id BETWEEN ${firstId} AND ${lastId}
@@ -256,9 +272,9 @@ export async function moveParts(db: Db, moves: readonly PartMove[]): Promise<num
     db,
     sql`UPDATE message_part p SET status = u.status, done_at = u.done_at
         FROM unnest(
-          ${plainArray(moves.map((m) => m.accountId))}::bigint[], ${plainArray(moves.map((m) => m.messageId))}::uuid[],
-          ${plainArray(moves.map((m) => m.part))}::smallint[], ${plainArray(moves.map((m) => m.status))}::smallint[],
-          ${dateArray(moves.map((m) => m.doneAt))}::timestamptz[]) AS u (account_id, message_id, part, status, done_at)
+          ${bigints(moves.map((m) => m.accountId))}, ${uuids(moves.map((m) => m.messageId))},
+          ${smallints(moves.map((m) => m.part))}, ${smallints(moves.map((m) => m.status))},
+          ${timestamps(moves.map((m) => m.doneAt))}) AS u (account_id, message_id, part, status, done_at)
         WHERE p.account_id = u.account_id AND p.message_id = u.message_id AND p.part = u.part AND p.status IN (0, 1)`,
   );
 }
@@ -272,8 +288,8 @@ export async function listPartStatuses(
     db,
     sql`SELECT m.account_id AS "accountId", m.id AS "messageId", m.parts, array_agg(p.status) AS statuses,
                max(p.done_at) AS "doneAt"
-        FROM unnest(${plainArray(keys.map((k) => k.accountId))}::bigint[],
-                    ${plainArray(keys.map((k) => k.messageId))}::uuid[]) AS u (account_id, message_id)
+        FROM unnest(${bigints(keys.map((k) => k.accountId))},
+                    ${uuids(keys.map((k) => k.messageId))}) AS u (account_id, message_id)
         JOIN message m ON m.account_id = u.account_id AND m.id = u.message_id
         JOIN message_part p ON p.account_id = u.account_id AND p.message_id = u.message_id
         GROUP BY m.account_id, m.id, m.parts`,
@@ -353,8 +369,8 @@ export async function insertSimulated(
     db,
     sql`INSERT INTO simulated_outcome (account_id, message_id, status, due_at)
         SELECT u.account_id, u.message_id, u.status, now() + u.delay_ms * interval '1 millisecond' FROM unnest(
-          ${plainArray(rows.map((r) => r.accountId))}::bigint[], ${plainArray(rows.map((r) => r.messageId))}::uuid[],
-          ${plainArray(rows.map((r) => r.status))}::smallint[], ${plainArray(rows.map((r) => r.delayMs))}::int[])
+          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.messageId))},
+          ${smallints(rows.map((r) => r.status))}, ${ints(rows.map((r) => r.delayMs))})
           AS u (account_id, message_id, status, delay_ms)`,
   );
 }

@@ -19,7 +19,11 @@ export async function findRecords(
 }
 
 /** One message by the client's id or, when no message has that one, by ours. */
-export async function findRecord(pool: Db, actor: { readonly accountId: number }, id: string): Promise<db.MessageRecord | undefined> {
+export async function findRecord(
+  pool: Db,
+  actor: { readonly accountId: number },
+  id: string,
+): Promise<db.MessageRecord | undefined> {
   const [byClientId] = await findRecords(pool, actor, { ids: [], clientIds: [id] });
   if (byClientId || !isUuid(id)) return byClientId;
   const [byId] = await findRecords(pool, actor, { ids: [id], clientIds: [] });

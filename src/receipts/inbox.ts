@@ -20,7 +20,10 @@ export function createReceiptInbox(pool: Pool, onStored: () => void): (arrived: 
         if (receipts) receipts.push(receipt);
         else byConnection.set(connectionId, [receipt]);
       }
-      await insertReceiptBatches(pool, [...byConnection].map(([connectionId, receipts]) => ({ connectionId, receipts })));
+      await insertReceiptBatches(
+        pool,
+        [...byConnection].map(([connectionId, receipts]) => ({ connectionId, receipts })),
+      );
       onStored();
       return items.map(() => undefined);
     },

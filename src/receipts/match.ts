@@ -18,7 +18,12 @@ export type Match =
  * recent messages, then, for the rest, in every spelling (upper case, zeros stripped, hex and decimal) among all.
  * When two messages fit it refuses to guess.
  */
-export async function matchReceipts(db: Db, connectionId: number, receipts: readonly StoredReceipt[], now: Date): Promise<Match[]> {
+export async function matchReceipts(
+  db: Db,
+  connectionId: number,
+  receipts: readonly StoredReceipt[],
+  now: Date,
+): Promise<Match[]> {
   const lastId = firstIdAt(new Date(now.getTime() + HOUR_MS));
   const recent = { connectionId, firstId: firstIdAt(new Date(now.getTime() - RECENT_MS)), lastId };
   const exact = await matchBy(db, recent, receipts, (receipt) => receipt.carrierIds);

@@ -40,7 +40,9 @@ export function retryUnmatched(pool: Pool, now: () => Date): Promise<number> {
     const judged = await judge(tx, parked, now());
     const found = judged.filter(({ match }) => match.kind === 'hit').map(({ arrived }) => arrived.id);
     if (found.length > 0) await db.deleteUnmatched(tx, found);
-    const rest = judged.flatMap(({ arrived, match }) => (match.kind === 'hit' ? [] : [{ id: arrived.id, reason: match.kind }]));
+    const rest = judged.flatMap(({ arrived, match }) =>
+      match.kind === 'hit' ? [] : [{ id: arrived.id, reason: match.kind }],
+    );
     if (rest.length > 0) await db.moveUnmatchedLater(tx, rest);
     return parked.length;
   });
@@ -51,7 +53,12 @@ async function judge<A extends Arrived>(tx: PoolClient, arrived: readonly A[], n
   const judged: Judged<A>[] = [];
   for (const connectionId of new Set(arrived.map((a) => a.connectionId))) {
     const own = arrived.filter((a) => a.connectionId === connectionId);
-    const matches = await matchReceipts(tx, connectionId, own.map((a) => a.receipt), now);
+    const matches = await matchReceipts(
+      tx,
+      connectionId,
+      own.map((a) => a.receipt),
+      now,
+    );
     own.forEach((a, i) => judged.push({ arrived: a, match: matches[i] as Match }));
   }
   const matched = judged.flatMap(({ arrived: a, match }) => (match.kind === 'hit' ? [toMatched(a, match)] : []));

@@ -1,5 +1,6 @@
 import type { Receipt } from '../carriers/events.ts';
-import { plainArray, textArray } from '../db/array.ts';
+import { plainArray } from '../db/array.ts';
+import { bigints, ints, jsons, texts, timestamps } from '../db/columns.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 
 /** A receipt as JSON keeps it: dates are texts. */
@@ -18,8 +19,8 @@ export async function insertReceiptBatches(
   await exec(
     db,
     sql`INSERT INTO receipt_batch (connection_id, receipts)
-        SELECT * FROM unnest(${plainArray(batches.map((b) => b.connectionId))}::bigint[],
-                             ${textArray(batches.map((b) => toJson(b.receipts)))}::json[])`,
+        SELECT * FROM unnest(${bigints(batches.map((b) => b.connectionId))},
+                             ${jsons(batches.map((b) => toJson(b.receipts)))})`,
   );
 }
 
@@ -42,16 +43,19 @@ export type Unmatched = {
 };
 
 /** Parks receipts that fit no message, or several. */
-export async function insertUnmatched(db: Db, rows: readonly (Unmatched & { readonly retryMs: number })[]): Promise<void> {
+export async function insertUnmatched(
+  db: Db,
+  rows: readonly (Unmatched & { readonly retryMs: number })[],
+): Promise<void> {
   await exec(
     db,
     sql`INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
         SELECT u.connection_id, u.receipt, u.reason, u.received_at, now() + u.retry_ms * interval '1 millisecond'
-        FROM unnest(${plainArray(rows.map((r) => r.connectionId))}::bigint[],
-                    ${textArray(rows.map((r) => toJson(r.receipt)))}::json[],
-                    ${plainArray(rows.map((r) => r.reason))}::text[],
-                    ${textArray(rows.map((r) => r.receivedAt.toISOString()))}::timestamptz[],
-                    ${plainArray(rows.map((r) => r.retryMs))}::int[])
+        FROM unnest(${bigints(rows.map((r) => r.connectionId))},
+                    ${jsons(rows.map((r) => toJson(r.receipt)))},
+                    ${texts(rows.map((r) => r.reason))},
+                    ${timestamps(rows.map((r) => r.receivedAt))},
+                    ${ints(rows.map((r) => r.retryMs))})
              AS u (connection_id, receipt, reason, received_at, retry_ms)`,
   );
 }
@@ -79,7 +83,7 @@ export async function moveUnmatchedLater(
     sql`UPDATE receipt_unmatched r
         SET tries = tries + 1, reason = u.reason,
             next_try_at = now() + least(interval '1 hour', interval '100 milliseconds' * power(2, least(tries, 16)))
-        FROM unnest(${plainArray(rows.map((r) => r.id))}::bigint[], ${plainArray(rows.map((r) => r.reason))}::text[])
+        FROM unnest(${bigints(rows.map((r) => r.id))}, ${texts(rows.map((r) => r.reason))})
              AS u (id, reason)
         WHERE r.id = u.id`,
   );

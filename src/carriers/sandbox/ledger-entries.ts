@@ -11,7 +11,10 @@ export type SubmitEntry = {
   readonly source: string;
   readonly destination: string;
   readonly text: string;
+  readonly esmClass: number;
   readonly dataCoding: number;
+  /** Its user data as it came, header included, in hex. */
+  readonly octets: string;
   readonly concat: { readonly ref: number; readonly total: number; readonly seq: number } | null;
   /** Null when it was refused. */
   readonly id: string | null;

@@ -1,6 +1,6 @@
 import type { PduOf } from '../smpp/pdu.ts';
 import { STATUS, statusName } from '../smpp/status.ts';
-import { concatOf, textOf } from '../smpp/text.ts';
+import { concatOf, textOf, userData } from '../smpp/text.ts';
 import type { SubmitEntry } from './ledger-entries.ts';
 import type { LedgerWriter } from './ledger.ts';
 import type { MessageId } from './message-ids.ts';
@@ -96,7 +96,9 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
       source: pdu.source,
       destination: pdu.destination,
       text: textOf(pdu, 'gsm'),
+      esmClass: pdu.esmClass,
       dataCoding: pdu.dataCoding,
+      octets: Buffer.from(userData(pdu)).toString('hex'),
       concat: concatOf(pdu),
       id,
     }));

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { silentLog } from './log.ts';
+import { startLoop } from './loop.ts';
+
+const HOUR = 3_600_000;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Work whose runs the test ends one by one. */
+function heldWork() {
+  const runs: PromiseWithResolvers<number>[] = [];
+  const work = (): Promise<number> => {
+    const run = Promise.withResolvers<number>();
+    runs.push(run);
+    return run.promise;
+  };
+  return { runs, work };
+}
+
+test('the work runs at once, and again when it says so', async () => {
+  const { runs, work } = heldWork();
+  const loop = startLoop('test', work, silentLog);
+  expect(runs).toHaveLength(1);
+  runs[0]?.resolve(0);
+  await expect.poll(() => runs.length).toBe(2);
+  runs[1]?.resolve(HOUR);
+  await loop.stop();
+});
+
+test('a wake ends the pause', async () => {
+  const { runs, work } = heldWork();
+  const loop = startLoop('test', work, silentLog);
+  runs[0]?.resolve(HOUR);
+  await turn();
+  expect(runs).toHaveLength(1);
+  loop.wake();
+  await expect.poll(() => runs.length).toBe(2);
+  runs[1]?.resolve(HOUR);
+  await loop.stop();
+});
+
+test('a wake during a run starts no second one beside it, and is made up for after it', async () => {
+  const { runs, work } = heldWork();
+  const loop = startLoop('test', work, silentLog);
+  loop.wake();
+  await turn();
+  expect(runs).toHaveLength(1);
+  runs[0]?.resolve(HOUR);
+  await expect.poll(() => runs.length).toBe(2);
+  runs[1]?.resolve(HOUR);
+  await loop.stop();
+});
+
+test('stop waits for the run under way, and nothing runs afterwards', async () => {
+  const { runs, work } = heldWork();
+  const loop = startLoop('test', work, silentLog);
+  let stopped = false;
+  const stopping = loop.stop().then(() => {
+    stopped = true;
+  });
+  await turn();
+  expect(stopped).toBe(false);
+  runs[0]?.resolve(0);
+  await stopping;
+  loop.wake();
+  await turn();
+  expect(runs).toHaveLength(1);
+});
+
+test('stop ends a pause at once', async () => {
+  const { runs, work } = heldWork();
+  const loop = startLoop('test', work, silentLog);
+  runs[0]?.resolve(HOUR);
+  await turn();
+  await loop.stop();
+  expect(runs).toHaveLength(1);
+});
+
+test('a failure is told with the name of the work, and the work goes on', async () => {
+  const told: object[] = [];
+  const { runs, work } = heldWork();
+  const loop = startLoop('sweep', work, { ...silentLog, error: (fields) => void told.push(fields) });
+  const err = new Error('no disk');
+  runs[0]?.reject(err);
+  await turn();
+  expect(told).toEqual([{ err, task: 'sweep' }]);
+  loop.wake();
+  await expect.poll(() => runs.length).toBe(2);
+  runs[1]?.resolve(HOUR);
+  await loop.stop();
+});
+
+test('a failure of the run that stop waits for is not told', async () => {
+  const told: object[] = [];
+  const { runs, work } = heldWork();
+  const loop = startLoop('sweep', work, { ...silentLog, error: (fields) => void told.push(fields) });
+  const stopping = loop.stop();
+  runs[0]?.reject(new Error('the pool is closed'));
+  await stopping;
+  expect(told).toEqual([]);
+});

@@ -1,0 +1,124 @@
+import type { Pool } from 'pg';
+import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../carriers/sandbox/smsc.ts';
+import { loadConfig } from '../config.ts';
+import { createConnection } from '../connections/save.ts';
+import { insertRoute, notifyRoutes } from '../routing/sql.ts';
+import { loadSecretKey } from '../secret-key.ts';
+import { type Program, type Roles, startProgram } from '../serve.ts';
+import { type Client, createClient } from './client.ts';
+import { createTestDatabase } from './database.ts';
+
+/** A sandbox carrier, the connection to it and its route. */
+export type CarrierOptions = {
+  readonly script?: SandboxOptions;
+  /** Beyond host, port and system_id. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** What the connection binds with; the carrier wants `PASSWORD`. */
+  readonly password?: string;
+  readonly prefix?: string;
+  readonly priority?: number;
+};
+
+export type TestProgram = AsyncDisposable & {
+  readonly account: NewAccount;
+  /** The account's client. */
+  readonly client: Client;
+  /** A client with another key; the empty string sends none that is valid. */
+  clientOf(apiKey: string): Client;
+  /** The carrier that `startTestProgram` makes first. */
+  readonly smsc: SandboxSmsc;
+  carrier(name: string): SandboxSmsc;
+  /** A pool of the test's own, on the program's database. */
+  readonly pool: Pool;
+  /** What another process of this program needs in its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Ends the program orderly; the carriers and the database stay. */
+  stop(): Promise<void>;
+  /** Starts it again, on another port. */
+  start(): Promise<void>;
+};
+
+export const PASSWORD = 'secret';
+const ROLES: Roles = { api: true, worker: true, sandbox: false };
+
+/**
+ * The program itself with all its roles, on a database and with carriers of its own: `startProgram` as `serve` runs it,
+ * listening on a free port. By default one carrier, `main`, takes every number and delivers after 10 ms.
+ *
+ *     await using program = await startTestProgram();
+ */
+export async function startTestProgram(
+  options: { roles?: Partial<Roles>; carriers?: Readonly<Record<string, CarrierOptions>> } = {},
+): Promise<TestProgram> {
+  const { carriers = { main: {} }, roles } = options;
+  const database = await createTestDatabase();
+  const { pool } = database;
+  const environment = {
+    DATABASE_URL: database.connectionString,
+    DATABASE_POOL: '8',
+    SECRET_KEY: '5e'.repeat(32),
+    SANDBOX: 'off',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+  };
+  const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
+  const smscs = new Map<string, SandboxSmsc>();
+  for (const [name, carrier] of Object.entries(carriers)) {
+    const smsc = await startCarrier(name, carrier);
+    smscs.set(name, smsc);
+    await connectCarrier(pool, environment, name, smsc.port, carrier);
+  }
+
+  let program: Program | null = null;
+  const start = async (): Promise<void> => {
+    program = await startProgram(loadConfig(environment), { ...ROLES, ...roles });
+  };
+  const stop = async (): Promise<void> => {
+    await program?.stop();
+    program = null;
+  };
+  const carrier = (name: string): SandboxSmsc => smscs.get(name) ?? missing(`no carrier ${name}`);
+  const clientOf = (apiKey: string): Client => createClient(() => program?.address ?? missing('no API runs'), apiKey);
+  await start();
+  return {
+    account,
+    client: clientOf(account.apiKey),
+    clientOf,
+    carrier,
+    get smsc() {
+      return carrier(Object.keys(carriers)[0] ?? '');
+    },
+    pool,
+    environment,
+    start,
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+      for (const smsc of smscs.values()) await smsc.close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function missing(what: string): never {
+  throw new Error(what);
+}
+
+/** A sandbox SMSC that takes the system_id `name` with `PASSWORD`. */
+export const startCarrier = (name: string, { script }: CarrierOptions = {}): Promise<SandboxSmsc> =>
+  startSandboxSmsc({ systemId: name, password: PASSWORD, receiptDelayMs: 10, ...script });
+
+async function connectCarrier(
+  pool: Pool,
+  environment: Readonly<Record<string, string>>,
+  name: string,
+  port: number,
+  { settings, password = PASSWORD, prefix = '', priority = 100 }: CarrierOptions,
+): Promise<void> {
+  const link = { host: '127.0.0.1', port, systemId: name, window: 50, ...settings };
+  const key = await loadSecretKey(loadConfig(environment));
+  const { id } = await createConnection(pool, key, { name, settings: link, password, sandbox: false });
+  await insertRoute(pool, { channel: 'SMS', prefix, connectionId: id, priority });
+  await notifyRoutes(pool);
+}
