@@ -4,7 +4,8 @@
  */
 
 /** Tests and what only they use: they may reach anywhere. */
-const TEST = '\\.test\\.ts$|\\.arbitrary\\.ts$|^src/testing/|/(conformance|library-peer|library-client|scripted-peer|carrier-harness)\\.ts$';
+const TEST =
+  '\\.test\\.ts$|\\.arbitrary\\.ts$|^src/testing/|/(conformance|library-peer|library-client|scripted-peer|carrier-harness)\\.ts$';
 /** Every folder of src that is not an engine is a feature. */
 const FEATURE = '^src/(?!lib/|db/|http/|dispatch/|carriers/|testing/)[^/]+/';
 /** The files that put the program together. */
@@ -17,7 +18,12 @@ module.exports = {
   forbidden: [
     forbid('no-cycle', 'No file imports itself by way of others, by type neither.', {}, { circular: true }),
     forbid('resolvable', 'Every import leads to a file or a package.', {}, { couldNotResolve: true }),
-    forbid('errors-imports-nothing', 'Every layer may throw one.', { path: '^src/errors\\.ts$' }, { path: '^src/|(^|/)node_modules/' }),
+    forbid(
+      'errors-imports-nothing',
+      'Every layer may throw one.',
+      { path: '^src/errors\\.ts$' },
+      { path: '^src/|(^|/)node_modules/' },
+    ),
     forbid('lib-is-the-floor', 'lib imports nothing of ours.', code('^src/lib/'), { path: '^src/(?!lib/)' }),
     forbid(
       'carriers-know-protocols-only',
@@ -31,7 +37,9 @@ module.exports = {
       { path: '^src/carriers/(carrier|outcome|events)\\.ts$' },
       { path: '^src/carriers/[^/]+/' },
     ),
-    forbid('db-knows-no-feature', 'The database engine serves all.', code('^src/db/'), { path: '^src/(?!db/|lib/|errors\\.ts)' }),
+    forbid('db-knows-no-feature', 'The database engine serves all.', code('^src/db/'), {
+      path: '^src/(?!db/|lib/|errors\\.ts)',
+    }),
     forbid(
       'dispatch-knows-no-feature',
       'Dispatch moves chunks; of carriers it knows the contract.',

@@ -57,7 +57,9 @@ export async function benchEngine(): Promise<Report> {
 async function addCarrier(dataDir: string, port: number): Promise<void> {
   const env = { DATA_DIR: dataDir };
   const smpp = ['--host', '127.0.0.1', '--port', String(port), '--system-id', 'bench', '--password', 'bench'];
-  await (await runCommand(['connection', 'add', 'smpp', '--name', 'bench', ...smpp, '--binds', '2', '--window', '1000'], env)).stop();
+  await (
+    await runCommand(['connection', 'add', 'smpp', '--name', 'bench', ...smpp, '--binds', '2', '--window', '1000'], env)
+  ).stop();
   await (await runCommand(['route', 'add', '--channel', 'SMS', '--connection', 'bench'], env)).stop();
 }
 
@@ -78,7 +80,9 @@ const untilUp = (pool: Pool): Promise<void> =>
 type Ready = Record<string, unknown>;
 
 async function send(ready: Ready, pool: Pool): Promise<{ acceptSeconds: number; seconds: number }> {
-  const bodies = Array.from({ length: MESSAGES / DESTINATIONS_A_REQUEST }, (_, i) => bodyOf(i * DESTINATIONS_A_REQUEST));
+  const bodies = Array.from({ length: MESSAGES / DESTINATIONS_A_REQUEST }, (_, i) =>
+    bodyOf(i * DESTINATIONS_A_REQUEST),
+  );
   const start = performance.now();
   await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, () => post(ready, bodies)));
   const accepted = performance.now();

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['types', 'tsc -p .'],
   ['lint', 'oxlint --format=unix .'],
-  ['format', 'biome format --max-diagnostics=5 .'],
+  ['format', 'biome format --reporter=concise .'],
   ['imports', 'node scripts/check-dependencies.ts'],
   ['dead code', 'knip --no-progress'],
   ['configuration.md', 'node scripts/generate-configuration.ts --check'],
@@ -35,5 +35,7 @@ function passes([name, command]: (typeof STEPS)[number]): boolean {
 }
 
 const failed = STEPS.filter((step) => !passes(step));
-console.log(failed.length === 0 ? `All ${STEPS.length} checks passed.` : `${failed.length} of ${STEPS.length} checks failed.`);
+console.log(
+  failed.length === 0 ? `All ${STEPS.length} checks passed.` : `${failed.length} of ${STEPS.length} checks failed.`,
+);
 if (failed.length > 0) process.exitCode = 1;

@@ -40,7 +40,8 @@ const MEANINGS: Record<Name, string> = {
   plusPrefix: 'Writes international numbers with their plus.',
   defaultAlphabet: 'What data_coding 0 means at this carrier.',
   gsmDataCoding: 'data_coding of text in the default alphabet; some carriers want 241 (0xF1).',
-  longMode: 'How long texts are joined: user data header with an 8 or 16 bit reference, sar parameters, or message_payload.',
+  longMode:
+    'How long texts are joined: user data header with an 8 or 16 bit reference, sar parameters, or message_payload.',
   validity: 'How the end of validity is written.',
   enquireSeconds: 'Silence after which enquire_link asks whether the carrier is there.',
   submitTimeoutSeconds: 'A submit without an answer for this long has the outcome "unknown".',
@@ -57,7 +58,7 @@ type Schema = {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
-  readonly default?: unknown;
+  readonly default?: string | number | boolean;
   readonly properties?: Readonly<Record<string, Schema>>;
 };
 
@@ -70,7 +71,10 @@ function valuesOf({ type, enum: choices, minimum, maximum, maxLength }: Schema):
 }
 
 function defaultOf(schema: Schema, required: boolean): string {
-  if (schema.properties) return Object.entries(schema.properties).map(([key, part]) => `${key} ${part.default}`).join(', ');
+  if (schema.properties)
+    return Object.entries(schema.properties)
+      .map(([key, part]) => `${key} ${part.default}`)
+      .join(', ');
   if (schema.default !== undefined && schema.default !== '') return `\`${schema.default}\``;
   return required && schema.default === undefined ? 'required' : '–';
 }
@@ -101,5 +105,6 @@ The password is sealed with SECRET_KEY before it is stored and never shown again
 |---|---|---|---|
 `;
 
-const rows = Object.entries<Schema>(SmppSettings.properties).map(row);
+const properties: Record<string, Schema> = JSON.parse(JSON.stringify(SmppSettings.properties));
+const rows = Object.entries(properties).map(row);
 await checkOrWrite(new URL('../docs/carriers.md', import.meta.url), `${TEXT}${rows.join('\n')}\n`);

@@ -193,7 +193,7 @@ const listenUrl = (host: string, port: number, secure: boolean): string =>
   `${secure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
 /** 127.0.0.0/8, ::1 and the name localhost: what only this machine can reach. */
-export const isLoopback = (host: string): boolean =>
+const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
 /** What no key shows by itself. Plain HTTP beyond this machine is refused here, before anything listens. */

@@ -88,7 +88,12 @@ function checkTls(config: Config): Finding {
     createNodeServer(config, () => undefined);
     return { name: 'tls', ok: true, detail: config.tls.certFile };
   } catch (error) {
-    return { name: 'tls', ok: false, detail: String(error), advice: 'Set TLS_CERT and TLS_KEY to PEM files that belong together.' };
+    return {
+      name: 'tls',
+      ok: false,
+      detail: String(error),
+      advice: 'Set TLS_CERT and TLS_KEY to PEM files that belong together.',
+    };
   }
 }
 

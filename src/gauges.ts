@@ -23,7 +23,7 @@ export function registerGauges(registry: Registry, pool: Pool): void {
       },
     });
   };
-  const named = (names: Names, id: number): string => names.get(id) ?? `#${id}`;
+  const named = (known: Names, id: number): string => known.get(id) ?? `#${id}`;
 
   gauge('connection_up', '1 when a bind of the connection can submit', async () =>
     (await listConnectionStatus(pool)).map((c) => ({ connection: c.name, value: c.up ? 1 : 0 })),

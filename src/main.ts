@@ -16,4 +16,5 @@ const GROUPS: readonly CommandGroup[] = [
   registerDoctorCommand,
 ];
 
-process.exitCode = await runCommand(GROUPS, process);
+// A command that reported what it found may have set the code itself: `doctor` does.
+process.exitCode = (await runCommand(GROUPS, process)) || process.exitCode;

@@ -22,7 +22,9 @@ export async function openDatabase(config: Config, log: Log): Promise<OpenDataba
   const lock = await holdServeLock(server.connectionString, `process ${process.pid}, ${config.publicUrl}`);
   if (!lock.held) {
     await server.release();
-    throw new StartupError(`Heliograph already runs on ${config.dataDir} (${lock.holder}). Stop it first, or set another DATA_DIR.`);
+    throw new StartupError(
+      `Heliograph already runs on ${config.dataDir} (${lock.holder}). Stop it first, or set another DATA_DIR.`,
+    );
   }
   return {
     connectionString: server.connectionString,

@@ -23,11 +23,17 @@ export const wantsSandbox = async (config: Pick<Config, 'sandbox'>, pool: Pool):
  * It is a carrier like any other: real PDUs over a real socket.
  */
 export async function startSandbox(pool: Pool, key: SecretKey): Promise<SandboxSmsc> {
-  const smsc = await startSandboxSmsc({ systemId: SYSTEM_ID, password: PASSWORD, ledger: 'counts', receiptDelayMs: 500 });
+  const smsc = await startSandboxSmsc({
+    systemId: SYSTEM_ID,
+    password: PASSWORD,
+    ledger: 'counts',
+    receiptDelayMs: 500,
+  });
   const settings = { host: '127.0.0.1', port: smsc.port, systemId: SYSTEM_ID, window: WINDOW, binds: 2 };
   const known = await findConnection(pool, { name: NAME });
   if (known) await updateConnection(pool, key, known.id, { settings, password: PASSWORD });
-  const { id } = known ?? (await createConnection(pool, key, { name: NAME, settings, password: PASSWORD, sandbox: true }));
+  const { id } =
+    known ?? (await createConnection(pool, key, { name: NAME, settings, password: PASSWORD, sandbox: true }));
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: PRIORITY });
   return smsc;
 }

@@ -19,7 +19,9 @@ export function registerServeCommands(program: Command, context: CommandContext)
   program
     .command('migrate')
     .description('bring the database schema up to date')
-    .action(() => context.withDatabase(async () => context.report({ migrated: true }, () => 'The schema is up to date.')));
+    .action(() =>
+      context.withDatabase(async () => context.report({ migrated: true }, () => 'The schema is up to date.')),
+    );
 
   program
     .command('sandbox')
@@ -67,23 +69,21 @@ function stopSignal(): Promise<void> {
   return promise;
 }
 
-function welcome({ dataDir }: Config, { address, demo }: Program): string {
+function welcome({ dataDir, databaseUrl }: Config, { address, demo }: Program): string {
   if (address === null) return 'Heliograph worker runs. Ctrl+C stops it.';
-  const key = demo?.apiKey ?? '$API_KEY';
-  return [
-    `Heliograph runs at ${address}   (API reference: ${address}/docs, Ctrl+C stops it)`,
-    ...(demo ? showDemo(demo) : [`The demo credentials, if there are any, are in ${dataDir}/demo.json`]),
-    '',
-    'Send a first message through the sandbox carrier:',
-    `  curl -X POST ${address}/api/message-server/sms/send -H 'X-API-Key: ${key}' \\`,
-    `    -H 'Content-Type: application/json' -d '{"phoneNumber":"+393331234567","message":"Hello"}'`,
-  ].join('\n');
+  const head = `Heliograph runs at ${address}   (API reference: ${address}/docs, Ctrl+C stops it)`;
+  if (demo) return [head, ...showDemo(demo, address)].join('\n');
+  return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;
 }
 
-const showDemo = ({ username, password, apiKey }: NonNullable<Program['demo']>): string[] => [
+const showDemo = ({ username, password, apiKey }: NonNullable<Program['demo']>, address: string): string[] => [
   '',
   'A demo account was made (kept in demo.json in the data folder):',
   `  user      ${username}`,
   `  password  ${password}`,
   `  API key   ${apiKey}`,
+  '',
+  'Send a first message through the sandbox carrier:',
+  `  curl -X POST ${address}/api/message-server/sms/send -H 'X-API-Key: ${apiKey}' \\`,
+  `    -H 'Content-Type: application/json' -d '{"phoneNumber":"+393331234567","message":"Hello"}'`,
 ];

@@ -9,17 +9,19 @@ import { MIGRATIONS_DIR, migrate } from './db/migrate.ts';
 import { ensurePartitions } from './db/partitions.ts';
 import { createPool } from './db/pool.ts';
 import { readOrCreate } from './db/private-file.ts';
+import { openWorkerSession } from './db/worker-session.ts';
 import { createWaker } from './dispatch/wake.ts';
 import { registerGauges } from './gauges.ts';
 import type { Probe } from './http/deps.ts';
-import { originOf } from './http/server.ts';
+import { listen } from './http/listen.ts';
 import { closeWithin } from './http/shutdown.ts';
 import { systemClock } from './lib/clock.ts';
+import { startLoop } from './lib/loop.ts';
 import { createLog } from './log.ts';
 import { createAccept } from './messages/accept.ts';
 import { collectProcessMetrics, createMetrics } from './metrics.ts';
 import { openDatabase } from './open-database.ts';
-import { createRouter } from './routing/router.ts';
+import { createRouter, ROUTING_CHANNEL } from './routing/router.ts';
 import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import { startWorker } from './worker.ts';
@@ -35,6 +37,9 @@ export type Program = {
   /** Answers what is under way, drains the windows, commits. Resolves within 10 s. */
   stop(): Promise<void>;
 };
+
+/** Changes of the routes are heard of at once; this is for one that was missed. */
+const ROUTES_MS = 10_000;
 
 type Closer = () => Promise<unknown>;
 
@@ -75,15 +80,37 @@ async function open(config: Config, roles: Roles, onStop: (close: Closer) => voi
 
   const router = createRouter(pool);
   await router.reload();
+  const routes = startLoop('routes', () => router.reload().then(() => ROUTES_MS), log);
+  onStop(routes.stop);
   const waker = createWaker(pool);
   if (roles.worker) {
     const { connectionString } = database;
-    const onRoutingChange = router.reload;
+    const onRoutingChange = routes.wake;
     const clock = systemClock;
-    const worker = await startWorker({ config, connectionString, pool, secretKey, waker, clock, log, sandbox: () => sandbox, onRoutingChange });
+    const worker = await startWorker({
+      config,
+      connectionString,
+      pool,
+      secretKey,
+      waker,
+      clock,
+      log,
+      sandbox: () => sandbox,
+      onRoutingChange,
+    });
     onStop(() => worker.stop(5000));
   }
   if (!roles.api) return { address: null, demo };
+  if (!roles.worker) {
+    const { connectionString } = database;
+    const session = await openWorkerSession({
+      connectionString,
+      channels: [ROUTING_CHANNEL],
+      onNotify: routes.wake,
+      log,
+    });
+    onStop(session.close);
+  }
 
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
@@ -91,14 +118,26 @@ async function open(config: Config, roles: Roles, onStop: (close: Closer) => voi
   const { authenticate, close } = createAuthenticator({ pool, log });
   onStop(close);
   const accept = createAccept({ pool, findRoute: router.find, waker });
-  const app = buildApi({ config, pool, log, metrics, authenticate, probes: probesOf(pool), clock: systemClock, accept });
-  await app.listen({ host: config.host, port: config.port });
+  const app = buildApi({
+    config,
+    pool,
+    log,
+    metrics,
+    authenticate,
+    probes: probesOf(pool),
+    clock: systemClock,
+    accept,
+  });
+  const address = await listen(app, config);
   onStop(() => closeWithin(app, 3000));
-  return { address: originOf(app, config), demo };
+  return { address, demo };
 }
 
 /** The credentials are written before they are shown, so that a crash in between does not lose them. */
-async function makeDemo(config: Config, create: () => Promise<NewAccount | undefined>): Promise<NewAccount | undefined> {
+async function makeDemo(
+  config: Config,
+  create: () => Promise<NewAccount | undefined>,
+): Promise<NewAccount | undefined> {
   const demo = await create();
   if (demo) await readOrCreate(join(config.dataDir, 'demo.json'), () => `${JSON.stringify(demo, null, 2)}\n`);
   return demo;

@@ -15,8 +15,8 @@ import type { Log } from './lib/log.ts';
 import { type Loop, startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
 import { loadJobs, settleOutcomes } from './messages/deliver.ts';
-import { endSimulated } from './messages/simulate.ts';
-import { findNextSimulatedMs } from './messages/sql.ts';
+import { endSimulated } from './simulation/simulate.ts';
+import { findNextSimulatedMs } from './simulation/sql.ts';
 import { createReceiptInbox } from './receipts/inbox.ts';
 import { processReceipts, retryUnmatched } from './receipts/process.ts';
 import { deleteOldUnmatched, findNextUnmatchedMs } from './receipts/sql.ts';
@@ -33,7 +33,7 @@ export type WorkerDeps = {
   /** Whether the sandbox carrier runs, so that its connections do. */
   readonly sandbox: () => boolean;
   /** Called when routes or connections changed. */
-  readonly onRoutingChange: () => Promise<void>;
+  readonly onRoutingChange: () => void;
 };
 
 export type Worker = {
@@ -63,8 +63,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     connectionString: deps.connectionString,
     channels: [WAKE_CHANNEL, ROUTING_CHANNEL],
     onNotify: (channel, payload) => {
-      if (channel === WAKE_CHANNEL) waker.wakeHere(Number(payload));
-      else void deps.onRoutingChange().then(() => supervisor.reload());
+      if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
+      deps.onRoutingChange();
+      void supervisor.reload();
     },
     log,
   });
@@ -86,15 +87,32 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     loops[name] = startLoop(name, work, log);
   };
   start('receipts', async () => ((await processReceipts(pool, now)) > 0 ? 0 : SECOND));
-  start('unmatched receipts', whenDue(() => retryUnmatched(pool, now), () => findNextUnmatchedMs(pool)));
-  start('simulated outcomes', whenDue(() => endSimulated(pool), () => findNextSimulatedMs(pool)));
+  start(
+    'unmatched receipts',
+    whenDue(
+      () => retryUnmatched(pool, now),
+      () => findNextUnmatchedMs(pool),
+    ),
+  );
+  start(
+    'simulated outcomes',
+    whenDue(
+      () => endSimulated(pool),
+      () => findNextSimulatedMs(pool),
+    ),
+  );
   start('rescue', async () => {
     const { chunks, unknown, connectionIds } = await rescueChunks(pool, settleOutcomes);
     if (chunks > 0) log.warn({ count: chunks, state: `${unknown} unknown` }, 'took over the chunks of a dead worker');
     for (const id of connectionIds) waker.wake(id);
     return chunks > 0 ? 0 : SECOND / 2;
   });
-  start('connections', () => supervisor.reload().then(() => supervisor.report()).then(() => 10 * SECOND));
+  start('connections', () =>
+    supervisor
+      .reload()
+      .then(() => supervisor.report())
+      .then(() => 10 * SECOND),
+  );
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
   start('old receipts', () => deleteOldUnmatched(pool, UNMATCHED_DAYS).then(() => HOUR));
 
@@ -108,7 +126,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   };
 }
 
-function pumpFor(deps: WorkerDeps, owner: number, connection: Connection, carrier: Parameters<typeof startPump>[0]['carrier']) {
+function pumpFor(
+  deps: WorkerDeps,
+  owner: number,
+  connection: Connection,
+  carrier: Parameters<typeof startPump>[0]['carrier'],
+) {
   const pump = startPump({
     pool: deps.pool,
     connectionId: connection.id,

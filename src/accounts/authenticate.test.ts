@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKey } from '../api-keys/create.ts';
 import { rotateKey } from '../api-keys/rotate.ts';
@@ -16,8 +16,8 @@ import { createAccount, type NewAccount } from './create.ts';
 import { moveAccountStatus } from './sql.ts';
 
 let database: TestDatabase;
-let pool: pg.Pool;
-let otherPool: pg.Pool;
+let pool: Pool;
+let otherPool: Pool;
 let account: NewAccount;
 
 beforeAll(async () => {

@@ -86,8 +86,13 @@ function addSmpp(add: Command, context: CommandContext): void {
     .action(async ({ name, password, set, ...flags }: SmppFlags) => {
       const settings = { ...flags, tls: flags.tls ?? false, ...readSettings(set) };
       const key = await loadSecretKey(context.config());
-      const { id } = await context.withDatabase((pool) => createConnection(pool, key, { name, password, settings, sandbox: false }));
-      context.report({ id, name }, () => `Connection ${name} (id ${id}) was added. Give it a route: route add --channel SMS --connection ${name}`);
+      const { id } = await context.withDatabase((pool) =>
+        createConnection(pool, key, { name, password, settings, sandbox: false }),
+      );
+      context.report(
+        { id, name },
+        () => `Connection ${name} (id ${id}) was added. Give it a route: route add --channel SMS --connection ${name}`,
+      );
     });
 }
 
@@ -121,7 +126,8 @@ const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
     }),
   );
 
-const unknownConnection = (name: string): AppError => new AppError('not_found', { message: `There is no connection ${name}` });
+const unknownConnection = (name: string): AppError =>
+  new AppError('not_found', { message: `There is no connection ${name}` });
 
 const TEST_MS = 10_000;
 
@@ -142,5 +148,8 @@ async function testConnection(context: CommandContext, name: string): Promise<{ 
   clearTimeout(timer);
   const { up, fault } = carrier.state();
   await carrier.stop(2000);
-  return { ok: up, detail: up ? `${name} is bound.` : `${name} cannot be reached: ${fault ?? 'no answer within 10 s'}` };
+  return {
+    ok: up,
+    detail: up ? `${name} is bound.` : `${name} cannot be reached: ${fault ?? 'no answer within 10 s'}`,
+  };
 }

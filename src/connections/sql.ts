@@ -96,10 +96,16 @@ export async function deleteStaleConnectionStatus(db: Db): Promise<number> {
 }
 
 /** The connections and what all live workers together see of them. */
-export async function listConnectionStatus(
-  db: Db,
-): Promise<
-  { id: number; name: string; status: string; up: boolean; bindsUp: number; bindsWanted: number; fault: string | null }[]
+export async function listConnectionStatus(db: Db): Promise<
+  {
+    id: number;
+    name: string;
+    status: string;
+    up: boolean;
+    bindsUp: number;
+    bindsWanted: number;
+    fault: string | null;
+  }[]
 > {
   return many(
     db,

@@ -92,7 +92,9 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
 
   async function align(): Promise<void> {
     const wanted = new Map((await db.listConnections(deps.pool)).filter(isWanted).map((c) => [c.id, c]));
-    const outdated = [...running.values()].filter((run) => wanted.get(run.connection.id)?.version !== run.connection.version);
+    const outdated = [...running.values()].filter(
+      (run) => wanted.get(run.connection.id)?.version !== run.connection.version,
+    );
     await Promise.all(outdated.map((run) => end(run, 5000)));
     for (const connection of wanted.values()) if (!running.has(connection.id)) tryStart(connection);
   }

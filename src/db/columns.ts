@@ -1,34 +1,142 @@
-import { bytesArray, plainArray, textArray } from './array.ts';
-import { raw, type Sql, sql } from './query.ts';
+import { join, raw, type Sql, sql } from './query.ts';
 
 /**
- * The columns of a batch, as arrays for unnest(). A column in which every row has the same value (the account, the
- * sender, the text of a bulk send) travels as that one value: it is written, sent and parsed once, not a thousand times.
+ * The rows of a batch as an SQL table: `FROM ${rowsOf(rows, { id: uuid((r) => r.id), … })} AS u`.
+ *
+ * A column in which every row has the same value (the account, the sender, the text of a bulk send) travels as that one
+ * value; the others as arrays in PostgreSQL's binary form, which needs no quoting here and no parsing there. With
+ * fifteen text arrays the same insert took twice the time on both sides.
  */
-type Column<T> = (values: readonly T[]) => Sql;
-
-function columnOf<T extends string | number | boolean | Uint8Array>(
-  type: string,
-  literal: (values: readonly (T | null)[]) => string,
-): Column<T | null> {
-  const one = raw(`::${type}, ARRAY[`);
-  const array = raw(`::${type}[]`);
-  return (values) => {
-    const [first = null] = values;
-    if (values.length > 1 && values.every((value) => value === first))
-      return sql`array_fill(${first}${one}${values.length}::int])`;
-    return sql`${literal(values)}${array}`;
-  };
+export function rowsOf<R>(rows: readonly R[], columns: Readonly<Record<string, ColumnOf<R>>>): Sql {
+  const named = Object.entries(columns).map(([name, make]) => [name, make(rows)] as const);
+  const varying = named.filter(([, column]) => !column.same);
+  const arrays = varying.length > 0 ? varying : named.slice(0, 1);
+  const inArrays = new Set(arrays.map(([name]) => name));
+  const items = named.map(([name, { one }]) => (inArrays.has(name) ? raw(`c.${name}`) : sql`${one} AS ${raw(name)}`));
+  return sql`(SELECT ${join(items)} FROM unnest(${join(arrays.map(([, { array }]) => array()))}) AS c (${raw(
+    arrays.map(([name]) => name).join(', '),
+  )}))`;
 }
 
-export const bigints = columnOf<number>('bigint', plainArray);
-export const ints = columnOf<number>('int', plainArray);
-export const smallints = columnOf<number>('smallint', plainArray);
-export const booleans = columnOf<boolean>('boolean', plainArray);
-export const uuids = columnOf<string>('uuid', plainArray);
-export const texts = columnOf<string>('text', textArray);
-export const jsons = columnOf<string>('json', textArray);
-export const byteas = columnOf<Uint8Array>('bytea', bytesArray);
+/** One column of a batch, made from its rows. */
+type ColumnOf<R> = (rows: readonly R[]) => {
+  /** Whether all rows have the value `one`. */
+  readonly same: boolean;
+  readonly one: Sql;
+  array(): Sql;
+};
 
-const instants = columnOf<string>('timestamptz', textArray);
-export const timestamps: Column<Date | null> = (values) => instants(values.map((value) => value?.toISOString() ?? null));
+type Kind<T> = {
+  readonly type: string;
+  /** The type's OID in pg_type, the same in every PostgreSQL. */
+  readonly oid: number;
+  sizeOf(value: T): number;
+  write(out: Buffer, value: T, at: number): void;
+};
+
+const column =
+  <T extends string | number | boolean | Date | Uint8Array>(kind: Kind<T>) =>
+  <R>(read: (row: R, index: number) => T | null): ColumnOf<R> =>
+  (rows) => {
+    const values = rows.map(read);
+    const [first = null] = values;
+    return {
+      same: values.every((value) => value === first || (value instanceof Date && Number(value) === Number(first))),
+      one: sql`${first}${raw(`::${kind.type}`)}`,
+      array: () => sql`${arrayOf(kind, values)}${raw(`::${kind.type}[]`)}`,
+    };
+  };
+
+const HEADER_BYTES = 20;
+const NULL_LENGTH = -1;
+
+/** An array in the binary form: dimensions, null flag, element OID, length, lower bound; then each length and value. */
+function arrayOf<T>(kind: Kind<T>, values: readonly (T | null)[]): Buffer {
+  const sizes = values.map((value) => (value === null ? NULL_LENGTH : kind.sizeOf(value)));
+  const out = Buffer.allocUnsafe(HEADER_BYTES + sizes.reduce((sum, size) => sum + 4 + Math.max(size, 0), 0));
+  out.writeInt32BE(values.length === 0 ? 0 : 1, 0);
+  out.writeInt32BE(sizes.includes(NULL_LENGTH) ? 1 : 0, 4);
+  out.writeInt32BE(kind.oid, 8);
+  out.writeInt32BE(values.length, 12);
+  out.writeInt32BE(1, 16);
+  let at = HEADER_BYTES;
+  values.forEach((value, i) => {
+    const size = sizes[i] ?? NULL_LENGTH;
+    out.writeInt32BE(size, at);
+    at += 4;
+    if (value === null) return;
+    kind.write(out, value, at);
+    at += size;
+  });
+  return values.length === 0 ? out.subarray(0, 12) : out;
+}
+
+function writeInt64(out: Buffer, value: number, at: number): void {
+  const high = Math.floor(value / 2 ** 32);
+  out.writeInt32BE(high, at);
+  out.writeUInt32BE(value - high * 2 ** 32, at + 4);
+}
+
+/** Where the 16 octets of a UUID stand in its text. */
+const UUID_OCTETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+const HEX_VALUE = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0);
+const hexAt = (text: string, at: number): number => HEX_VALUE[text.charCodeAt(at) & 127] ?? 0;
+
+/** Twice as fast as taking the dashes out and letting Buffer read the hex; ids are written five times a message. */
+function writeUuid(out: Buffer, uuid: string, at: number): void {
+  for (let i = 0; i < 16; i++) {
+    const from = UUID_OCTETS[i] ?? 0;
+    out[at + i] = (hexAt(uuid, from) << 4) | hexAt(uuid, from + 1);
+  }
+}
+
+const textKind = (type: string, oid: number): Kind<string> => ({
+  type,
+  oid,
+  sizeOf: (value) => Buffer.byteLength(value),
+  write: (out, value, at) => void out.write(value, at),
+});
+
+export const bigint = column<number>({ type: 'bigint', oid: 20, sizeOf: () => 8, write: writeInt64 });
+export const int = column<number>({
+  type: 'int',
+  oid: 23,
+  sizeOf: () => 4,
+  write: (out, value, at) => out.writeInt32BE(value, at),
+});
+export const smallint = column<number>({
+  type: 'smallint',
+  oid: 21,
+  sizeOf: () => 2,
+  write: (out, value, at) => out.writeInt16BE(value, at),
+});
+export const boolean = column<boolean>({
+  type: 'boolean',
+  oid: 16,
+  sizeOf: () => 1,
+  write: (out, value, at) => out.writeUInt8(value ? 1 : 0, at),
+});
+export const uuid = column<string>({
+  type: 'uuid',
+  oid: 2950,
+  sizeOf: () => 16,
+  write: writeUuid,
+});
+export const text = column<string>(textKind('text', 25));
+export const json = column<string>(textKind('json', 114));
+export const bytea = column<Uint8Array>({
+  type: 'bytea',
+  oid: 17,
+  sizeOf: (value) => value.length,
+  write: (out, value, at) => out.set(value, at),
+});
+
+/** PostgreSQL counts microseconds from 2000-01-01. */
+const EPOCH_MS = Date.UTC(2000, 0, 1);
+/** Instants, exact to the millisecond. */
+export const timestamptz = column<Date>({
+  type: 'timestamptz',
+  oid: 1184,
+  sizeOf: () => 8,
+  write: (out, date, at) => writeInt64(out, (date.getTime() - EPOCH_MS) * 1000, at),
+});

@@ -31,6 +31,7 @@ export type EmbeddedServer = {
 const WATCH_MS = 500;
 const REACH_MS = 10_000;
 const RETRY_MS = 50;
+const LEAVE_MS = 500;
 
 /**
  * Makes sure that PostgreSQL runs on DATA_DIR/postgres, on a free port of 127.0.0.1. The server is a process of its
@@ -65,7 +66,7 @@ export async function attachEmbedded(
 ): Promise<{ connectionString: string; release(): Promise<void> }> {
   const server = await startEmbedded(options);
   const release = async (): Promise<void> => {
-    const keep = server.attached || (await countOtherClients(server.connectionString)) > 0;
+    const keep = server.attached || (await staysInUse(server.connectionString));
     await (keep ? server.release() : server.stop());
   };
   return { connectionString: server.connectionString, release };
@@ -110,6 +111,16 @@ async function verify({ clusterDir }: Site, connectionString: string): Promise<v
   );
   if (rows[0]?.data_directory === clusterDir) return;
   throw new StartupError(`${clusterDir} and another PostgreSQL have got the same port: start again.`);
+}
+
+/** The caller's own connections, just closed, are counted until their server processes have ended. */
+async function staysInUse(connectionString: string): Promise<boolean> {
+  const deadline = Date.now() + LEAVE_MS;
+  while ((await countOtherClients(connectionString)) > 0) {
+    if (Date.now() > deadline) return true;
+    await delay(RETRY_MS);
+  }
+  return false;
 }
 
 async function countOtherClients(connectionString: string): Promise<number> {

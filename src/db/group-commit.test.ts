@@ -96,7 +96,7 @@ propertyTest.prop([
       mostUnderWay = Math.max(mostUnderWay, ++underWay);
       await turn();
       underWay--;
-      if (failing(items)) throw items;
+      if (failing(items)) throw new Error('no flush', { cause: items });
       return items.map((item) => -item);
     };
     const commit = groupCommit({ flush, maxItems, inFlight });
@@ -105,7 +105,7 @@ propertyTest.prop([
       answers.push(
         commit(item).then(
           (value) => ({ item, value }),
-          (error: unknown) => ({ item, error }),
+          (error: Error) => ({ item, error: error.cause }),
         ),
       );
       if (call.pause) await turn();

@@ -1,7 +1,7 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import type { Sql } from 'sql-template-tag';
 
-export { default as sql, join, raw, empty, type Sql } from 'sql-template-tag';
+export { default as sql, join, raw, type Sql } from 'sql-template-tag';
 
 /**
  * Where SQL runs: the pool, or one client inside a transaction. Every SQL function and verb takes it as its first

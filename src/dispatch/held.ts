@@ -44,6 +44,8 @@ export function createHeld(): Held {
   const open = (): HeldChunk[] => chunks.filter((c) => !c.lost && c.written < c.jobs.length);
   return {
     add(chunk, jobs) {
+      // Taken over by a rescue and claimed again by this very worker: the row is fenced on the owner, not on the claim.
+      for (const old of chunks) if (old.id === chunk.id) old.lost = true;
       const { id, accountId, priority, round, attempt } = chunk;
       chunks.push({ id, accountId, priority, round, attempt, jobs, written: 0, settled: 0, lost: false });
       chunks.sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);

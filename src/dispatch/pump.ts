@@ -77,6 +77,12 @@ export function startPump(deps: PumpDeps): Pump {
   const work = createSignal();
   const hunger = createSignal();
   let outcomes: Settled[] = [];
+  /** Chunks of which an intent is being committed: they may be written to as soon as it is. */
+  let picked: ReadonlySet<HeldChunk> = new Set();
+  /** Chunks that are no longer held here and not yet back in the queue. */
+  const leaving: HeldChunk[] = [];
+  /** Chunks may be this worker's that it does not hold: a claim failed halfway, here or in the pump before this one. */
+  let claimInDoubt = true;
   let inFlight = 0;
   let uncommitted = 0;
   let stopping = false;
@@ -121,7 +127,7 @@ export function startPump(deps: PumpDeps): Pump {
         const ids = finishedBy(settled);
         if (ids.length > 0) await db.deleteChunks(tx, { owner, ids });
       }
-      return intents.size === 0 ? new Set() : await db.moveIntents(tx, { owner, intents });
+      return intents.size === 0 ? new Set() : db.moveIntents(tx, { owner, intents });
     });
   }
 
@@ -144,13 +150,15 @@ export function startPump(deps: PumpDeps): Pump {
     uncommitted = settled.length;
     const picks = pick();
     if (settled.length + picks.length === 0) return false;
+    picked = new Set(picks.map(({ chunk }) => chunk));
     const mine = await untilCommitted((again) => commit(settled, intentsOf(picks), again));
     uncommitted = 0;
     for (const { chunk } of settled) chunk.settled++;
     for (const next of picks) {
-      if (mine.has(next.chunk.id)) write(next);
+      if (mine.has(next.chunk.id) && !next.chunk.lost) write(next);
       else next.chunk.lost = true;
     }
+    picked = new Set();
     for (const chunk of held.list().filter(isDone)) held.drop(chunk);
     if (held.waiting() < window()) hunger.raise();
     return true;
@@ -163,41 +171,64 @@ export function startPump(deps: PumpDeps): Pump {
 
   /** Claims when less than a window waits here, or when something more urgent than what waits here has come. */
   async function feed(): Promise<number> {
+    await recover();
     if (!carrier.state().up) return release().then(() => POLL_MS);
     const wanted = Math.max(window(), 1);
     const hungry = held.waiting() < wanted;
     const belowPriority = hungry ? NONE_WAITS : held.bestPriority();
+    claimInDoubt = true;
     const chunks = await db.claimChunks(pool, {
       connectionId,
       owner,
       messages: hungry ? 2 * wanted : 1,
       belowPriority,
     });
+    if (chunks.length > 0) await hold(chunks);
+    claimInDoubt = false;
     if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
-    const jobs = await deps.load(chunks);
-    for (const chunk of chunks)
-      held.add(
-        chunk,
-        chunk.ids.flatMap((id) => jobs.get(id) ?? []),
-      );
-    const empty = held.list().filter((chunk) => chunk.jobs.length === 0);
-    if (empty.length > 0) await dropAll(empty);
     work.raise();
     return 0;
   }
 
-  async function dropAll(chunks: readonly HeldChunk[]): Promise<void> {
-    await db.deleteChunks(pool, { owner, ids: chunks.map((chunk) => chunk.id) });
-    for (const chunk of chunks) held.drop(chunk);
+  /** An intent counts the ids of the row: a chunk with messages that are gone is cut to the others before its turn. */
+  async function hold(chunks: readonly db.Chunk[]): Promise<void> {
+    const jobs = await deps.load(chunks);
+    for (const chunk of chunks) {
+      const { id } = chunk;
+      const ids = chunk.ids.filter((messageId) => jobs.has(messageId));
+      if (ids.length === 0) await db.deleteChunks(pool, { owner, ids: [id] });
+      else if (ids.length < chunk.ids.length) await db.moveChunkToQueue(pool, { owner, id, ids });
+      else
+        held.add(
+          chunk,
+          ids.flatMap((messageId) => jobs.get(messageId) ?? []),
+        );
+    }
   }
 
   /** While the carrier is away, a worker whose bind is up may take what waits here. */
   async function release(): Promise<void> {
-    for (const chunk of held.list().filter((c) => c.settled === c.written)) {
+    for (const chunk of held.list().filter((c) => c.settled === c.written && !picked.has(c))) {
       held.drop(chunk);
-      const ids = chunk.jobs.slice(chunk.written).map((job) => job.messageId);
-      if (!chunk.lost) await db.moveChunkToQueue(pool, { owner, id: chunk.id, ids });
+      if (!chunk.lost) leaving.push(chunk);
     }
+    await giveBack();
+  }
+
+  async function giveBack(): Promise<void> {
+    for (let [chunk] = leaving; chunk; [chunk] = leaving) {
+      const ids = chunk.jobs.slice(chunk.written).map((job) => job.messageId);
+      await db.moveChunkToQueue(pool, { owner, id: chunk.id, ids });
+      leaving.shift();
+    }
+  }
+
+  /** Makes good what failed on the way to the database or back: no chunk stays with a worker that does not hold it. */
+  async function recover(): Promise<void> {
+    await giveBack();
+    if (!claimInDoubt) return;
+    await db.moveUnheldToQueue(pool, { owner, connectionId, heldIds: held.list().map((chunk) => chunk.id) });
+    claimInDoubt = false;
   }
 
   async function feedLoop(): Promise<void> {

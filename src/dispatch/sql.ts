@@ -1,5 +1,5 @@
 import { plainArray } from '../db/array.ts';
-import { bigints, ints, smallints, texts, timestamps } from '../db/columns.ts';
+import { bigint, int, rowsOf, smallint, text, timestamptz } from '../db/columns.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 
 export type NewChunk = {
@@ -37,13 +37,15 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
                              AND q.priority = u.priority AND q.account_id = u.account_id), 0))
                + row_number() OVER (PARTITION BY u.account_id, u.connection_id, u.priority ORDER BY u.n) - 1,
                coalesce(u.available_at, now()), u.size, u.ids::uuid[]
-        FROM unnest(${bigints(chunks.map((c) => c.accountId))},
-                    ${bigints(chunks.map((c) => c.connectionId))},
-                    ${smallints(chunks.map((c) => c.priority))},
-                    ${timestamps(chunks.map((c) => c.availableAt))},
-                    ${ints(chunks.map((c) => c.ids.length))},
-                    ${texts(chunks.map((c) => plainArray(c.ids)))})
-             WITH ORDINALITY AS u (account_id, connection_id, priority, available_at, size, ids, n)
+        FROM ${rowsOf(chunks, {
+          account_id: bigint((c) => c.accountId),
+          connection_id: bigint((c) => c.connectionId),
+          priority: smallint((c) => c.priority),
+          available_at: timestamptz((c) => c.availableAt),
+          size: int((c) => c.ids.length),
+          ids: text((c) => plainArray(c.ids)),
+          n: int((_, i) => i),
+        })} AS u
         ORDER BY u.n`,
   );
 }
@@ -88,8 +90,10 @@ export async function moveIntents(
   const rows = await many<{ id: number }>(
     db,
     sql`UPDATE dispatch_chunk c SET intent = u.intent
-        FROM unnest(${bigints([...move.intents.keys()])}, ${ints([...move.intents.values()])})
-             AS u (id, intent)
+        FROM ${rowsOf([...move.intents], {
+          id: bigint(([id]) => id),
+          intent: int(([, intent]) => intent),
+        })} AS u
         WHERE c.id = u.id AND c.owner = ${move.owner} RETURNING c.id`,
   );
   return new Set(rows.map((row) => row.id));
@@ -109,6 +113,21 @@ export async function moveChunkToQueue(
     db,
     sql`UPDATE dispatch_chunk SET owner = NULL, intent = 0, size = ${ids.length}, ids = ${plainArray(ids)}::uuid[]
         WHERE id = ${id} AND owner = ${owner}`,
+  );
+}
+
+/**
+ * Gives back what this worker owns on a connection, has not begun, and does not hold: a claim whose answer was lost.
+ */
+export async function moveUnheldToQueue(
+  db: Db,
+  { owner, connectionId, heldIds }: { owner: number; connectionId: number; heldIds: readonly number[] },
+): Promise<number> {
+  return exec(
+    db,
+    sql`UPDATE dispatch_chunk SET owner = NULL
+        WHERE owner = ${owner} AND connection_id = ${connectionId} AND intent = 0
+          AND id <> ALL(${plainArray(heldIds)}::bigint[])`,
   );
 }
 

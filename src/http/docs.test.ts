@@ -1,3 +1,4 @@
+import { runInNewContext, Script } from 'node:vm';
 import { expect, test } from 'vitest';
 import { apiDeps } from '../testing/api.ts';
 import { docsRoutes } from './docs.ts';
@@ -33,16 +34,22 @@ test('every script of the page is served here, as a script', async () => {
     const { statusCode, headers, body } = await app.inject(url);
     expect(statusCode).toBe(200);
     expect(headers['content-type']).toMatch(/javascript/);
-    expect(() => new Function(body)).not.toThrow();
+    expect(() => new Script(body)).not.toThrow();
   }
 });
 
 test('the page starts on our description, with fonts and telemetry off', async () => {
   const { body } = await app.inject('/docs/init.js');
   const settings: unknown[] = [];
-  new Function('Scalar', body)({ createApiReference: (...given: unknown[]) => settings.push(...given) });
+  const Scalar = { createApiReference: (...given: unknown[]) => settings.push(...given) };
+  runInNewContext(body, { Scalar, location: { origin: 'https://gateway.test' } });
   expect(settings[0]).toBe('#app');
-  expect(settings[1]).toMatchObject({ url: '/openapi.json', withDefaultFonts: false, telemetry: false });
+  expect(settings[1]).toMatchObject({
+    url: '/openapi.json',
+    withDefaultFonts: false,
+    telemetry: false,
+    servers: [{ url: 'https://gateway.test' }],
+  });
   expect((await app.inject('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0' });
 });
 

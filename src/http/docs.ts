@@ -28,7 +28,8 @@ const SETTINGS = {
   agent: { disabled: true },
   mcp: { disabled: true },
 };
-const INIT = `Scalar.createApiReference('#app', ${JSON.stringify(SETTINGS)});\n`;
+/** With the address that the reader knows us by, so that the examples can be run as they stand. */
+const INIT = `Scalar.createApiReference('#app', { ...${JSON.stringify(SETTINGS)}, servers: [{ url: location.origin }] });\n`;
 
 /** Nothing from elsewhere, no script in the page. Scalar writes its styles into the page, hence `unsafe-inline`. */
 const POLICY = {

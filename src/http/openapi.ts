@@ -43,9 +43,11 @@ export function describeApi(app: App): void {
       security: [{ apiKey: [] }, { basic: [] }],
       tags: TAGS,
     },
-    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json['$id'] ?? `schema${i}`) },
+    refResolver: {
+      buildLocalReference: ({ $id }, _base, _fragment, i) => (typeof $id === 'string' ? $id : `schema${i}`),
+    },
     transform: withErrors,
-    transformObject: withOptionalBodies,
+    transformObject: finished,
   });
 }
 
@@ -80,10 +82,17 @@ const errorAnswer = (url: string, status: number) => ({
   },
 });
 
-/** A body that may be left out is `null` to its schema; in the description it is one that is not required. */
-const withOptionalBodies: SwaggerTransformObject = (document) => {
+const finished: SwaggerTransformObject = (document) => {
   if (!('openapiObject' in document)) return document.swaggerObject;
-  const operations = Object.values(document.openapiObject.paths ?? {}).flatMap((path) => Object.values(path ?? {}));
+  const { openapiObject } = document;
+  const operations = Object.values(openapiObject.paths ?? {}).flatMap((path) => Object.values(path ?? {}));
+  markOptionalBodies(operations);
+  const used = new Set(operations.flatMap((operation) => inside(operation, 'tags')));
+  return { ...openapiObject, tags: TAGS.filter(({ name }) => used.has(name)) };
+};
+
+/** A body that may be left out is `null` to its schema; in the description it is one that is not required. */
+function markOptionalBodies(operations: readonly unknown[]): void {
   for (const operation of operations) {
     const body = inside(operation, 'requestBody');
     const forms = inside(body, 'content', 'application/json', 'schema', 'anyOf');
@@ -91,8 +100,7 @@ const withOptionalBodies: SwaggerTransformObject = (document) => {
       body['required'] = false;
     }
   }
-  return document.openapiObject;
-};
+}
 
 const inside = (value: unknown, ...keys: string[]): unknown =>
   keys.reduce<unknown>((at, key) => (isRecord(at) ? at[key] : undefined), value);

@@ -75,7 +75,7 @@ const formatName = (format: unknown): string => FORMATS[String(format)] ?? `a va
 
 /**
  * Ajv reports a failed union as the faults of all its branches, then one for the union. Here they become what the
- * sender most likely got wrong: the faults of the branch that came closest.
+ * sender most likely got wrong: the faults of the branch that came closest, which is the one whose fields were given.
  */
 function foldUnions(errors: readonly ErrorObject[]): Fault[] {
   let faults: Fault[] = [];
@@ -99,7 +99,9 @@ function foldUnion(union: Fault, inside: readonly Fault[]): readonly Fault[] {
     return [{ ...union, keyword: 'enum', params: { allowedValues: values } }];
   }
   const plausible = branches.filter((branch) => !branch.some((fault) => isTypeFault(fault, union)));
-  const closest = plausible.toSorted((a, b) => a.length - b.length)[0];
+  const missing = (branch: readonly Fault[]): number =>
+    branch.filter((fault) => fault.keyword === 'required' && fault.instancePath === union.instancePath).length;
+  const closest = plausible.toSorted((a, b) => missing(a) - missing(b) || a.length - b.length)[0];
   if (closest !== undefined) return closest;
   const types = here.flatMap((fault) => (fault.keyword === 'type' ? [fault.params['type']].flat() : []));
   return types.length > 0 ? [{ ...union, keyword: 'type', params: { type: [...new Set(types)] } }] : [union];

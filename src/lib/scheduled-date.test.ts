@@ -51,6 +51,9 @@ propertyTest.prop([
   expect(parseScheduledDate(write(at, offset, shape))).toEqual(at);
 });
 
-propertyTest.prop([fc.string({ unit: 'binary', maxLength: 200, size: 'max' })])('no text at all makes it throw', (text) => {
-  expect(() => parseScheduledDate(text)).not.toThrow();
-});
+propertyTest.prop([fc.string({ unit: 'binary', maxLength: 200, size: 'max' })])(
+  'no text at all makes it throw',
+  (text) => {
+    expect(() => parseScheduledDate(text)).not.toThrow();
+  },
+);

@@ -52,7 +52,9 @@ test('a raise leaves no timer behind that would keep the process alive', async (
   expect(timers()).toBe(before);
 });
 
-propertyTest.prop([fc.array(fc.constantFrom('now', 'microtask', 'turn'), { minLength: 1, maxLength: 50, size: 'max' })])(
+propertyTest.prop([
+  fc.array(fc.constantFrom('now', 'microtask', 'turn'), { minLength: 1, maxLength: 50, size: 'max' }),
+])(
   'no wake-up is lost: after the last raise the waiting loop looks once more, whenever the raises come',
   async (raises) => {
     const signal = createSignal();

@@ -7,7 +7,7 @@ import type { Actor } from '../http/actor.ts';
 import type { FindRoute } from '../routing/router.ts';
 import { contentHash, type Draft, type Verdict } from './draft.ts';
 import { prepare, type Prepared } from './prepare.ts';
-import { planSimulation } from './simulate.ts';
+import { planSimulation } from '../simulation/simulate.ts';
 import * as db from './sql.ts';
 
 const ROWS_A_STATEMENT = 1000;

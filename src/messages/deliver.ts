@@ -12,10 +12,9 @@ const DEFAULT_VALIDITY_MS = 48 * 3_600_000;
 
 /** The dispatcher's `load`: the messages of these chunks as the carrier needs them, by id. */
 export async function loadJobs(pool: Db, chunks: readonly Chunk[]): Promise<Map<string, Job>> {
-  const ids = chunks.flatMap((chunk) => chunk.ids);
-  const accountIds = chunks.flatMap((chunk) => chunk.ids.map(() => chunk.accountId));
-  const [firstId, lastId] = boundsOf(ids);
-  const rows = await db.listQueuedMessages(pool, { accountIds, ids, firstId, lastId });
+  const messages = chunks.flatMap(({ accountId, ids }) => ids.map((id) => ({ accountId, id })));
+  const [firstId, lastId] = boundsOf(messages.map((message) => message.id));
+  const rows = await db.listQueuedMessages(pool, { messages, firstId, lastId });
   return new Map(rows.map((row) => [row.id, toJob(row)]));
 }
 
@@ -51,9 +50,21 @@ export async function settleOutcomes(tx: Db, results: readonly Result[], again: 
   const news = results.filter((result) => recorded.has(result.messageId));
   const parts = news.flatMap(toParts);
   if (parts.length > 0) await db.insertParts(tx, parts);
+  if (again) await forgetUnknowns(tx, news);
   const unknown = news.filter((result) => result.outcome.kind === 'unknown');
   if (unknown.length > 0) await db.insertUnknowns(tx, unknown.map(toUnknown));
+  if (again && unknown.length < news.length)
+    await db.deleteUnknowns(
+      tx,
+      news.filter((result) => result.outcome.kind !== 'unknown'),
+    );
   return recorded;
+}
+
+/** An outcome that was recorded as unknown, by whoever took this worker's chunks over, is known after all. */
+async function forgetUnknowns(tx: Db, news: readonly Result[]): Promise<void> {
+  const known = news.filter((result) => result.outcome.kind !== 'unknown');
+  if (known.length > 0) await db.deleteUnknowns(tx, known);
 }
 
 async function record(tx: Db, results: readonly Result[], again: boolean): Promise<ReadonlySet<string>> {
@@ -64,8 +75,7 @@ async function record(tx: Db, results: readonly Result[], again: boolean): Promi
 }
 
 function toState({ accountId, messageId, connectionId, attempt, outcome }: Result): db.NewState {
-  const ids = outcome.kind === 'retry' ? [] : outcome.carrierIds;
-  const [only] = ids.length === 1 ? ids : [];
+  const [only, ...others] = outcome.kind === 'accepted' ? outcome.carrierIds : [];
   return {
     accountId,
     id: messageId,
@@ -73,7 +83,7 @@ function toState({ accountId, messageId, connectionId, attempt, outcome }: Resul
     attempts: attempt,
     connectionId,
     // Some carriers answer ROK with no id at all: nothing can be matched to that.
-    carrierId: only || null,
+    carrierId: (others.length === 0 && only) || null,
     submitted: outcome.kind === 'accepted' || outcome.kind === 'unknown',
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
     errorText: outcome.kind === 'accepted' ? null : outcome.text,
@@ -85,9 +95,12 @@ function statusOf(outcome: Outcome): number {
   return outcome.kind === 'unknown' ? STATUS.UNKNOWN : STATUS.ACCEPTED;
 }
 
-/** A message of one part keeps its carrier id in its state; several ids go to the parts. */
+/**
+ * A message of one part keeps its carrier id in its state, one of several in its parts. Ids that come with a refusal or
+ * with silence are those of the parts before it: the message has more, and the receipt of one is not its end.
+ */
 function toParts({ accountId, messageId, connectionId, outcome }: Result): db.NewPart[] {
-  if (outcome.kind === 'retry' || outcome.carrierIds.length < 2) return [];
+  if (outcome.kind === 'retry' || (outcome.kind === 'accepted' && outcome.carrierIds.length < 2)) return [];
   return outcome.carrierIds.map((carrierId, index) => ({
     accountId,
     messageId,

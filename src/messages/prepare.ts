@@ -5,7 +5,7 @@ import type { FindRoute } from '../routing/router.ts';
 import type { Draft, Refusal } from './draft.ts';
 import type { NewMessage } from './sql.ts';
 
-export const MAX_PARTS = 10;
+const MAX_PARTS = 10;
 
 /** A draft on its way through the steps; each step fills in what it finds. */
 type Work = {
@@ -24,7 +24,7 @@ const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&'()*+,\-./:;<=>?_]{1,11}$/
 const NUMERIC = /^\+?[0-9]{1,16}$/;
 
 /** Contract 7: 1..11 alphanumeric characters, or up to 16 digits (a number or a short code). */
-export const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
+const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
 
 const STEPS: readonly (readonly [name: string, step: Step])[] = [
   [

@@ -1,4 +1,4 @@
-import { invalidFields } from '../errors.ts';
+import { type FieldError, invalidFields } from '../errors.ts';
 import { parseScheduledDate } from '../lib/scheduled-date.ts';
 import type { Draft } from './draft.ts';
 import type { BulkIn, MessageServerIn, SendIn } from './schema.ts';
@@ -26,9 +26,10 @@ export const readSend = (body: SendIn): Draft => ({
   simulation: body.simulation ?? false,
 });
 
-/** The message server's own body as a draft. Errors: 400 naming the field. */
+/** The message server's own body as a draft. Errors: 400 naming every field at fault that the schema cannot judge. */
 export function readMessageServer(body: MessageServerIn, now: Date): Draft {
   const text = fillIn(body.body, body.placeholders ?? {});
+  refuseFaults(messageServerFaults(body, text, now));
   const binary = body.udhData ? { udh: Buffer.from(body.udhData, 'hex'), data: Buffer.from(text, 'latin1') } : null;
   return {
     ...BASE,
@@ -40,8 +41,19 @@ export function readMessageServer(body: MessageServerIn, now: Date): Draft {
     simulation: body.simulation ?? false,
     wantReceipt: body.enableNotification ?? true,
     validUntil: body.validityPeriod === undefined ? null : new Date(now.getTime() + body.validityPeriod * 60_000),
-    scheduledAt: readSchedule('scheduledDate', body.scheduledDate, now),
+    scheduledAt: readSchedule(body.scheduledDate),
   };
+}
+
+const BEYOND_LATIN1 = /[^\0-\xff]/;
+
+function messageServerFaults({ udhData, scheduledDate }: MessageServerIn, text: string, now: Date): FieldError[] {
+  const faults: FieldError[] = [];
+  if (udhData && BEYOND_LATIN1.test(text))
+    faults.push({ field: 'body', message: 'must hold only characters of ISO 8859-1 beside udhData' });
+  const schedule = scheduleFault(scheduledDate, now);
+  if (schedule !== null) faults.push({ field: 'scheduledDate', message: schedule });
+  return faults;
 }
 
 /** Values may hold `{{…}}` themselves: they are sent as they are, and a name without a value stays as it was. */
@@ -50,37 +62,56 @@ const fillIn = (text: string, values: Readonly<Record<string, string>>): string 
     Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,
   );
 
-function readSchedule(field: string, text: string | undefined, now: Date): Date | null {
+/** What is wrong with a time to send at; null when nothing is. */
+function scheduleFault(text: string | undefined, now: Date): string | null {
   if (text === undefined) return null;
   const date = parseScheduledDate(text);
-  if (date === null) throw invalidFields([{ field, message: 'must be a date such as 2027-01-31 09:00:00.000+0100' }]);
-  if (date <= now) throw invalidFields([{ field, message: 'must lie in the future' }]);
-  return date;
+  if (date === null) return 'must be a date such as 2027-01-31 09:00:00.000+0100';
+  return date <= now ? 'must lie in the future' : null;
 }
 
-/** The bulk body as drafts, one for each destination in request order. Errors: 400 naming the field. */
+const readSchedule = (text: string | undefined): Date | null => (text === undefined ? null : parseScheduledDate(text));
+
+/** Faults that one answer names: a request may hold a million. */
+const LISTED_FAULTS = 100;
+
+function refuseFaults(faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalidFields(faults.slice(0, LISTED_FAULTS));
+}
+
+/**
+ * The bulk body as drafts, one for each destination in request order. Errors: 400 naming every field at fault that the
+ * schema cannot judge.
+ */
 export function readBulk(bulk: BulkIn, now: Date): Draft[] {
-  return bulk.messages.flatMap((message, at) => {
-    const field = `messages[${at}]`;
-    if (message.ids && message.ids.length !== message.destinations.length)
-      throw invalidFields([{ field: `${field}.ids`, message: 'must have one id for each destination' }]);
-    if (message.body === undefined && message.hexBody === undefined)
-      throw invalidFields([{ field: `${field}.body`, message: 'is required (or hexBody)' }]);
-    const scheduledAt = readSchedule(`${field}.scheduling`, message.scheduling, now);
-    const shared = {
-      ...BASE,
-      ...optionsOf(bulk),
-      ...contentOf(message),
-      sender: message.sender,
-      scheduledAt,
-      priority: 1,
-    } as const;
+  refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now)));
+  return bulk.messages.flatMap((message) => {
+    const scheduledAt = readSchedule(message.scheduling);
+    const content = { ...contentOf(message), sender: message.sender, scheduledAt, priority: 1 } as const;
+    const shared = { ...BASE, ...optionsOf(bulk), ...content };
     return message.destinations.map((destination, i) => ({
       ...shared,
       destination,
       clientId: message.ids?.[i] ?? null,
     }));
   });
+}
+
+type BulkMessage = BulkIn['messages'][number];
+
+function bulkFaults(
+  { destinations, ids, body, hexBody, scheduling }: BulkMessage,
+  path: string,
+  now: Date,
+): FieldError[] {
+  const faults: FieldError[] = [];
+  if (ids && ids.length !== destinations.length)
+    faults.push({ field: `${path}.ids`, message: 'must have one id for each destination' });
+  if (body === undefined && hexBody === undefined)
+    faults.push({ field: `${path}.body`, message: 'is required (or hexBody)' });
+  const schedule = scheduleFault(scheduling, now);
+  if (schedule !== null) faults.push({ field: `${path}.scheduling`, message: schedule });
+  return faults;
 }
 
 const optionsOf = (bulk: BulkIn) => ({
@@ -90,7 +121,7 @@ const optionsOf = (bulk: BulkIn) => ({
   gsmOnly: bulk.enableUnicode === false,
 });
 
-function contentOf({ body, hexBody, udhData }: BulkIn['messages'][number]): Pick<Draft, 'body' | 'binary'> {
+function contentOf({ body, hexBody, udhData }: BulkMessage): Pick<Draft, 'body' | 'binary'> {
   if (hexBody === undefined) return { body: body ?? '', binary: null };
   return { body: '', binary: { udh: Buffer.from(udhData ?? '', 'hex'), data: Buffer.from(hexBody, 'hex') } };
 }

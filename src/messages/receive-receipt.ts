@@ -30,7 +30,14 @@ export async function receiveReceipts(tx: Db, matched: readonly MatchedReceipt[]
   const moves = firstPerMessage([...whole, ...joined]);
   if (moves.length === 0) return new Set();
   const [firstId, lastId] = boundsOf(moves.map((move) => move.id));
-  return db.moveStates(tx, { moves, firstId, lastId });
+  const moved = await db.moveStates(tx, { moves, firstId, lastId });
+  const known = moves.filter((move) => moved.has(move.id));
+  if (known.length > 0)
+    await db.deleteUnknowns(
+      tx,
+      known.map(({ accountId, id }) => ({ accountId, messageId: id })),
+    );
+  return moved;
 }
 
 function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): db.StateMove {
@@ -53,17 +60,25 @@ function firstPerMessage(moves: readonly db.StateMove[]): db.StateMove[] {
 }
 
 async function moveByParts(tx: Db, matched: readonly MatchedReceipt[]): Promise<db.StateMove[]> {
-  const moves = matched.map(({ accountId, messageId, part, receipt, receivedAt }) => ({
-    accountId,
-    messageId,
-    part: part as number,
-    status: statusOf(receipt.state),
-    doneAt: receipt.doneAt ?? receivedAt,
-  }));
-  await db.moveParts(tx, moves);
+  const moves = firstPerPart(matched);
   // Each message once: receipts of several parts often come in one batch, and every key would count all the parts.
-  const messages = await db.listPartStatuses(tx, [...new Map(moves.map((move) => [move.messageId, move])).values()]);
+  const keys = [...new Map(moves.map((move) => [move.messageId, move])).values()];
+  await db.claimStates(tx, keys);
+  await db.moveParts(tx, moves);
+  const messages = await db.listPartStatuses(tx, keys);
   return messages.flatMap((message) => endOf(message, matched));
+}
+
+/** As for whole messages: of two final receipts of one part, the first counts. */
+function firstPerPart(matched: readonly MatchedReceipt[]): db.PartMove[] {
+  const byPart = new Map<string, db.PartMove>();
+  for (const { accountId, messageId, part, receipt, receivedAt } of matched) {
+    const key = `${messageId}/${part}`;
+    if (part === null || byPart.has(key)) continue;
+    const doneAt = receipt.doneAt ?? receivedAt;
+    byPart.set(key, { accountId, messageId, part, status: statusOf(receipt.state), doneAt });
+  }
+  return [...byPart.values()].sort((a, b) => (a.messageId < b.messageId ? -1 : 1));
 }
 
 type Parts = Awaited<ReturnType<typeof db.listPartStatuses>>[number];

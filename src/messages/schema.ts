@@ -10,7 +10,7 @@ const PhoneNumber = Type.String({
   description: 'E.164: a plus, the country code and the number, 7 to 15 digits in all.',
   'x-message': 'must be a phone number in E.164 form, for example +393331234567',
 });
-export const Sender = Type.String({
+const Sender = Type.String({
   pattern: '^(\\+?[0-9]{1,16}|(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&\'()*+,\\-./:;<=>?_]{1,11})$',
   description: '1 to 11 letters and digits, a number of up to 16 digits, or a short code.',
   'x-message': 'must be 1 to 11 letters and digits with a letter among them, or up to 16 digits',
@@ -48,6 +48,8 @@ export const SendIn = Type.Object({
 
 /** The message server's own body. */
 export const MessageServerIn = Type.Object({
+  // A body with a phoneNumber is the short one, whatever else it holds: its faults are those of that form.
+  phoneNumber: Type.Optional(Type.Never()),
   destination: PhoneNumber,
   sender: Sender,
   body: Text,

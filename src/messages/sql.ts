@@ -1,5 +1,5 @@
 import { plainArray, textArray } from '../db/array.ts';
-import { bigints, booleans, byteas, ints, smallints, texts, timestamps, uuids } from '../db/columns.ts';
+import { bigint, boolean, bytea, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 import type { Channel } from '../lib/channel.ts';
 
@@ -27,15 +27,23 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
     db,
     sql`INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination,
                              body, udh, binary_body, parts, want_receipt, valid_until)
-        SELECT * FROM unnest(
-          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.id))},
-          ${texts(rows.map((r) => r.clientId))}, ${texts(rows.map((r) => r.channel))},
-          ${texts(rows.map((r) => r.source))}, ${booleans(rows.map((r) => r.simulation))},
-          ${bigints(rows.map((r) => r.connectionId))}, ${texts(rows.map((r) => r.sender))},
-          ${texts(rows.map((r) => r.destination))}, ${texts(rows.map((r) => r.body))},
-          ${byteas(rows.map((r) => r.udh))}, ${byteas(rows.map((r) => r.binaryBody))},
-          ${smallints(rows.map((r) => r.parts))}, ${booleans(rows.map((r) => r.wantReceipt))},
-          ${timestamps(rows.map((r) => r.validUntil))})`,
+        SELECT * FROM ${rowsOf(rows, {
+          account_id: bigint((r) => r.accountId),
+          id: uuid((r) => r.id),
+          client_id: text((r) => r.clientId),
+          channel: text((r) => r.channel),
+          source: text((r) => r.source),
+          simulation: boolean((r) => r.simulation),
+          connection_id: bigint((r) => r.connectionId),
+          sender: text((r) => r.sender),
+          destination: text((r) => r.destination),
+          body: text((r) => r.body),
+          udh: bytea((r) => r.udh),
+          binary_body: bytea((r) => r.binaryBody),
+          parts: smallint((r) => r.parts),
+          want_receipt: boolean((r) => r.wantReceipt),
+          valid_until: timestamptz((r) => r.validUntil),
+        })} AS u`,
   );
 }
 
@@ -54,10 +62,12 @@ export async function insertClientIds(db: Db, claims: readonly ClientIdClaim[]):
   const rows = await many<{ messageId: string }>(
     db,
     sql`INSERT INTO client_message_id AS c (account_id, client_id, message_id, content_hash, created_at)
-        SELECT u.account_id, u.client_id, u.message_id, u.content_hash, now() FROM unnest(
-          ${bigints(claims.map((c) => c.accountId))}, ${texts(claims.map((c) => c.clientId))},
-          ${uuids(claims.map((c) => c.messageId))}, ${byteas(claims.map((c) => c.contentHash))})
-          AS u (account_id, client_id, message_id, content_hash)
+        SELECT u.account_id, u.client_id, u.message_id, u.content_hash, now() FROM ${rowsOf(claims, {
+          account_id: bigint((c) => c.accountId),
+          client_id: text((c) => c.clientId),
+          message_id: uuid((c) => c.messageId),
+          content_hash: bytea((c) => c.contentHash),
+        })} AS u
         ORDER BY u.account_id, u.client_id
         ON CONFLICT (account_id, client_id) DO UPDATE
           SET message_id = excluded.message_id, content_hash = excluded.content_hash, created_at = excluded.created_at
@@ -78,8 +88,10 @@ export async function listClientIds(
                c.content_hash AS "contentHash", m.parts
         FROM client_message_id c
         JOIN message m ON m.account_id = c.account_id AND m.id = c.message_id
-        JOIN unnest(${bigints(keys.map((k) => k.accountId))}, ${texts(keys.map((k) => k.clientId))})
-             AS u (account_id, client_id) ON c.account_id = u.account_id AND c.client_id = u.client_id`,
+        JOIN ${rowsOf(keys, {
+          account_id: bigint((k) => k.accountId),
+          client_id: text((k) => k.clientId),
+        })} AS u ON c.account_id = u.account_id AND c.client_id = u.client_id`,
   );
 }
 
@@ -98,15 +110,18 @@ export type QueuedMessage = {
 /** What a carrier needs of these messages. All ids lie in [firstId, lastId], which keeps the other days' partitions out. */
 export async function listQueuedMessages(
   db: Db,
-  keys: { accountIds: readonly number[]; ids: readonly string[]; firstId: string; lastId: string },
+  look: { messages: readonly { accountId: number; id: string }[]; firstId: string; lastId: string },
 ): Promise<QueuedMessage[]> {
   return many(
     db,
     sql`SELECT m.id, m.sender, m.destination, m.body, m.udh, m.binary_body AS "binaryBody", m.parts,
                m.want_receipt AS "wantReceipt", m.valid_until AS "validUntil"
-        FROM unnest(${bigints(keys.accountIds)}, ${uuids(keys.ids)}) AS u (account_id, id)
+        FROM ${rowsOf(look.messages, {
+          account_id: bigint((m) => m.accountId),
+          id: uuid((m) => m.id),
+        })} AS u
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id
-        WHERE m.id BETWEEN ${keys.firstId} AND ${keys.lastId}`,
+        WHERE m.id BETWEEN ${look.firstId} AND ${look.lastId}`,
   );
 }
 
@@ -123,13 +138,18 @@ export type NewState = {
 };
 
 /** The columns of new states, for both statements below. */
-const stateColumns = (rows: readonly NewState[]) => sql`unnest(
-          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.id))},
-          ${smallints(rows.map((r) => r.status))}, ${smallints(rows.map((r) => r.attempts))},
-          ${bigints(rows.map((r) => r.connectionId))}, ${texts(rows.map((r) => r.carrierId))},
-          ${booleans(rows.map((r) => r.submitted))}, ${texts(rows.map((r) => r.errorCode))},
-          ${texts(rows.map((r) => r.errorText))})
-          AS u (account_id, id, status, attempts, connection_id, carrier_id, submitted, error_code, error_text)`;
+const stateColumns = (rows: readonly NewState[]) =>
+  sql`${rowsOf(rows, {
+    account_id: bigint((r) => r.accountId),
+    id: uuid((r) => r.id),
+    status: smallint((r) => r.status),
+    attempts: smallint((r) => r.attempts),
+    connection_id: bigint((r) => r.connectionId),
+    carrier_id: text((r) => r.carrierId),
+    submitted: boolean((r) => r.submitted),
+    error_code: text((r) => r.errorCode),
+    error_text: text((r) => r.errorText),
+  })} AS u`;
 
 /** Records first outcomes. Fails (23505) when one of the messages has a state already: `moveOutcomes` sorts that out. */
 export async function insertStates(db: Db, rows: readonly NewState[]): Promise<void> {
@@ -179,10 +199,13 @@ export async function insertParts(db: Db, rows: readonly NewPart[]): Promise<voi
   await exec(
     db,
     sql`INSERT INTO message_part (account_id, message_id, part, connection_id, carrier_id, status)
-        SELECT *, 1 FROM unnest(
-          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.messageId))},
-          ${smallints(rows.map((r) => r.part))}, ${bigints(rows.map((r) => r.connectionId))},
-          ${texts(rows.map((r) => r.carrierId))})
+        SELECT *, 1 FROM ${rowsOf(rows, {
+          account_id: bigint((r) => r.accountId),
+          message_id: uuid((r) => r.messageId),
+          part: smallint((r) => r.part),
+          connection_id: bigint((r) => r.connectionId),
+          carrier_id: text((r) => r.carrierId),
+        })} AS u
         ON CONFLICT (account_id, message_id, part) DO UPDATE
           SET connection_id = excluded.connection_id, carrier_id = excluded.carrier_id, status = 1, done_at = NULL`,
   );
@@ -198,9 +221,12 @@ export async function insertUnknowns(
   await exec(
     db,
     sql`INSERT INTO unknown_outcome (account_id, message_id, connection_id, reason)
-        SELECT * FROM unnest(
-          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.messageId))},
-          ${bigints(rows.map((r) => r.connectionId))}, ${texts(rows.map((r) => r.reason))})
+        SELECT * FROM ${rowsOf(rows, {
+          account_id: bigint((r) => r.accountId),
+          message_id: uuid((r) => r.messageId),
+          connection_id: bigint((r) => r.connectionId),
+          reason: text((r) => r.reason),
+        })} AS u
         ON CONFLICT DO NOTHING`,
   );
 }
@@ -210,8 +236,10 @@ export async function deleteUnknowns(db: Db, rows: readonly Key[]): Promise<numb
   return exec(
     db,
     sql`DELETE FROM unknown_outcome o
-        USING unnest(${bigints(rows.map((r) => r.accountId))},
-                     ${uuids(rows.map((r) => r.messageId))}) AS u (account_id, message_id)
+        USING ${rowsOf(rows, {
+          account_id: bigint((r) => r.accountId),
+          message_id: uuid((r) => r.messageId),
+        })} AS u
         WHERE o.account_id = u.account_id AND o.message_id = u.message_id`,
   );
 }
@@ -246,16 +274,33 @@ export async function moveStates(
     sql`UPDATE message_state s
         SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(), error_code = u.error_code,
             error_text = u.error_text
-        FROM unnest(
-          ${bigints(moves.map((m) => m.accountId))}, ${uuids(moves.map((m) => m.id))},
-          ${smallints(moves.map((m) => m.status))}, ${timestamps(moves.map((m) => m.doneAt))},
-          ${texts(moves.map((m) => m.errorCode))}, ${texts(moves.map((m) => m.errorText))})
-          AS u (account_id, id, status, done_at, error_code, error_text)
+        FROM ${rowsOf(moves, {
+          account_id: bigint((m) => m.accountId),
+          id: uuid((m) => m.id),
+          status: smallint((m) => m.status),
+          done_at: timestamptz((m) => m.doneAt),
+          error_code: text((m) => m.errorCode),
+          error_text: text((m) => m.errorText),
+        })} AS u
         WHERE s.account_id = u.account_id AND s.id = u.id AND s.status IN (0, 1)
           AND s.id BETWEEN ${firstId} AND ${lastId}
         RETURNING s.id`,
   );
   return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * Locks the states of these messages until the transaction ends, lowest id first. Whoever moves parts holds it: of two
+ * transactions that each move one part, neither would see the other's, and nobody would find the message complete.
+ */
+export async function claimStates(db: Db, keys: readonly Key[]): Promise<void> {
+  await exec(
+    db,
+    sql`SELECT FROM message_state s
+        JOIN ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.messageId) })} AS u
+          ON s.account_id = u.account_id AND s.id = u.id
+        ORDER BY s.id FOR UPDATE OF s`,
+  );
 }
 
 export type PartMove = {
@@ -271,10 +316,13 @@ export async function moveParts(db: Db, moves: readonly PartMove[]): Promise<num
   return exec(
     db,
     sql`UPDATE message_part p SET status = u.status, done_at = u.done_at
-        FROM unnest(
-          ${bigints(moves.map((m) => m.accountId))}, ${uuids(moves.map((m) => m.messageId))},
-          ${smallints(moves.map((m) => m.part))}, ${smallints(moves.map((m) => m.status))},
-          ${timestamps(moves.map((m) => m.doneAt))}) AS u (account_id, message_id, part, status, done_at)
+        FROM ${rowsOf(moves, {
+          account_id: bigint((m) => m.accountId),
+          message_id: uuid((m) => m.messageId),
+          part: smallint((m) => m.part),
+          status: smallint((m) => m.status),
+          done_at: timestamptz((m) => m.doneAt),
+        })} AS u
         WHERE p.account_id = u.account_id AND p.message_id = u.message_id AND p.part = u.part AND p.status IN (0, 1)`,
   );
 }
@@ -288,8 +336,10 @@ export async function listPartStatuses(
     db,
     sql`SELECT m.account_id AS "accountId", m.id AS "messageId", m.parts, array_agg(p.status) AS statuses,
                max(p.done_at) AS "doneAt"
-        FROM unnest(${bigints(keys.map((k) => k.accountId))},
-                    ${uuids(keys.map((k) => k.messageId))}) AS u (account_id, message_id)
+        FROM ${rowsOf(keys, {
+          account_id: bigint((k) => k.accountId),
+          message_id: uuid((k) => k.messageId),
+        })} AS u
         JOIN message m ON m.account_id = u.account_id AND m.id = u.message_id
         JOIN message_part p ON p.account_id = u.account_id AND p.message_id = u.message_id
         GROUP BY m.account_id, m.id, m.parts`,
@@ -358,43 +408,4 @@ export async function listMessageIdsByClientId(
     sql`SELECT client_id AS "clientId", message_id AS "messageId" FROM client_message_id
         WHERE account_id = ${accountId} AND client_id = ANY(${textArray(clientIds)}::text[])`,
   );
-}
-
-/** Plans the final state of simulated messages. */
-export async function insertSimulated(
-  db: Db,
-  rows: readonly (Key & { readonly status: number; readonly delayMs: number })[],
-): Promise<void> {
-  await exec(
-    db,
-    sql`INSERT INTO simulated_outcome (account_id, message_id, status, due_at)
-        SELECT u.account_id, u.message_id, u.status, now() + u.delay_ms * interval '1 millisecond' FROM unnest(
-          ${bigints(rows.map((r) => r.accountId))}, ${uuids(rows.map((r) => r.messageId))},
-          ${smallints(rows.map((r) => r.status))}, ${ints(rows.map((r) => r.delayMs))})
-          AS u (account_id, message_id, status, delay_ms)`,
-  );
-}
-
-/** Takes simulated outcomes whose time has come. */
-export async function deleteDueSimulated(
-  db: Db,
-  limit: number,
-): Promise<{ accountId: number; messageId: string; status: number; dueAt: Date }[]> {
-  return many(
-    db,
-    sql`DELETE FROM simulated_outcome o
-        USING (SELECT account_id, message_id FROM simulated_outcome WHERE due_at <= now()
-               ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) AS due
-        WHERE o.account_id = due.account_id AND o.message_id = due.message_id
-        RETURNING o.account_id AS "accountId", o.message_id AS "messageId", o.status, o.due_at AS "dueAt"`,
-  );
-}
-
-/** How long until the next simulated outcome is due, in ms; null when none waits. */
-export async function findNextSimulatedMs(db: Db): Promise<number | null> {
-  const [row] = await many<{ ms: number | null }>(
-    db,
-    sql`SELECT (extract(epoch FROM min(due_at) - now()) * 1000)::float8 AS ms FROM simulated_outcome`,
-  );
-  return row?.ms ?? null;
 }

@@ -26,7 +26,7 @@ export const describeStatus = (name: StatusName): string =>
   name === 'ERROR' ? 'general error' : name.toLowerCase().replace('_', ' ');
 
 /** States that a receipt may still change. All others are final and stay. */
-export const OPEN_STATUSES: readonly StatusCode[] = [STATUS.UNKNOWN, STATUS.ACCEPTED];
+const OPEN_STATUSES: readonly StatusCode[] = [STATUS.UNKNOWN, STATUS.ACCEPTED];
 
 export const isFinal = (code: number): boolean => !OPEN_STATUSES.includes(code as StatusCode);
 

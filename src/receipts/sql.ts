@@ -1,6 +1,6 @@
 import type { Receipt } from '../carriers/events.ts';
 import { plainArray } from '../db/array.ts';
-import { bigints, ints, jsons, texts, timestamps } from '../db/columns.ts';
+import { bigint, int, json, rowsOf, text, timestamptz } from '../db/columns.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 
 /** A receipt as JSON keeps it: dates are texts. */
@@ -19,8 +19,10 @@ export async function insertReceiptBatches(
   await exec(
     db,
     sql`INSERT INTO receipt_batch (connection_id, receipts)
-        SELECT * FROM unnest(${bigints(batches.map((b) => b.connectionId))},
-                             ${jsons(batches.map((b) => toJson(b.receipts)))})`,
+        SELECT * FROM ${rowsOf(batches, {
+          connection_id: bigint((b) => b.connectionId),
+          receipts: json((b) => toJson(b.receipts)),
+        })} AS u`,
   );
 }
 
@@ -51,12 +53,13 @@ export async function insertUnmatched(
     db,
     sql`INSERT INTO receipt_unmatched (connection_id, receipt, reason, received_at, next_try_at)
         SELECT u.connection_id, u.receipt, u.reason, u.received_at, now() + u.retry_ms * interval '1 millisecond'
-        FROM unnest(${bigints(rows.map((r) => r.connectionId))},
-                    ${jsons(rows.map((r) => toJson(r.receipt)))},
-                    ${texts(rows.map((r) => r.reason))},
-                    ${timestamps(rows.map((r) => r.receivedAt))},
-                    ${ints(rows.map((r) => r.retryMs))})
-             AS u (connection_id, receipt, reason, received_at, retry_ms)`,
+        FROM ${rowsOf(rows, {
+          connection_id: bigint((r) => r.connectionId),
+          receipt: json((r) => toJson(r.receipt)),
+          reason: text((r) => r.reason),
+          received_at: timestamptz((r) => r.receivedAt),
+          retry_ms: int((r) => r.retryMs),
+        })} AS u`,
   );
 }
 
@@ -83,8 +86,10 @@ export async function moveUnmatchedLater(
     sql`UPDATE receipt_unmatched r
         SET tries = tries + 1, reason = u.reason,
             next_try_at = now() + least(interval '1 hour', interval '100 milliseconds' * power(2, least(tries, 16)))
-        FROM unnest(${bigints(rows.map((r) => r.id))}, ${texts(rows.map((r) => r.reason))})
-             AS u (id, reason)
+        FROM ${rowsOf(rows, {
+          id: bigint((r) => r.id),
+          reason: text((r) => r.reason),
+        })} AS u
         WHERE r.id = u.id`,
   );
 }

@@ -18,7 +18,9 @@ export function registerRouteCommands(program: Command, context: CommandContext)
     .option('--prefix <digits>', 'leading digits without the plus; the longest fitting one decides', '')
     .requiredOption('--connection <name>', 'name of the connection')
     .option('--priority <n>', 'lower goes first among equal prefixes', Number, 100)
-    .action(async (flags: Flags) => context.report(await addRoute(context, flags), ({ id }) => `Route ${id} is in force.`));
+    .action(async (flags: Flags) =>
+      context.report(await addRoute(context, flags), ({ id }) => `Route ${id} is in force.`),
+    );
 
   route
     .command('list')
@@ -47,7 +49,10 @@ export function registerRouteCommands(program: Command, context: CommandContext)
     });
 }
 
-function addRoute(context: CommandContext, { channel, prefix, connection: name, priority }: Flags): Promise<{ id: number }> {
+function addRoute(
+  context: CommandContext,
+  { channel, prefix, connection: name, priority }: Flags,
+): Promise<{ id: number }> {
   if (!/^\d{0,15}$/.test(prefix)) throw invalidFields([{ field: '--prefix', message: 'must be up to 15 digits' }]);
   if (!Number.isInteger(priority)) throw invalidFields([{ field: '--priority', message: 'must be a whole number' }]);
   return context.withDatabase(async (pool) => {

@@ -9,6 +9,8 @@ export type Answer = { readonly status: number; readonly headers: Headers; reado
 export type RequestOptions = {
   /** A text goes out as it is, anything else as JSON. */
   readonly body?: unknown;
+  /** In place of `body`: not even text. */
+  readonly octets?: Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -34,17 +36,22 @@ export const SEND = '/api/message-server/sms/send';
 export const BULK = '/services/sms/send';
 export const STATUS = '/api/partner-gateway/v1/messages/status';
 
+function bodyOf({ body, octets }: RequestOptions): string | Uint8Array<ArrayBuffer> | null {
+  if (octets !== undefined) return octets;
+  if (body === undefined) return null;
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
+
 /** Statuses by id are asked for in lists of this many: what one request may name. */
 const IDS_A_REQUEST = 1000;
 
 /** `origin` is asked at each request: a program that was started again listens elsewhere. */
 export function createClient(origin: () => string, apiKey: string): Client {
-  async function request(method: string, path: string, { body, headers }: RequestOptions = {}): Promise<Answer> {
-    const response = await fetch(`${origin()}${path}`, {
-      method,
-      headers: { 'x-api-key': apiKey, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
+  async function request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const body = bodyOf(options);
+    const type = body === null ? {} : { 'content-type': 'application/json' };
+    const headers = { 'x-api-key': apiKey, ...type, ...options.headers };
+    const response = await fetch(`${origin()}${path}`, { method, headers, body });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };

@@ -2,7 +2,12 @@ import type { SubmitEntry } from '../carriers/sandbox/ledger-entries.ts';
 import type { SandboxSmsc } from '../carriers/sandbox/smsc.ts';
 
 /** A message as a handset shows it. Numbers are as on the wire: digits without a plus. */
-export type Taken = { readonly source: string; readonly destination: string; readonly text: string; readonly parts: number };
+export type Taken = {
+  readonly source: string;
+  readonly destination: string;
+  readonly text: string;
+  readonly parts: number;
+};
 
 /** What a carrier has taken, from its ledger, with the parts of long messages put together; in order of the first parts. */
 export function messagesTaken({ ledger }: SandboxSmsc): Taken[] {
@@ -18,6 +23,7 @@ function join(entries: readonly SubmitEntry[]): Taken[] {
   const [first] = parts;
   if (!first) return [];
   const { source, destination, concat } = first;
-  if (concat && concat.total !== parts.length) throw new Error(`${parts.length} of ${concat.total} parts to ${destination}`);
+  if (concat && concat.total !== parts.length)
+    throw new Error(`${parts.length} of ${concat.total} parts to ${destination}`);
   return [{ source, destination, text: parts.map((part) => part.text).join(''), parts: parts.length }];
 }

@@ -12,7 +12,8 @@ afterAll(() => program[Symbol.asyncDispose]());
 /** Numbers of one test: nobody else's begin like this. */
 const numbers = (count: number, prefix: string) =>
   Array.from({ length: count }, (_, i) => `+${prefix}${String(i).padStart(5, '0')}`);
-const taken = (prefix: string) => messagesTaken(program.smsc).filter(({ destination }) => destination.startsWith(prefix));
+const taken = (prefix: string) =>
+  messagesTaken(program.smsc).filter(({ destination }) => destination.startsWith(prefix));
 const bulkOf = (messages: object[], options: object = {}) => program.client.bulk({ ...options, messages });
 const idsOf = (results: readonly { id: string | null }[]) => results.flatMap(({ id }) => id ?? []);
 
@@ -25,7 +26,11 @@ test('many messages with many destinations each are answered in request order an
   const ids = idsOf(results);
   expect(new Set(ids).size).toBe(2100);
   await program.client.untilAll(ids, 'DELIVERED');
-  expect(taken('3932').map(({ destination, text }) => `${destination} ${text}`).toSorted()).toEqual(
+  expect(
+    taken('3932')
+      .map(({ destination, text }) => `${destination} ${text}`)
+      .toSorted(),
+  ).toEqual(
     messages.flatMap(({ destinations, body }) => destinations.map((number) => `${number.slice(1)} ${body}`)).toSorted(),
   );
 });
@@ -39,10 +44,16 @@ test('each destination has its own result, and a bad one does not stop the other
   ]);
   expect(accepted).toBe(2);
   expect(results.map(({ statusCode }) => statusCode)).toEqual([200, 400, 400, 200, 400, 400, 400, 400]);
-  expect(results.map((result) => result.accepted && result.id !== null)).toEqual(results.map((result) => result.accepted));
+  expect(results.map((result) => result.accepted && result.id !== null)).toEqual(
+    results.map((result) => result.accepted),
+  );
   expect(results.map(({ destination }) => destination)).toEqual([...destinations, '+393400000003', '+393400000004']);
   await program.client.untilAll(idsOf(results), 'DELIVERED');
-  expect(taken('39340').map(({ destination }) => destination).toSorted()).toEqual(['393400000001', '393400000002']);
+  expect(
+    taken('39340')
+      .map(({ destination }) => destination)
+      .toSorted(),
+  ).toEqual(['393400000001', '393400000002']);
 });
 
 test("the client's ids name the messages; one in use gives the first message, with another text 409", async () => {
@@ -54,7 +65,11 @@ test("the client's ids name the messages; one in use gives the first message, wi
   const changed = await bulkOf([{ ...message, ids: ['mine-1', 'mine-3'], body: 'Changed' }]);
   expect(changed.results.map(({ statusCode }) => statusCode)).toEqual([409, 200]);
   await program.client.untilAll(idsOf([...first.results, ...changed.results]), 'DELIVERED');
-  expect(taken('39341').map(({ text }) => text).toSorted()).toEqual(['Changed', 'Named', 'Named']);
+  expect(
+    taken('39341')
+      .map(({ text }) => text)
+      .toSorted(),
+  ).toEqual(['Changed', 'Named', 'Named']);
 });
 
 test('10,000 destinations are taken, one more is refused as too large', async () => {
@@ -79,13 +94,18 @@ describe('texts and octets', () => {
     ['10 parts of UCS-2', '你好世界，'.repeat(134), 10],
   ];
 
-  test.each(TEXTS.map((row, i) => [...row, i] as const))('%s arrive as they were sent', async (_name, body, parts, i) => {
-    const destination = `+3936000000${i}`;
-    const { results } = await bulkOf([{ destinations: [destination], sender: 'Acme', body }]);
-    const record = await program.client.untilStatus(idsOf(results)[0] ?? '', 'DELIVERED');
-    expect(record.parts).toBe(parts);
-    expect(taken(destination.slice(1))).toEqual([{ source: 'Acme', destination: destination.slice(1), text: body, parts }]);
-  });
+  test.each(TEXTS.map((row, i) => [...row, i] as const))(
+    '%s arrive as they were sent',
+    async (_name, body, parts, i) => {
+      const destination = `+3936000000${i}`;
+      const { results } = await bulkOf([{ destinations: [destination], sender: 'Acme', body }]);
+      const record = await program.client.untilStatus(idsOf(results)[0] ?? '', 'DELIVERED');
+      expect(record.parts).toBe(parts);
+      expect(taken(destination.slice(1))).toEqual([
+        { source: 'Acme', destination: destination.slice(1), text: body, parts },
+      ]);
+    },
+  );
 
   test('octets with a header of their own reach the carrier to the bit', async () => {
     const { client, smsc } = program;
@@ -106,7 +126,12 @@ describe('texts and octets', () => {
 
   test("the message server's udhData goes before the octets of its body", async () => {
     const { client, smsc } = program;
-    const sent = await client.sendAsMessageServer({ destination: '+393710000001', sender: 'Acme', body: 'né', udhData: '0401020304' });
+    const sent = await client.sendAsMessageServer({
+      destination: '+393710000001',
+      sender: 'Acme',
+      body: 'né',
+      udhData: '0401020304',
+    });
     await client.untilStatus(sent.messageId ?? '', 'DELIVERED');
     const [submit] = smsc.ledger.submits().filter(({ destination }) => destination === '393710000001');
     expect(submit).toMatchObject({ esmClass: 0x40, octets: '0401020304' + '6ee9' });
@@ -115,7 +140,8 @@ describe('texts and octets', () => {
 
 describe('the options of a bulk send', () => {
   const both = { destinations: ['+393800000001'], sender: 'Acme' };
-  const codes = async (body: string, options: object) => (await bulkOf([{ ...both, body }], options)).results[0]?.statusCode;
+  const codes = async (body: string, options: object) =>
+    (await bulkOf([{ ...both, body }], options)).results[0]?.statusCode;
 
   test('without enableConcatenated only texts of one part are taken', async () => {
     expect(await codes('x'.repeat(160), { enableConcatenated: false, simulation: true })).toBe(200);
@@ -129,7 +155,9 @@ describe('the options of a bulk send', () => {
 
   test('without enableDelivery the carrier is asked for no receipt', async () => {
     const { client, smsc } = program;
-    const quiet = await bulkOf([{ destinations: ['+393810000001'], sender: 'Acme', body: 'Quiet' }], { enableDelivery: false });
+    const quiet = await bulkOf([{ destinations: ['+393810000001'], sender: 'Acme', body: 'Quiet' }], {
+      enableDelivery: false,
+    });
     const loud = await bulkOf([{ destinations: ['+393810000002'], sender: 'Acme', body: 'Loud' }]);
     await client.untilAll(idsOf(loud.results), 'DELIVERED');
     expect((await client.statuses(idsOf(quiet.results))).map((record) => record.deliveryStatus)).toEqual(['ACCEPTED']);

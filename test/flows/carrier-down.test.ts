@@ -42,18 +42,24 @@ describe('while the carrier is away', () => {
     expect(await gauge(program, 'connection_up')).toBe(0);
     expect(await gauge(program, 'queue_messages')).toBe(500);
     await until('an age of the queue', async () => (await gauge(program, 'queue_oldest_seconds')) > 0.1);
-    expect((await client.statuses(ids.slice(0, 10))).map(({ deliveryStatus }) => deliveryStatus)).toEqual(Array(10).fill('ACCEPTED'));
+    expect((await client.statuses(ids.slice(0, 10))).map(({ deliveryStatus }) => deliveryStatus)).toEqual(
+      Array(10).fill('ACCEPTED'),
+    );
     expect(smsc.ledger.counts().submits).toBe(0);
 
     await smsc.acceptConnections();
     await client.untilAll(ids, 'DELIVERED');
-    expect(numbersTaken(program).toSorted()).toEqual(Array.from({ length: 500 }, (_, i) => `39333${String(i).padStart(6, '0')}`));
+    expect(numbersTaken(program).toSorted()).toEqual(
+      Array.from({ length: 500 }, (_, i) => `39333${String(i).padStart(6, '0')}`),
+    );
     await untilReady(program, 'ok', '1 up');
     expect(await gauge(program, 'queue_messages')).toBeNaN();
   });
 
   test('a connection cut in the middle loses nothing, repeats nothing, and lists what is in doubt', async () => {
-    await using program = await startTestProgram({ carriers: { main: { script: { cutAfter: 200, responseDelayMs: 5 } } } });
+    await using program = await startTestProgram({
+      carriers: { main: { script: { cutAfter: 200, responseDelayMs: 5 } } },
+    });
     const { client, smsc, pool } = program;
     const ids = await sendMany(program, 1000);
     await until('the first cut', () => smsc.ledger.counts().submits >= 200);
@@ -62,8 +68,12 @@ describe('while the carrier is away', () => {
       const all = await client.statuses(ids);
       return all.every(({ deliveryStatus }) => deliveryStatus !== 'ACCEPTED') && all;
     });
-    const unknown = records.filter(({ deliveryStatus }) => deliveryStatus === 'UNKNOWN').map(({ messageId }) => messageId);
-    expect(records.length - unknown.length).toBe(records.filter(({ deliveryStatus }) => deliveryStatus === 'DELIVERED').length);
+    const unknown = records
+      .filter(({ deliveryStatus }) => deliveryStatus === 'UNKNOWN')
+      .map(({ messageId }) => messageId);
+    expect(records.length - unknown.length).toBe(
+      records.filter(({ deliveryStatus }) => deliveryStatus === 'DELIVERED').length,
+    );
     expect(unknown.length).toBeGreaterThan(0);
     expect(unknown.length).toBeLessThanOrEqual(50);
     const { rows } = await pool.query('SELECT message_id AS id FROM unknown_outcome');

@@ -27,7 +27,11 @@ describe('a single send', () => {
       results: [{ phoneNumber: '+393331234567', accepted: true, channel: 'SMS', statusCode: 200, reasons: [] }],
     });
     const id = sent.messageId ?? '';
-    expect(await client.status(id)).toMatchObject({ deliveryStatus: 'ACCEPTED', deliveryStatusCode: 1, deliveryDate: null });
+    expect(await client.status(id)).toMatchObject({
+      deliveryStatus: 'ACCEPTED',
+      deliveryStatusCode: 1,
+      deliveryDate: null,
+    });
     const delivered = await client.untilStatus(id, 'DELIVERED');
     expect(delivered).toMatchObject({
       messageId: id,
@@ -61,7 +65,11 @@ describe('a single send', () => {
       results: { sms: { accepted: true, unicode: false, parts: 1, reasons: [] } },
     });
     const delivered = await client.untilStatus('order/7 è', 'DELIVERED');
-    expect(delivered).toMatchObject({ messageId: sent.messageId, customerMessageId: 'order/7 è', destination: '+393331234568' });
+    expect(delivered).toMatchObject({
+      messageId: sent.messageId,
+      customerMessageId: 'order/7 è',
+      destination: '+393331234568',
+    });
     const text = 'Ciao Ada {{sum}}, è €5 {{other}}';
     expect(takenTo('393331234568')).toEqual([{ source: '4477009001', destination: '393331234568', text, parts: 1 }]);
   });
@@ -100,11 +108,21 @@ describe('a single send', () => {
   test('planned for later is not sent before its time', async () => {
     const { client, pool } = program;
     const scheduledDate = '2090-01-31 09:00:00.000+0100';
-    const sent = await client.sendAsMessageServer({ destination: '+393331234570', sender: 'Acme', body: 'Later', scheduledDate });
+    const sent = await client.sendAsMessageServer({
+      destination: '+393331234570',
+      sender: 'Acme',
+      body: 'Later',
+      scheduledDate,
+    });
     expect(sent.results.sms.accepted).toBe(true);
-    await client.untilStatus((await client.send({ phoneNumber: '+393331234571', message: 'Now' })).messageId ?? '', 'DELIVERED');
+    await client.untilStatus(
+      (await client.send({ phoneNumber: '+393331234571', message: 'Now' })).messageId ?? '',
+      'DELIVERED',
+    );
     expect(takenTo('393331234570')).toEqual([]);
-    const { rows } = await pool.query('SELECT available_at AS at FROM dispatch_chunk WHERE $1 = ANY(ids)', [sent.messageId]);
+    const { rows } = await pool.query('SELECT available_at AS at FROM dispatch_chunk WHERE $1 = ANY(ids)', [
+      sent.messageId,
+    ]);
     expect(rows).toEqual([{ at: new Date('2090-01-31T08:00:00Z') }]);
   });
 });
@@ -115,11 +133,17 @@ describe('the status', () => {
     const a = await client.send({ phoneNumber: '+393331234572', message: 'A' });
     const b = await client.send({ phoneNumber: '+393331234573', message: 'B', customerMessageId: 'batch-b' });
     const unknown = '01900000-0000-7000-8000-000000000000';
-    const both = await client.request('GET', `${STATUS}?ids=${a.messageId},${unknown}&customerMessageIds=batch-b,nothing`);
+    const both = await client.request(
+      'GET',
+      `${STATUS}?ids=${a.messageId},${unknown}&customerMessageIds=batch-b,nothing`,
+    );
     expect(both.body).toHaveLength(2);
     const records = [a, b].map(({ messageId }) => expect.objectContaining({ messageId }));
     expect(both.body).toEqual(expect.arrayContaining(records));
-    expect(await client.request('GET', `${STATUS}?customerMessageIds=nothing`)).toMatchObject({ status: 200, body: [] });
+    expect(await client.request('GET', `${STATUS}?customerMessageIds=nothing`)).toMatchObject({
+      status: 200,
+      body: [],
+    });
   });
 
   test('in short form reads SENT, then DELIVERED or ERROR', async () => {
@@ -143,7 +167,8 @@ describe('the status', () => {
   test('of a message on another channel than the one asked for is not found', async () => {
     const { client } = program;
     const { messageId } = await client.send({ phoneNumber: '+393331234575', message: 'Channel' });
-    const asked = async (channel: string) => (await client.request('GET', `${STATUS}/${messageId}?channel=${channel}`)).status;
+    const asked = async (channel: string) =>
+      (await client.request('GET', `${STATUS}/${messageId}?channel=${channel}`)).status;
     expect(await Promise.all(['SMS', 'RCS', 'FAX'].map(asked))).toEqual([200, 404, 400]);
   });
 });
@@ -153,7 +178,10 @@ test('every spelling of a prefix leads to the same place', async () => {
   const { messageId } = await client.send({ phoneNumber: '+393331234576', message: 'Alias' });
   const delivered = await client.untilStatus(messageId ?? '', 'DELIVERED');
   for (const prefix of ['/api/partner-gateway/v1', '/partner-gateway/v1', '/api/v1/partner-gateway'])
-    expect(await client.request('GET', `${prefix}/messages/status/${messageId}`)).toMatchObject({ status: 200, body: delivered });
+    expect(await client.request('GET', `${prefix}/messages/status/${messageId}`)).toMatchObject({
+      status: 200,
+      body: delivered,
+    });
   const bulk = { messages: [{ destinations: ['+393331234577'], sender: 'Acme', body: 'Alias' }] };
   for (const path of [BULK, '/api/services/sms/send'])
     expect(await client.request('POST', path, { body: bulk })).toMatchObject({ status: 200, body: { accepted: 1 } });
@@ -177,5 +205,7 @@ test('the program says that it is ready, and counts what it does', async () => {
   });
   const metrics = String((await client.request('GET', '/metrics')).body);
   expect(metrics).toMatch(/^heliograph_connection_up\{connection="main"\} 1$/m);
-  expect(metrics).toMatch(/^heliograph_http_request_duration_seconds_count\{.*route="\/api\/message-server\/sms\/send"/m);
+  expect(metrics).toMatch(
+    /^heliograph_http_request_duration_seconds_count\{.*route="\/api\/message-server\/sms\/send"/m,
+  );
 });

@@ -22,12 +22,17 @@ test('the last digits of the number choose the end, and the carrier never sees a
     Object.entries(endings).map(async ([digits, status]) => ({ id: await simulate(`+39333000${digits}`), status })),
   );
   const [never, late] = await Promise.all([simulate('+393330000004'), simulate('+393330000005')]);
-  expect((await client.statuses(sent.map(({ id }) => id))).map((record) => record.deliveryStatus)).toEqual(Array(4).fill('ACCEPTED'));
+  expect((await client.statuses(sent.map(({ id }) => id))).map((record) => record.deliveryStatus)).toEqual(
+    Array(4).fill('ACCEPTED'),
+  );
   for (const { id, status } of sent) {
     const record = await client.untilStatus(id, status);
     expect(Date.parse(record.deliveryDate ?? '')).toBeGreaterThanOrEqual(started + 1000);
   }
-  expect((await client.statuses([never, late])).map((record) => record.deliveryStatus)).toEqual(['ACCEPTED', 'ACCEPTED']);
+  expect((await client.statuses([never, late])).map((record) => record.deliveryStatus)).toEqual([
+    'ACCEPTED',
+    'ACCEPTED',
+  ]);
   expect(carrierCounts()).toEqual({ submits: 0, receipts: 0 });
 });
 
@@ -48,7 +53,10 @@ test('0005 is delivered after 30 seconds, and 0004 never', async () => {
 test('a bulk send is simulated whole, in order', async () => {
   const { client } = program;
   const destinations = ['+393332000001', '+393332000002', '+393332000009'];
-  const { results } = await client.bulk({ simulation: true, messages: [{ destinations, sender: 'Acme', body: 'Trial' }] });
+  const { results } = await client.bulk({
+    simulation: true,
+    messages: [{ destinations, sender: 'Acme', body: 'Trial' }],
+  });
   const [first = '', second = '', third = ''] = results.map(({ id }) => id ?? '');
   await client.untilStatus(first, 'UNDELIVERABLE');
   await client.untilStatus(second, 'EXPIRED');

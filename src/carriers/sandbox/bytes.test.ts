@@ -55,7 +55,9 @@ async function connectRaw(port: number) {
       if ('command' in pdu) answers.push(pdu);
     }
   });
-  const came = (count: number) => expect.poll(() => answers.length, { interval: 2 }).toBe(count);
+  const came = async (count: number): Promise<void> => {
+    await expect.poll(() => answers.length, { interval: 2 }).toBe(count);
+  };
   return { socket, answers, came };
 }
 

@@ -203,9 +203,9 @@ describe('deliver_sm', () => {
 
   test('all sessions of an account take their share', async () => {
     const smsc = await start();
-    const clients = [await bindLibrary(smsc.port), await bindLibrary(smsc.port, 'receiver')];
-    await Promise.all(many(20).map((to) => clients[0]?.submit(to)));
+    const [first, second] = [await bindLibrary(smsc.port), await bindLibrary(smsc.port, 'receiver')];
+    await Promise.all(many(20).map((to) => first.submit(to)));
     await expect.poll(() => smsc.ledger.counts().receiptsAcked).toBe(20);
-    expect(clients.map((client) => client.received.length)).toEqual([10, 10]);
+    expect([first, second].map((client) => client.received.length)).toEqual([10, 10]);
   });
 });

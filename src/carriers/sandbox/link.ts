@@ -60,8 +60,9 @@ export function createLink(socket: Socket, handlers: LinkHandlers): Link {
     const [octets, callbacks] = [pending, whenWritten];
     pending = [];
     whenWritten = [];
-    if (octets.length === 0 || !socket.writable) return;
-    socket.write(octets.length === 1 ? octets[0]! : Buffer.concat(octets));
+    const [first] = octets;
+    if (first === undefined || !socket.writable) return;
+    socket.write(octets.length === 1 ? first : Buffer.concat(octets));
     congested = socket.writableLength > UNREAD_LIMIT;
     if (congested) socket.pause();
     for (const callback of callbacks) callback();

@@ -100,7 +100,7 @@ const EXPIRED = step('EXPIRED', 3, '003');
 export const FINAL_STATES: ReadonlySet<number> = new Set([2, 3, 4, 5, 8]);
 
 /** Ordinary numbers deliver; the last four digits 9901 to 9911 ask for something else (protocol sheet smpp, 16.5). */
-export const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
+const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   9901: { receipts: [step('UNDELIV', 5, '001')] },
   9902: { receipts: [EXPIRED] },
   9903: { receipts: [step('REJECTD', 8, '008')] },

@@ -23,7 +23,7 @@ function cutAt(stream: Uint8Array, sizes: readonly number[]): Uint8Array[] {
 
 function readAll(chunks: readonly Uint8Array[]): string[] {
   const reader = createFrameReader();
-  return chunks.flatMap((chunk) => reader.push(chunk)).map((octets) => Buffer.from(octets).toString('hex'));
+  return chunks.flatMap((piece) => reader.push(piece)).map((octets) => Buffer.from(octets).toString('hex'));
 }
 
 describe('a frame reader', () => {
@@ -108,7 +108,7 @@ describe('a bad length', () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 20, size: 'max' }), (chunks) => {
         const reader = createFrameReader({ maxLength: 64 });
-        for (const octets of chunks.flatMap((chunk) => reader.push(chunk))) {
+        for (const octets of chunks.flatMap((piece) => reader.push(piece))) {
           expect(octets.length).toBeGreaterThanOrEqual(16);
           expect(octets.length).toBeLessThanOrEqual(64);
         }

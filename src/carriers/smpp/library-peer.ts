@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
 import type { ConformancePeer } from '../conformance.ts';
 import { STATUS } from './status.ts';

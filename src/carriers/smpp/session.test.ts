@@ -197,7 +197,7 @@ describe('a peer that breaks the protocol', () => {
     async (hex) => {
       const { carrier, peer } = await bound((pdu) => pdu.command === 'submit_sm');
       const open = carrier.submit(submission());
-      peer.links[0]?.raw(Buffer.from(hex, 'hex'));
+      await peer.links[0]?.raw(Buffer.from(hex, 'hex'));
       expect(await open).toMatchObject({ kind: 'unknown' });
       expect(received(peer.links[0]).at(-1)).toEqual({
         command: 'generic_nack',
@@ -210,7 +210,7 @@ describe('a peer that breaks the protocol', () => {
 
   test('an unknown command is nacked with its own number, and the link goes on', async () => {
     const { carrier, peer } = await bound();
-    peer.links[0]?.raw(Buffer.from('00000010000002220000000000000009', 'hex'));
+    await peer.links[0]?.raw(Buffer.from('00000010000002220000000000000009', 'hex'));
     await until(() => received(peer.links[0]).length === 1);
     expect(received(peer.links[0])).toEqual([{ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: 9 }]);
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
@@ -235,7 +235,7 @@ describe('a peer that breaks the protocol', () => {
     const { carrier, peer, host } = await bound();
     const link = peer.links[0];
     link?.send({ command: 'submit_sm_resp', status: 0, sequence: 4711, messageId: 'a', tlvs: NO_TLVS });
-    link?.raw(Buffer.from('00000010800002220000000000000009', 'hex'));
+    await link?.raw(Buffer.from('00000010800002220000000000000009', 'hex'));
     link?.send({ command: 'generic_nack', status: 3, sequence: 4712 });
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
     expect(received(link).map((pdu) => pdu.command)).toEqual(['submit_sm']);
@@ -248,7 +248,7 @@ describe('a peer that breaks the protocol', () => {
       if (pdu.command !== 'submit_sm') return false;
       const octets = Buffer.from('0000001380000004000000000000000061620000', 'hex').subarray(0, 19);
       octets.writeUInt32BE(pdu.sequence, 12);
-      octets.forEach((_, index) => setImmediate(() => link.raw(octets.subarray(index, index + 1))));
+      octets.forEach((_, index) => setImmediate(() => void link.raw(octets.subarray(index, index + 1))));
       return true;
     });
     expect(await carrier.submit(submission())).toEqual({ kind: 'accepted', carrierIds: ['ab'] });

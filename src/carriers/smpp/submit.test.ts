@@ -126,7 +126,7 @@ describe('one part', () => {
       if (pdu.command !== 'submit_sm') return false;
       const octets = Buffer.from('00000012800000040000000000000000aabb', 'hex');
       octets.writeUInt32BE(pdu.sequence, 12);
-      link.raw(octets);
+      void link.raw(octets);
       return true;
     });
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'unknown' });

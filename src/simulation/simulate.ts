@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { type Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
-import { STATUS } from './states.ts';
+import { insertStates, moveStates, type NewMessage } from '../messages/sql.ts';
+import { STATUS } from '../messages/states.ts';
 import * as db from './sql.ts';
 
 const SOON_MS = 1000;
@@ -25,8 +26,8 @@ function endingOf(destination: string): Ending {
 }
 
 /** Puts simulated messages into ACCEPTED and plans their end, in the caller's transaction. */
-export async function planSimulation(tx: Db, messages: readonly db.NewMessage[]): Promise<void> {
-  await db.insertStates(
+export async function planSimulation(tx: Db, messages: readonly NewMessage[]): Promise<void> {
+  await insertStates(
     tx,
     messages.map(({ accountId, id }) => ({
       accountId,
@@ -66,7 +67,7 @@ export function endSimulated(pool: Pool): Promise<number> {
       errorText: status === STATUS.DELIVERED ? null : 'simulated',
     }));
     const ids = moves.map((move) => move.id).sort();
-    await db.moveStates(tx, { moves, firstId: ids[0] as string, lastId: ids.at(-1) as string });
+    await moveStates(tx, { moves, firstId: ids[0] as string, lastId: ids.at(-1) as string });
     return due.length;
   });
 }

@@ -1,0 +1,31 @@
+# The gateway for a PostgreSQL of yours (DATABASE_URL): without development packages, without the embedded PostgreSQL,
+# and on the image's own Node 26 instead of the package `node`, hence without install scripts.
+FROM node:26-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin
+
+FROM node:26-bookworm-slim
+ENV NODE_ENV=production DATA_DIR=/data
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json ./
+COPY db/migrations db/migrations
+COPY src src
+RUN install -d -o node -g node -m 700 /data
+USER node
+VOLUME /data
+EXPOSE 8080
+
+# Beyond loopback the program speaks HTTPS or stands behind a proxy that does, and refuses to start otherwise. Set
+# TLS_CERT and TLS_KEY, or TRUST_PROXY to the proxy's address.
+ENV HOST=0.0.0.0
+
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["node", "-e", "\
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'; process.removeAllListeners('warning'); \
+const origin = (process.env.TLS_CERT ? 'https' : 'http') + '://127.0.0.1:' + (process.env.PORT || 8080); \
+fetch(origin + '/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+
+# Operator commands: docker compose exec gateway node src/main.ts connection list
+ENTRYPOINT ["node", "src/main.ts"]
+CMD ["serve"]

@@ -1,0 +1,220 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { exec, one, sql } from '../db/query.ts';
+import { transaction } from '../db/transaction.ts';
+import { newId } from '../lib/ids.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { listChunks } from '../testing/queue.ts';
+import * as db from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE dispatch_chunk`));
+
+const ids = (count: number): string[] => Array.from({ length: count }, newId);
+const chunk = (more: Partial<db.NewChunk> = {}): db.NewChunk => ({
+  accountId: 1,
+  connectionId: 1,
+  priority: 1,
+  availableAt: null,
+  ids: ids(1),
+  ...more,
+});
+const claim = (more: Partial<Parameters<typeof db.claimChunks>[1]> = {}): Promise<db.Chunk[]> =>
+  db.claimChunks(pool, { connectionId: 1, owner: 7, messages: 1, belowPriority: 99, ...more });
+const all = { messages: 1_000_000 };
+
+describe('insertChunks', () => {
+  test('keeps the ids in order and knows how many they are', async () => {
+    const list = ids(1000);
+    await db.insertChunks(pool, [chunk({ ids: list })]);
+    expect(await listChunks(pool)).toMatchObject([{ size: 1000, ids: list, owner: null, intent: 0, attempt: 0 }]);
+  });
+
+  test('gives an account growing rounds, in one call and over several', async () => {
+    await db.insertChunks(pool, [chunk(), chunk(), chunk()]);
+    await db.insertChunks(pool, [chunk()]);
+    expect((await listChunks(pool)).map((c) => c.round)).toEqual([0, 1, 2, 3]);
+  });
+
+  test('lets a newcomer start level with those who wait, neither before nor behind them', async () => {
+    await db.insertChunks(
+      pool,
+      Array.from({ length: 5 }, () => chunk({ accountId: 1 })),
+    );
+    await claim({ messages: 3 });
+    await db.insertChunks(pool, [chunk({ accountId: 2 }), chunk({ accountId: 2 })]);
+    const rounds = (await listChunks(pool)).filter((c) => c.accountId === 2).map((c) => c.round);
+    expect(rounds).toEqual([3, 4]);
+  });
+
+  test('counts rounds apart for each connection and priority', async () => {
+    await db.insertChunks(pool, [chunk(), chunk({ priority: 0 }), chunk({ connectionId: 2 })]);
+    expect((await listChunks(pool)).map((c) => c.round)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('claimChunks', () => {
+  test('takes the best first: priority, round, age', async () => {
+    const urgent = chunk({ priority: 0 });
+    const [first, second, other] = [chunk(), chunk(), chunk({ accountId: 2 })];
+    await db.insertChunks(pool, [first, second]);
+    await db.insertChunks(pool, [other]);
+    await db.insertChunks(pool, [urgent]);
+    expect((await claim(all)).map((c) => c.ids)).toEqual([urgent, first, other, second].map((c) => c.ids));
+  });
+
+  test('takes whole chunks until they hold what was asked for', async () => {
+    await db.insertChunks(
+      pool,
+      [10, 10, 10].map((count) => chunk({ ids: ids(count) })),
+    );
+    expect(await claim({ messages: 11 })).toHaveLength(2);
+    expect(await claim({ messages: 1 })).toHaveLength(1);
+    expect(await claim()).toEqual([]);
+  });
+
+  test('leaves what is not due, what is less urgent than asked, and what belongs to another connection', async () => {
+    await db.insertChunks(pool, [
+      chunk({ availableAt: new Date(Date.now() + 60_000) }),
+      chunk({ priority: 2 }),
+      chunk({ connectionId: 2 }),
+    ]);
+    expect(await claim({ belowPriority: 2, ...all })).toEqual([]);
+    expect(await claim({ belowPriority: 3, ...all })).toHaveLength(1);
+  });
+
+  test('gives each chunk to one claimer, however many come at once', async () => {
+    await db.insertChunks(
+      pool,
+      Array.from({ length: 40 }, () => chunk()),
+    );
+    const claims = await Promise.all(Array.from({ length: 8 }, (_, n) => claim({ owner: n + 1, messages: 5 })));
+    const taken = claims.flat().map((c) => c.id);
+    expect(new Set(taken).size).toBe(taken.length);
+    const left = await claim(all);
+    expect(taken.length + left.length).toBe(40);
+  });
+
+  test('waits for nobody: what another transaction holds is passed over', async () => {
+    await db.insertChunks(pool, [chunk(), chunk()]);
+    await transaction(pool, async (tx) => {
+      await exec(tx, sql`SELECT FROM dispatch_chunk ORDER BY id LIMIT 1 FOR UPDATE`);
+      expect(await claim(all)).toHaveLength(1);
+    });
+  });
+});
+
+describe('the fence', () => {
+  test('moves intents of chunks that are still the worker’s own, and names those', async () => {
+    await db.insertChunks(pool, [chunk({ ids: ids(5) }), chunk({ ids: ids(5) })]);
+    const [mine, lost] = (await claim(all)).map((c) => c.id) as [number, number];
+    await exec(pool, sql`UPDATE dispatch_chunk SET owner = 8 WHERE id = ${lost}`);
+    const intents = new Map([
+      [mine, 3],
+      [lost, 4],
+    ]);
+    expect(await db.moveIntents(pool, { owner: 7, intents })).toEqual(new Set([mine]));
+    expect(new Map((await listChunks(pool)).map((c) => [c.id, c.intent]))).toEqual(
+      new Map([
+        [mine, 3],
+        [lost, 0],
+      ]),
+    );
+  });
+
+  test('deletes and gives back the worker’s own chunks only', async () => {
+    await db.insertChunks(pool, [chunk(), chunk({ ids: ids(3) })]);
+    const [first, second] = await claim(all);
+    await db.deleteChunks(pool, { owner: 8, ids: [first?.id ?? 0] });
+    await db.moveChunkToQueue(pool, { owner: 8, id: second?.id ?? 0, ids: [] });
+    expect(await listChunks(pool)).toMatchObject([{ owner: 7 }, { owner: 7, size: 3 }]);
+    await db.deleteChunks(pool, { owner: 7, ids: [first?.id ?? 0] });
+    const rest = second?.ids.slice(1) ?? [];
+    await db.moveChunkToQueue(pool, { owner: 7, id: second?.id ?? 0, ids: rest });
+    expect(await listChunks(pool)).toMatchObject([
+      { owner: null, intent: 0, size: 2, ids: rest, round: second?.round },
+    ]);
+  });
+
+  test('gives back what the worker has claimed and neither begun nor holds', async () => {
+    await db.insertChunks(
+      pool,
+      Array.from({ length: 4 }, () => chunk({ ids: ids(2) })),
+    );
+    const [held, begun, forgotten] = (await claim({ messages: 6 })).map((c) => c.id) as [number, number, number];
+    await db.moveIntents(pool, { owner: 7, intents: new Map([[begun, 1]]) });
+    expect(await db.moveUnheldToQueue(pool, { owner: 8, connectionId: 1, heldIds: [] })).toBe(0);
+    expect(await db.moveUnheldToQueue(pool, { owner: 7, connectionId: 2, heldIds: [] })).toBe(0);
+    expect(await db.moveUnheldToQueue(pool, { owner: 7, connectionId: 1, heldIds: [held] })).toBe(1);
+    const owned = (await listChunks(pool)).filter((c) => c.owner === 7).map((c) => c.id);
+    expect(owned).toEqual([held, begun]);
+    expect((await claim({ messages: 1 })).map((c) => c.id)).toEqual([forgotten]);
+  });
+});
+
+test('a retry comes in its old turn, with its attempts, and not before its delay', async () => {
+  const list = ids(2);
+  await db.insertRetryChunk(pool, { ...chunk({ ids: list }), round: 5, attempt: 3, afterMs: 60_000 });
+  expect(await claim(all)).toEqual([]);
+  await exec(pool, sql`UPDATE dispatch_chunk SET available_at = available_at - interval '1 minute'`);
+  expect(await claim(all)).toMatchObject([{ round: 5, attempt: 3, ids: list }]);
+});
+
+test('the next due chunk is told in milliseconds, and null when none waits for its time', async () => {
+  await db.insertChunks(pool, [chunk()]);
+  expect(await db.findNextDueMs(pool, { connectionId: 1 })).toBeNull();
+  await db.insertChunks(
+    pool,
+    [60_000, 30_000].map((ms) => chunk({ availableAt: new Date(Date.now() + ms) })),
+  );
+  const ms = await db.findNextDueMs(pool, { connectionId: 1 });
+  expect(ms).toBeGreaterThan(25_000);
+  expect(ms).toBeLessThanOrEqual(30_000);
+  expect(await db.findNextDueMs(pool, { connectionId: 2 })).toBeNull();
+});
+
+test('orphans are the chunks of owners without a lock, oldest first, with all that a rescue needs', async () => {
+  await db.insertChunks(pool, [chunk(), chunk({ ids: ids(3), connectionId: 2, accountId: 9 }), chunk()]);
+  const [orphan] = await claim({ connectionId: 2, owner: 4_398_046_511_103 });
+  const alive = await pool.connect();
+  await alive.query('SELECT pg_advisory_lock(7)');
+  await claim({ messages: 1 });
+  expect(await transaction(pool, (tx) => db.claimOrphanChunks(tx, 10))).toEqual([
+    { ...orphan, connectionId: 2, owner: 4_398_046_511_103 },
+  ]);
+  await alive.query('SELECT pg_advisory_unlock(7)');
+  alive.release();
+  expect(await transaction(pool, (tx) => db.claimOrphanChunks(tx, 1))).toHaveLength(1);
+  expect(await transaction(pool, (tx) => db.claimOrphanChunks(tx, 10))).toHaveLength(2);
+});
+
+test('depths count what waits or is under way, and the age of the oldest that is due', async () => {
+  await db.insertChunks(pool, [
+    chunk({ ids: ids(10) }),
+    chunk({ ids: ids(5), availableAt: new Date(Date.now() + 60_000) }),
+    chunk({ ids: ids(2), connectionId: 2, availableAt: new Date(Date.now() + 60_000) }),
+  ]);
+  await exec(
+    pool,
+    sql`UPDATE dispatch_chunk SET intent = 4, available_at = now() - interval '90 seconds' WHERE size = 10`,
+  );
+  const [first, second, ...more] = await db.listQueueDepths(pool);
+  expect(first).toEqual({ connectionId: 1, messages: 11, oldestSeconds: expect.closeTo(90, 0) });
+  expect(second).toEqual({ connectionId: 2, messages: 2, oldestSeconds: 0 });
+  expect(more).toEqual([]);
+});
+
+test('ids are kept out of line and uncompressed', async () => {
+  const row = await one(
+    pool,
+    sql`SELECT attstorage AS storage FROM pg_attribute
+    WHERE attrelid = 'dispatch_chunk'::regclass AND attname = 'ids'`,
+  );
+  expect(row).toEqual({ storage: 'e' });
+});

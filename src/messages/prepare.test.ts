@@ -1,0 +1,115 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { describe, expect, test } from 'vitest';
+import { isUuid } from '../lib/ids.ts';
+import { draft } from '../testing/drafts.ts';
+import { contentHash, type Draft } from './draft.ts';
+import { prepare } from './prepare.ts';
+
+const run = (more: Partial<Draft>, route: number | null = 1) => prepare(7, draft(more), () => route);
+const refusal = (more: Partial<Draft>, route: number | null = 1): string | null => {
+  const result = run(more, route);
+  return result.kind === 'refused' ? result.refusal : null;
+};
+
+test('what passes is a message of the account with an id of its own, its number in E.164 and its route', () => {
+  const result = run({ destination: '351912345678', clientId: 'c' }, 3);
+  if (result.kind !== 'prepared') throw new Error('refused');
+  expect(result.message).toMatchObject({ accountId: 7, clientId: 'c', destination: '+351912345678', connectionId: 3 });
+  expect(isUuid(result.message.id)).toBe(true);
+});
+
+test('a route is asked for the number in E.164 and for the channel of the message', () => {
+  const asked: string[][] = [];
+  prepare(7, draft({ destination: '00393331234567' }), (...question) => {
+    asked.push(question);
+    return 1;
+  });
+  expect(asked).toEqual([['SMS', '+393331234567']]);
+});
+
+test.each(['ACME', 'a', 'Acme Shop 1', '12345', '+351912345678', '1234567890123456', "O'Hara & Co"])(
+  'the sender %j is allowed',
+  (sender) => {
+    expect(refusal({ sender })).toBeNull();
+  },
+);
+
+test.each(['Twelve Chars', '12345678901234567', 'Ação', '@home', 'a\nb', ' ', '!?', '+', 'ACME\n', '１２３'])(
+  'the sender %j is refused',
+  (sender) => {
+    expect(refusal({ sender })).toBe('bad_sender');
+  },
+);
+
+describe('texts', () => {
+  test.each<[string, string, Partial<Draft>]>([
+    ['empty_body', 'an empty text', { body: '' }],
+    ['bad_body', 'a NUL, which the database cannot keep', { body: 'a\0b' }],
+    ['body_too_long', 'eleven parts', { body: 'x'.repeat(1531) }],
+    ['body_too_long', 'two parts where one is allowed', { body: 'x'.repeat(161), maxParts: 1 }],
+    ['body_not_gsm', 'other characters where only GSM 03.38 is allowed', { body: '你好', gsmOnly: true }],
+    [
+      'binary_too_long',
+      'more than 140 octets',
+      { body: '', binary: { udh: Buffer.alloc(40), data: Buffer.alloc(101) } },
+    ],
+  ])('%s: %s', (reason, _, more) => {
+    expect(refusal(more)).toBe(reason);
+  });
+
+  test.each([
+    ['x'.repeat(160), 1, false],
+    ['x'.repeat(161), 2, false],
+    ['€'.repeat(80), 1, false],
+    ['€'.repeat(81), 2, false],
+    ['x'.repeat(1530), 10, false],
+    ['é'.repeat(160), 1, false],
+    ['ê'.repeat(70), 1, true],
+    ['ê'.repeat(71), 2, true],
+    ['😀'.repeat(35), 1, true],
+    ['😀'.repeat(36), 2, true],
+  ])('a text is counted in parts as it will be sent (%#)', (body, parts, unicode) => {
+    expect(run({ body })).toMatchObject({ unicode, message: { parts } });
+  });
+
+  test('octets of up to 140 with their header are one part', () => {
+    const binary = { udh: Buffer.alloc(40), data: Buffer.alloc(100) };
+    expect(run({ body: '', binary })).toMatchObject({
+      message: { parts: 1, udh: binary.udh, binaryBody: binary.data },
+    });
+  });
+});
+
+test('the first step that refuses names the reason, and a simulated message needs no route', () => {
+  expect(refusal({ destination: 'me', body: '' }, null)).toBe('bad_destination');
+  expect(refusal({}, null)).toBe('no_route');
+  expect(run({ simulation: true }, 5)).toMatchObject({ message: { connectionId: null } });
+});
+
+propertyTest.prop([
+  fc.record({
+    destination: fc.string({ unit: 'binary', maxLength: 30 }),
+    sender: fc.string({ unit: 'binary', maxLength: 20 }),
+    body: fc.string({ unit: 'binary', maxLength: 3000, size: 'max' }),
+  }),
+])('no input at all makes it throw', (input) => {
+  expect(() => run(input)).not.toThrow();
+});
+
+describe('the hash of the content', () => {
+  test('is the same for the same content, whatever is not content', () => {
+    const one = draft({ clientId: 'a', wantReceipt: true, priority: 0 });
+    const same = draft({ clientId: 'b', wantReceipt: false, priority: 1 });
+    expect(contentHash(one)).toEqual(contentHash(same));
+  });
+
+  propertyTest.prop([fc.string({ maxLength: 20 }), fc.string({ maxLength: 20 }), fc.string({ maxLength: 20 })])(
+    'does not run fields into each other',
+    (sender, body, more) => {
+      fc.pre(more !== '');
+      const left = contentHash(draft({ sender: sender + more, body }));
+      const right = contentHash(draft({ sender, body: more + body }));
+      expect(left.equals(right)).toBe(false);
+    },
+  );
+});

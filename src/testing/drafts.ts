@@ -1,0 +1,32 @@
+import type { Actor } from '../http/actor.ts';
+import { SCOPES } from '../lib/scope.ts';
+import type { Draft } from '../messages/draft.ts';
+
+/** A single SMS that every check lets pass. */
+export const draft = (more: Partial<Draft> = {}): Draft => ({
+  channel: 'SMS',
+  source: 'API',
+  clientId: null,
+  destination: '+351912345678',
+  sender: 'ACME',
+  body: 'Hello',
+  binary: null,
+  simulation: false,
+  wantReceipt: true,
+  validUntil: null,
+  scheduledAt: null,
+  priority: 0,
+  ...more,
+});
+
+/** A key of this account that may do everything. */
+export const actor = (accountId = 1): Actor => ({
+  kind: 'key',
+  accountId,
+  keyId: 1,
+  userId: 1,
+  username: 'owner',
+  role: 'owner',
+  operations: new Set(SCOPES),
+  plan: 'production',
+});

@@ -1,0 +1,57 @@
+import net from 'node:net';
+
+/** A relay before the database that loses the answer to a COMMIT: the worst moment for a connection to end. */
+export type LostAnswers = AsyncDisposable & {
+  readonly connectionString: string;
+  /** The answer to the next COMMIT is thrown away, and its connection with it. */
+  loseNext(): void;
+  lost(): number;
+};
+
+export async function startLostAnswers(connectionString: string): Promise<LostAnswers> {
+  const target = new URL(connectionString);
+  const sockets = new Set<net.Socket>();
+  let armed = false;
+  let lost = 0;
+
+  function relay(client: net.Socket): void {
+    const server = net.connect(Number(target.port), target.hostname);
+    let cut = false;
+    const end = (): void => {
+      for (const socket of [client, server]) {
+        socket.destroy();
+        sockets.delete(socket);
+      }
+    };
+    for (const socket of [client, server]) sockets.add(socket.on('error', end).on('close', end));
+    client.on('data', (octets) => {
+      if (armed && octets.includes('COMMIT')) [armed, cut] = [false, true];
+      server.write(octets);
+    });
+    server.on('data', (octets) => {
+      if (!cut) return void client.write(octets);
+      lost++;
+      end();
+    });
+  }
+
+  const listener = net.createServer(relay);
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const address = listener.address();
+  if (address === null || typeof address === 'string') throw new Error('expected a TCP address');
+  const url = new URL(connectionString);
+  url.hostname = '127.0.0.1';
+  url.port = String(address.port);
+  return {
+    connectionString: url.href,
+    loseNext: () => {
+      armed = true;
+    },
+    lost: () => lost,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        listener.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}

@@ -1,0 +1,111 @@
+import type { Pool } from 'pg';
+import { many, sql } from '../db/query.ts';
+import { transaction } from '../db/transaction.ts';
+import { insertChunks } from '../dispatch/sql.ts';
+import { newId } from '../lib/ids.ts';
+import { insertMessages, type NewMessage } from '../messages/sql.ts';
+
+/** A stored message as `accept` would make it. */
+export const newMessage = (more: Partial<NewMessage> = {}): NewMessage => ({
+  accountId: 1,
+  id: newId(),
+  clientId: null,
+  channel: 'SMS',
+  source: 'API',
+  simulation: false,
+  connectionId: 1,
+  sender: 'ACME',
+  destination: '+351912345678',
+  body: 'Hello',
+  udh: null,
+  binaryBody: null,
+  parts: 1,
+  wantReceipt: true,
+  validUntil: null,
+  ...more,
+});
+
+export type Queued = {
+  readonly accountId?: number;
+  readonly connectionId?: number;
+  readonly priority?: number;
+  readonly count?: number;
+  /** Messages a chunk. */
+  readonly size?: number;
+  readonly parts?: number;
+  readonly availableAt?: Date | null;
+};
+
+/** Stores messages and their chunks; returns the ids in order. */
+export async function queueMessages(pool: Pool, queued: Queued): Promise<string[]> {
+  const {
+    accountId = 1,
+    connectionId = 1,
+    priority = 1,
+    count = 1,
+    size = 1000,
+    parts = 1,
+    availableAt = null,
+  } = queued;
+  const messages = Array.from({ length: count }, () => newMessage({ accountId, connectionId, parts }));
+  const ids = messages.map((message) => message.id);
+  const chunks = Array.from({ length: Math.ceil(count / size) }, (_, n) => ids.slice(n * size, (n + 1) * size));
+  await transaction(pool, async (tx) => {
+    for (let i = 0; i < count; i += 1000) await insertMessages(tx, messages.slice(i, i + 1000));
+    await insertChunks(
+      tx,
+      chunks.map((list) => ({ accountId, connectionId, priority, availableAt, ids: list })),
+    );
+  });
+  return ids;
+}
+
+export type StateRow = {
+  id: string;
+  status: number;
+  attempts: number;
+  carrierId: string | null;
+  errorCode: string | null;
+  errorText: string | null;
+  doneAt: Date | null;
+  submittedAt: Date | null;
+};
+
+/** The recorded states of these messages, by id. */
+export async function statesOf(pool: Pool, ids: readonly string[]): Promise<Map<string, StateRow>> {
+  const rows = await many<StateRow>(
+    pool,
+    sql`SELECT id, status, attempts, carrier_id AS "carrierId", error_code AS "errorCode", error_text AS "errorText",
+               done_at AS "doneAt", submitted_at AS "submittedAt"
+        FROM message_state WHERE id = ANY(${ids}::uuid[])`,
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+export type ChunkState = {
+  id: number;
+  accountId: number;
+  connectionId: number;
+  priority: number;
+  round: number;
+  attempt: number;
+  owner: number | null;
+  intent: number;
+  size: number;
+  ids: string[];
+};
+
+/** The whole queue, in the order in which it would be claimed. */
+export const listChunks = (pool: Pool): Promise<ChunkState[]> =>
+  many(
+    pool,
+    sql`SELECT id, account_id AS "accountId", connection_id AS "connectionId", priority, round, attempt, owner, intent,
+               size, ids
+        FROM dispatch_chunk ORDER BY priority, round, id`,
+  );
+
+/** The ids of messages listed as unknown. */
+export async function listUnknownIds(pool: Pool): Promise<Set<string>> {
+  const rows = await many<{ id: string }>(pool, sql`SELECT message_id AS id FROM unknown_outcome`);
+  return new Set(rows.map((row) => row.id));
+}

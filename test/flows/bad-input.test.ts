@@ -1,0 +1,360 @@
+import { Value } from 'typebox/value';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { moveAccountStatus } from '../../src/accounts/sql.ts';
+import { KeyIssued } from '../../src/api-keys/schema.ts';
+import { type Answer, BULK, type Client, type RequestOptions, SEND, STATUS } from '../../src/testing/client.ts';
+import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+
+const KEYS = '/api/partner-gateway/v1/authentication';
+const UUID = /^[0-9a-f-]{36}$/;
+
+let program: TestProgram;
+let before: Record<string, number>;
+beforeAll(async () => {
+  program = await startTestProgram();
+});
+afterAll(() => program[Symbol.asyncDispose]());
+
+/** The rows of every table but the one that workers report to, and what the carrier has seen. */
+async function footprint(): Promise<Record<string, number>> {
+  const { rows } = await program.pool.query(
+    `SELECT relname AS name FROM pg_class
+     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+       AND relname <> 'connection_status'`,
+  );
+  const counts = rows.map(({ name }) => `SELECT '${name}' AS name, count(*)::int AS count FROM ${name}`);
+  const found = await program.pool.query(counts.join(' UNION ALL '));
+  const { submits } = program.smsc.ledger.counts();
+  return { submits, ...Object.fromEntries(found.rows.map(({ name, count }) => [name, count])) };
+}
+
+beforeEach(async () => {
+  before = await footprint();
+});
+afterEach(async () => {
+  expect(await footprint(), 'what is stored and sent').toEqual(before);
+});
+
+/** The one error shape of contract 1, with exactly these fields at fault. */
+function expectError({ status, headers, body }: Answer, wanted: number, fields: readonly string[] = []): void {
+  expect(status).toBe(wanted);
+  expect(headers.get('x-request-id')).toMatch(UUID);
+  expect(headers.get('content-type')).toContain('application/json');
+  const details = expect.arrayContaining(fields.map((field) => ({ field, message: expect.any(String) })));
+  expect(body).toEqual({
+    status: wanted,
+    error: expect.any(String),
+    message: expect.any(String),
+    requestId: headers.get('x-request-id'),
+    ...(fields.length > 0 && { details }),
+  });
+  if (fields.length > 0) expect(body).toHaveProperty('details.length', fields.length);
+}
+
+/** The form of the wholesale interface, whose message names these fields. */
+function expectWholesaleError({ status, headers, body }: Answer, wanted: number, fields: readonly string[] = []): void {
+  expect(status).toBe(wanted);
+  expect(headers.get('x-request-id')).toMatch(UUID);
+  expect(body).toEqual({ status: 'error', message: expect.any(String), code: wanted });
+  for (const field of fields) expect(body).toHaveProperty('message', expect.stringContaining(field));
+}
+
+const post = (path: string, body: unknown, headers: RequestOptions['headers'] = {}) =>
+  program.client.request('POST', path, { body, headers });
+
+const good = { phoneNumber: '+393331234567', message: 'Hello' };
+const goodOther = { destination: '+393331234567', sender: 'Acme', body: 'Hello' };
+
+/** Name, body (a text goes out as it is), fields at fault. */
+type Row = readonly [name: string, body: unknown, fields: readonly string[]];
+
+describe('a single send', () => {
+  const ROWS: readonly Row[] = [
+    ['malformed JSON', '{"phoneNumber": "+39', []],
+    ['JSON with something behind it', `${JSON.stringify(good)}]`, []],
+    ['a key __proto__', `{"phoneNumber":"+393331234567","message":"x","__proto__":{"simulation":true}}`, []],
+    [
+      'a key constructor.prototype',
+      `{"phoneNumber":"+393331234567","message":"x","constructor":{"prototype":{"a":1}}}`,
+      [],
+    ],
+    [
+      'a key twice, the last one wrong',
+      `{"phoneNumber":"+393331234567","message":"x","phoneNumber":"abc"}`,
+      ['phoneNumber'],
+    ],
+    ['an empty body', '', ['body']],
+    ['null', 'null', ['body']],
+    ['a list', [good], ['body']],
+    ['a text', '"+393331234567"', ['body']],
+    ['a number', '12', ['body']],
+    ['no field at all', {}, ['phoneNumber', 'message']],
+    ['a missing text', { phoneNumber: good.phoneNumber }, ['message']],
+    ['a missing number', { message: 'x', senderName: 'Acme' }, ['phoneNumber']],
+    [
+      'wrong types everywhere',
+      { phoneNumber: 393331234567, message: ['x'], senderName: 7, customerMessageId: 5, simulation: 'true' },
+      ['phoneNumber', 'message', 'senderName', 'customerMessageId', 'simulation'],
+    ],
+    ['null for a field', { ...good, senderName: null, message: null }, ['senderName', 'message']],
+    ['letters for a number', { ...good, phoneNumber: 'call me' }, ['phoneNumber']],
+    ['a number without country', { ...good, phoneNumber: '+0331234567' }, ['phoneNumber']],
+    ['a number of 16 digits', { ...good, phoneNumber: '+3933312345678901' }, ['phoneNumber']],
+    ['a number of 6 digits', { ...good, phoneNumber: '+393331' }, ['phoneNumber']],
+    ['spaces in a number', { ...good, phoneNumber: '+39 333 1234567' }, ['phoneNumber']],
+    ['digits of another script', { ...good, phoneNumber: '+٣٩٣٣٣١٢٣٤٥٦٧' }, ['phoneNumber']],
+    ['a number with a line break', { ...good, phoneNumber: '+393331234567\n' }, ['phoneNumber']],
+    ['a sender of 12 letters', { ...good, senderName: 'Heliographic' }, ['senderName']],
+    ['a sender of 17 digits', { ...good, senderName: '12345678901234567' }, ['senderName']],
+    ['an empty sender', { ...good, senderName: '' }, ['senderName']],
+    ['a sender with an accent', { ...good, senderName: 'Caffè' }, ['senderName']],
+    ['a sender with a control character', { ...good, senderName: 'Ac\tme' }, ['senderName']],
+    ['an empty text', { ...good, message: '' }, ['message']],
+    ['a text of 1,531 characters', { ...good, message: 'x'.repeat(1531) }, ['message']],
+    ['a text of 671 characters in UCS-2', { ...good, message: 'ж'.repeat(671) }, ['message']],
+    ['a text of 1,530 characters that count double', { ...good, message: '€'.repeat(1530) }, ['message']],
+    ['NUL in the text', { ...good, message: 'a\0b' }, ['body']],
+    ['NUL in a field that nobody reads', { ...good, extra: { deep: ['\0'] } }, ['body']],
+    ['half of a pair of surrogates', `{"phoneNumber":"+393331234567","message":"a\\ud83d"}`, ['body']],
+    ['a client id of 256 characters', { ...good, customerMessageId: 'x'.repeat(256) }, ['customerMessageId']],
+    ['an empty client id', { ...good, customerMessageId: '' }, ['customerMessageId']],
+    ['the two forms mixed, the number of one', { phoneNumber: '+393331234567', body: 'Hello' }, ['message']],
+    ['the two forms mixed, one of them wrong', { ...goodOther, phoneNumber: 5 }, ['phoneNumber']],
+    [
+      'two faults that no schema sees',
+      { ...goodOther, udhData: '00', body: 'ж', scheduledDate: 'now' },
+      ['body', 'scheduledDate'],
+    ],
+    [
+      "the message server's number and sender wrong",
+      { ...goodOther, destination: 'x', sender: '' },
+      ['destination', 'sender'],
+    ],
+    ["no sender in the message server's form", { destination: '+393331234567', body: 'Hello' }, ['sender']],
+    ['a date that is none', { ...goodOther, scheduledDate: 'tomorrow' }, ['scheduledDate']],
+    [
+      'a day that the calendar lacks',
+      { ...goodOther, scheduledDate: '2027-02-30 09:00:00.000+0100' },
+      ['scheduledDate'],
+    ],
+    ['a date without an offset', { ...goodOther, scheduledDate: '2027-01-31 09:00:00.000' }, ['scheduledDate']],
+    ['a date in the past', { ...goodOther, scheduledDate: '2020-01-31 09:00:00.000+0100' }, ['scheduledDate']],
+    ['a validity of 0 minutes', { ...goodOther, validityPeriod: 0 }, ['validityPeriod']],
+    ['a validity as a text', { ...goodOther, validityPeriod: '10' }, ['validityPeriod']],
+    ['a validity in fractions', { ...goodOther, validityPeriod: 1.5 }, ['validityPeriod']],
+    ['a header that is not hex', { ...goodOther, udhData: 'xyz' }, ['udhData']],
+    ['half an octet', { ...goodOther, udhData: '050' }, ['udhData']],
+    ['a text that octets cannot hold', { ...goodOther, udhData: '00', body: 'ж' }, ['body']],
+    ['octets that do not fit', { ...goodOther, udhData: '00'.repeat(100), body: 'x'.repeat(41) }, ['udhData']],
+    ['a placeholder that is no text', { ...goodOther, placeholders: { name: 5 } }, ['placeholders.name']],
+    [
+      'placeholders that fill the text beyond its limit',
+      { ...goodOther, body: '{{a}}'.repeat(4), placeholders: { a: 'x'.repeat(500) } },
+      ['body'],
+    ],
+    ['a text that placeholders empty', { ...goodOther, body: '{{a}}', placeholders: { a: '' } }, ['body']],
+  ];
+
+  test.each(ROWS)('with %s is refused and names what is wrong', async (_name, body, fields) => {
+    expectError(await post(SEND, body), 400, fields);
+  });
+
+  test('with octets that are not UTF-8 is refused', async () => {
+    const octets = Buffer.concat([
+      Buffer.from('{"phoneNumber":"+393331234567","message":"'),
+      Buffer.from([0xff]),
+      Buffer.from('"}'),
+    ]);
+    expectError(await program.client.request('POST', SEND, { octets }), 400);
+  });
+
+  test('to a number of no country is answered, and refused', async () => {
+    const answer = await program.client.send({ ...good, phoneNumber: '+999331234567' });
+    expect(answer).toMatchObject({
+      messageId: null,
+      results: [{ accepted: false, statusCode: 400, reasons: [expect.any(String)] }],
+    });
+  });
+
+  test('of more than 1 MiB is too large', async () => {
+    expectError(await post(SEND, { ...good, extra: 'x'.repeat(1024 * 1024) }), 413);
+  });
+});
+
+describe('a bulk send', () => {
+  const message = { destinations: ['+393331234567'], sender: 'Acme', body: 'Hello' };
+  const ROWS: readonly Row[] = [
+    ['malformed JSON', '{"messages": [', []],
+    ['a key __proto__', '{"messages":[],"__proto__":{}}', []],
+    ['an empty body', '', ['body']],
+    ['a list', [message], ['body']],
+    ['no messages', {}, ['messages']],
+    ['an empty list', { messages: [] }, ['messages']],
+    ['a list of texts', { messages: ['Hello'] }, ['messages[0]']],
+    ['nothing in a message', { messages: [{}] }, ['messages[0].destinations', 'messages[0].sender']],
+    ['no destinations', { messages: [{ ...message, destinations: [] }] }, ['messages[0].destinations']],
+    [
+      'a number as a destination',
+      { messages: [{ ...message, destinations: [393331234567] }] },
+      ['messages[0].destinations[0]'],
+    ],
+    [
+      'faults in several messages',
+      { messages: [message, { ...message, sender: 'far too long a sender' }, { ...message, body: 5 }] },
+      ['messages[1].sender', 'messages[2].body'],
+    ],
+    [
+      'wrong types of the options',
+      { messages: [message], simulation: 'yes', enableUnicode: 1 },
+      ['simulation', 'enableUnicode'],
+    ],
+    ['ids that are fewer than destinations', { messages: [{ ...message, ids: [] }] }, ['messages[0].ids']],
+    ['ids that are more', { messages: [{ ...message, ids: ['a', 'b'] }] }, ['messages[0].ids']],
+    ['neither text nor octets', { messages: [{ ...message, body: undefined }] }, ['messages[0].body']],
+    ['octets that are not hex', { messages: [{ ...message, hexBody: 'hello' }] }, ['messages[0].hexBody']],
+    ['a date that is none', { messages: [{ ...message, scheduling: 'soon' }] }, ['messages[0].scheduling']],
+    [
+      'several faults beyond the form',
+      {
+        messages: [
+          { ...message, ids: [] },
+          { ...message, body: undefined },
+          { ...message, scheduling: 'soon' },
+        ],
+      },
+      ['messages[0].ids', 'messages[1].body', 'messages[2].scheduling'],
+    ],
+    ['NUL in a text', { messages: [{ ...message, body: '\0' }] }, ['U+0000']],
+  ];
+
+  test.each(ROWS)('with %s is refused whole, in the form of that interface', async (_name, body, fields) => {
+    expectWholesaleError(await post(BULK, body), 400, fields);
+  });
+
+  test('to 10,001 destinations is too large', async () => {
+    const destinations = Array.from({ length: 10_001 }, (_, i) => `+39333${String(i).padStart(6, '0')}`);
+    expectWholesaleError(await post(BULK, { messages: [{ ...message, destinations }] }), 413);
+  });
+
+  test('of more than 16 MiB is too large', async () => {
+    expectWholesaleError(await post(BULK, { messages: [message], extra: 'x'.repeat(16 * 1024 * 1024) }), 413);
+  });
+});
+
+describe('credentials', () => {
+  const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
+  const ROWS: readonly (readonly [name: string, headers: () => Record<string, string>])[] = [
+    ['none', () => ({})],
+    ['a key that is none', () => ({ 'x-api-key': 'secret' })],
+    ['a key that nobody has', () => ({ 'x-api-key': `pg_live_${'A'.repeat(43)}` })],
+    ['a key with one letter changed', () => ({ 'x-api-key': `${program.account.apiKey.slice(0, -1)}_` })],
+    ['a wrong password', () => basic(`${program.account.username}:wrong`)],
+    ['an unknown user', () => basic('nobody:secret')],
+    ['a user without a colon', () => basic(program.account.username)],
+    ['a NUL in the name', () => basic('a\0b:secret')],
+    ['no Base64', () => ({ authorization: 'Basic %%%' })],
+    ['another scheme', () => ({ authorization: `Bearer ${program.account.apiKey}` })],
+    [
+      'a wrong key beside a right password',
+      () => ({ 'x-api-key': 'x', ...basic(`${program.account.username}:${program.account.password}`) }),
+    ],
+  ];
+
+  test.each(ROWS)('with %s nothing is answered but 401, with a challenge', async (_name, headers) => {
+    const stranger = program.clientOf('');
+    const send = await stranger.request('POST', SEND, { body: good, headers: headers() });
+    expectError(send, 401);
+    expect(send.headers.get('www-authenticate')).toContain('Basic');
+    expectWholesaleError(await stranger.request('POST', BULK, { body: { messages: [] }, headers: headers() }), 401);
+    expectError(await stranger.request('GET', `${STATUS}/any`, { headers: headers() }), 401);
+  });
+
+  async function newKey(options: object): Promise<{ id: number; client: Client }> {
+    const { body } = await post(KEYS, options);
+    Value.Assert(KeyIssued, body);
+    return { id: body.id, client: program.clientOf(body.apiKey) };
+  }
+
+  test('that are revoked end with the next request', async () => {
+    const { id, client } = await newKey({ name: 'short-lived' });
+    expect((await client.request('GET', `${STATUS}?ids=a`)).status).toBe(200);
+    expect((await program.client.request('DELETE', `${KEYS}/${id}`)).status).toBe(204);
+    expectError(await client.request('POST', SEND, { body: good }), 401);
+  });
+
+  test('without the scope of a route get 403 there', async () => {
+    const { id, client } = await newKey({ operations: ['tracking'] });
+    expectError(await client.request('POST', SEND, { body: good }), 403);
+    expectWholesaleError(await client.request('POST', BULK, { body: { messages: [] } }), 403);
+    expect((await client.request('GET', `${STATUS}?ids=a`)).status).toBe(200);
+    await program.client.request('DELETE', `${KEYS}/${id}`);
+  });
+
+  test('of a suspended account get 403 until it is resumed', async () => {
+    const { accountId } = program.account;
+    await moveAccountStatus(program.pool, { accountId, from: 'active', to: 'suspended' });
+    expectError(await post(SEND, good), 403);
+    await moveAccountStatus(program.pool, { accountId, from: 'suspended', to: 'active' });
+    expect((await program.client.request('GET', `${STATUS}?ids=a`)).status).toBe(200);
+  });
+});
+
+describe('a request', () => {
+  const request = (method: string, path: string, options?: RequestOptions) =>
+    program.client.request(method, path, options);
+
+  test.each([
+    ['GET', '/'],
+    ['GET', '/nowhere'],
+    ['POST', '/api/message-server/sms/sendx'],
+    ['GET', '/api/partner-gateway/v1'],
+    ['GET', '/api/partner-gateway/v10/messages/status/x'],
+    ['GET', `${STATUS}/${'x'.repeat(1500)}`],
+    ['GET', `${STATUS}/no-such-message`],
+    ['GET', '/api/messages/status/no-such-message'],
+    ['GET', '/../../etc/passwd'],
+  ])('%s %s is not found', async (method, path) => {
+    expectError(await request(method, path), 404);
+  });
+
+  test.each([
+    ['GET', SEND, 'POST'],
+    ['DELETE', SEND, 'POST'],
+    ['POST', `${STATUS}/x`, 'GET, HEAD'],
+    ['PUT', '/health/live', 'GET, HEAD'],
+  ])('%s %s has the wrong method, and is told the right one', async (method, path, allow) => {
+    const answer = await request(method, path);
+    expectError(answer, 405);
+    expect(answer.headers.get('allow')).toBe(allow);
+  });
+
+  test('to the wholesale interface that goes nowhere is told so in its form', async () => {
+    expectWholesaleError(await request('POST', '/services/nowhere'), 404);
+    expectWholesaleError(await request('PUT', BULK), 405);
+    expectWholesaleError(await request('POST', '/api/services/nowhere'), 404);
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonx',
+    'application/xml',
+  ])('of type %s is not read', async (type) => {
+    const [body, headers] = [JSON.stringify(good), { 'content-type': type }];
+    expectError(await post(SEND, body, headers), 415);
+    expectWholesaleError(await post(BULK, body, headers), 415);
+  });
+
+  test.each([
+    ['more than 1,000 ids', `${STATUS}?ids=${Array(1001).fill('x').join(',')}`, ['ids']],
+    ['no ids', STATUS, ['customerMessageIds']],
+    ['ids of nothing', `${STATUS}?ids=,%20,`, ['customerMessageIds']],
+    ['a channel that is none', `${STATUS}/x?channel=FAX`, ['channel']],
+    ['NUL in the path', `${STATUS}/a%00b`, ['url']],
+    ['an escape that is none', `${STATUS}/%zz`, []],
+    ['octets that are not UTF-8', `${STATUS}/%ff`, []],
+  ])('for a status with %s is refused', async (_name, path, fields) => {
+    expectError(await request('GET', path), 400, fields);
+  });
+});
