@@ -5,9 +5,10 @@ import type { Pool } from 'pg';
 import { attachEmbedded } from '../src/db/embedded.ts';
 import { createPool } from '../src/db/pool.ts';
 import { silentLog } from '../src/lib/log.ts';
-import { BODY, copyRate, destinationOf } from './copy-rate.ts';
+import { copyRate } from './copy-rate.ts';
 import { runCommand } from './processes.ts';
 import type { Report } from './report.ts';
+import { BODY, destinationOf } from './traffic.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 200_000);
 const DESTINATIONS_A_REQUEST = 5_000;
@@ -28,19 +29,18 @@ export async function benchEngine(): Promise<Report> {
   try {
     await addCarrier(dataDir, Number(carrier.ready['port']));
     await untilUp(pool);
-    const before = await copyRate(pool, MESSAGES);
     const { acceptSeconds, seconds } = await send(gateway.ready, pool);
-    const after = await copyRate(pool, MESSAGES);
-    const limit = (before + after) / 2;
+    const limit = await copyRate(pool);
     return {
       name: 'engine',
-      ratio: MESSAGES / seconds / limit,
+      ratio: MESSAGES / seconds / limit.messagesPerSecond,
       target: 0.25,
       figures: {
         messages: MESSAGES,
         messagesPerSecond: Math.round(MESSAGES / seconds),
         acceptedPerSecond: Math.round(MESSAGES / acceptSeconds),
-        copyRowsPerSecond: Math.round(limit),
+        copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
+        copyMessageRowsPerSecond: Math.round(limit.messageRowsPerSecond),
         gatewayPeakMb: gateway.peakMb(),
         gatewayMemoryTargetMb: 400,
       },

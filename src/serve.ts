@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { createAuthenticator } from './accounts/authenticate.ts';
 import { createDemoAccount, type NewAccount } from './accounts/create.ts';
@@ -10,18 +11,19 @@ import { ensurePartitions } from './db/partitions.ts';
 import { createPool } from './db/pool.ts';
 import { readOrCreate } from './db/private-file.ts';
 import { openWorkerSession } from './db/worker-session.ts';
-import { createWaker } from './dispatch/wake.ts';
+import { createWaker, type Waker } from './dispatch/wake.ts';
 import { registerGauges } from './gauges.ts';
 import type { Probe } from './http/deps.ts';
 import { listen } from './http/listen.ts';
 import { closeWithin } from './http/shutdown.ts';
 import { systemClock } from './lib/clock.ts';
 import { startLoop } from './lib/loop.ts';
-import { createLog } from './log.ts';
+import type { SecretKey } from './lib/secret-box.ts';
+import { type AppLog, createLog } from './log.ts';
 import { createAccept } from './messages/accept.ts';
 import { collectProcessMetrics, createMetrics } from './metrics.ts';
 import { openDatabase } from './open-database.ts';
-import { createRouter, ROUTING_CHANNEL } from './routing/router.ts';
+import { createRouter, type FindRoute, ROUTING_CHANNEL } from './routing/router.ts';
 import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import { startWorker } from './worker.ts';
@@ -60,77 +62,86 @@ export async function startProgram(config: Config, roles: Roles): Promise<Progra
   }
 }
 
-async function open(config: Config, roles: Roles, onStop: (close: Closer) => void): Promise<Omit<Program, 'stop'>> {
+/** What every role stands on. */
+type Base = {
+  readonly config: Config;
+  readonly log: AppLog;
+  readonly secretKey: SecretKey;
+  readonly connectionString: string;
+  readonly pool: Pool;
+  readonly onStop: (close: Closer) => void;
+};
+
+type Routing = { readonly find: FindRoute; readonly reloadSoon: () => void };
+
+async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promise<Omit<Program, 'stop'>> {
+  const { base, embedded } = await openBase(config, onStop);
+  const sandbox = roles.sandbox && (await openSandbox(base));
+  const demo = embedded && roles.api ? await makeDemo(config, () => createDemoAccount(base.pool)) : undefined;
+  const routing = await openRouting(base);
+  const waker = createWaker(base.pool);
+  if (roles.worker) await openWorker(base, { waker, routing, sandbox });
+  else await hearOfRoutes(base, routing);
+  return { address: roles.api ? await openApi(base, { waker, routing }) : null, demo };
+}
+
+async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base: Base; embedded: boolean }> {
   const log = createLog(config.logLevel, pino.destination(2));
   const secretKey = await loadSecretKey(config);
-  const database = await openDatabase(config, log);
-  onStop(database.close);
-  const pool = createPool(database.connectionString, { max: config.databasePool, applicationName: 'heliograph', log });
+  const { connectionString, embedded, close } = await openDatabase(config, log);
+  onStop(close);
+  const pool = createPool(connectionString, { max: config.databasePool, applicationName: 'heliograph', log });
   onStop(() => pool.end());
   await migrate(pool, { dir: MIGRATIONS_DIR, log });
   await ensurePartitions(pool, systemClock.now());
+  return { base: { config, log, secretKey, connectionString, pool, onStop }, embedded };
+}
 
-  let sandbox = false;
-  if (roles.sandbox) {
-    sandbox = await wantsSandbox(config, pool);
-    if (sandbox) onStop((await startSandbox(pool, secretKey)).close);
-    else await retireSandbox(pool);
-  }
-  const demo = database.embedded && roles.api ? await makeDemo(config, () => createDemoAccount(pool)) : undefined;
+/** Starts the sandbox carriers when they are wanted, and tells whether they run. */
+async function openSandbox({ config, pool, secretKey, onStop }: Base): Promise<boolean> {
+  const wanted = await wantsSandbox(config, pool);
+  if (wanted) onStop((await startSandbox(pool, secretKey)).close);
+  else await retireSandbox(pool);
+  return wanted;
+}
 
+async function openRouting({ pool, log, onStop }: Base): Promise<Routing> {
   const router = createRouter(pool);
   await router.reload();
-  const routes = startLoop('routes', () => router.reload().then(() => ROUTES_MS), log);
-  onStop(routes.stop);
-  const waker = createWaker(pool);
-  if (roles.worker) {
-    const { connectionString } = database;
-    const onRoutingChange = routes.wake;
-    const clock = systemClock;
-    const worker = await startWorker({
-      config,
-      connectionString,
-      pool,
-      secretKey,
-      waker,
-      clock,
-      log,
-      sandbox: () => sandbox,
-      onRoutingChange,
-    });
-    onStop(() => worker.stop(5000));
-  }
-  if (!roles.api) return { address: null, demo };
-  if (!roles.worker) {
-    const { connectionString } = database;
-    const session = await openWorkerSession({
-      connectionString,
-      channels: [ROUTING_CHANNEL],
-      onNotify: routes.wake,
-      log,
-    });
-    onStop(session.close);
-  }
+  const loop = startLoop('routes', () => router.reload().then(() => ROUTES_MS), log);
+  onStop(loop.stop);
+  return { find: router.find, reloadSoon: loop.wake };
+}
 
+type WorkerParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: boolean };
+
+async function openWorker({ onStop, ...base }: Base, { waker, routing, sandbox }: WorkerParts): Promise<void> {
+  const onRoutingChange = routing.reloadSoon;
+  const worker = await startWorker({ ...base, waker, clock: systemClock, sandbox: () => sandbox, onRoutingChange });
+  onStop(() => worker.stop(5000));
+}
+
+/** For a process without a worker, which would hear of them. */
+async function hearOfRoutes({ connectionString, log, onStop }: Base, { reloadSoon }: Routing): Promise<void> {
+  const channels = [ROUTING_CHANNEL];
+  const session = await openWorkerSession({ connectionString, channels, onNotify: reloadSoon, log });
+  onStop(session.close);
+}
+
+type ApiParts = { readonly waker: Waker; readonly routing: Routing };
+
+async function openApi({ config, pool, log, onStop }: Base, { waker, routing }: ApiParts): Promise<string> {
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
   registerGauges(metrics.registry, pool);
   const { authenticate, close } = createAuthenticator({ pool, log });
   onStop(close);
-  const accept = createAccept({ pool, findRoute: router.find, waker });
-  const app = buildApi({
-    config,
-    pool,
-    log,
-    metrics,
-    authenticate,
-    probes: probesOf(pool),
-    clock: systemClock,
-    accept,
-  });
+  const accept = createAccept({ pool, findRoute: routing.find, waker });
+  const probes = probesOf(pool);
+  const app = buildApi({ config, pool, log, metrics, authenticate, probes, clock: systemClock, accept });
   const address = await listen(app, config);
   onStop(() => closeWithin(app, 3000));
-  return { address, demo };
+  return address;
 }
 
 /** The credentials are written before they are shown, so that a crash in between does not lose them. */
@@ -143,9 +154,7 @@ async function makeDemo(
   return demo;
 }
 
-type ProbePool = Parameters<typeof listConnectionStatus>[0];
-
-const probesOf = (pool: ProbePool): Probe[] => [
+const probesOf = (pool: Pool): Probe[] => [
   {
     name: 'database',
     critical: true,

@@ -138,5 +138,6 @@ export const timestamptz = column<Date>({
   type: 'timestamptz',
   oid: 1184,
   sizeOf: () => 8,
-  write: (out, date, at) => writeInt64(out, (date.getTime() - EPOCH_MS) * 1000, at),
+  // As a number it would lose its milliseconds in the year 2285.
+  write: (out, date, at) => void out.writeBigInt64BE(BigInt(date.getTime() - EPOCH_MS) * 1000n, at),
 });

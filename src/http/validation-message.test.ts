@@ -58,6 +58,10 @@ test('a union speaks once: of its types, of its values, or of the form that come
     Type.Object({ destination: Type.String() }),
   ];
   expect(faults(Type.Union([a, b]), { destination: 7 })).toEqual(['destination: must be a string']);
+  expect(faults(Type.Union([b, a]), { phoneNumber: 1, message: 2 })).toEqual([
+    'phoneNumber: must be a string',
+    'message: must be a string',
+  ]);
 });
 
 test('a union inside a union speaks once', () => {

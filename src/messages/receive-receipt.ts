@@ -63,9 +63,10 @@ async function moveByParts(tx: Db, matched: readonly MatchedReceipt[]): Promise<
   const moves = firstPerPart(matched);
   // Each message once: receipts of several parts often come in one batch, and every key would count all the parts.
   const keys = [...new Map(moves.map((move) => [move.messageId, move])).values()];
-  await db.claimStates(tx, keys);
-  await db.moveParts(tx, moves);
-  const messages = await db.listPartStatuses(tx, keys);
+  const [firstId, lastId] = boundsOf(moves.map((move) => move.messageId));
+  await db.claimStates(tx, { keys, firstId, lastId });
+  await db.moveParts(tx, { moves, firstId, lastId });
+  const messages = await db.listPartStatuses(tx, { keys, firstId, lastId });
   return messages.flatMap((message) => endOf(message, matched));
 }
 

@@ -289,16 +289,20 @@ export async function moveStates(
   return new Set(rows.map((row) => row.id));
 }
 
+/** Messages whose ids all lie in [firstId, lastId], which keeps the other days' partitions out. */
+type Keys = { readonly keys: readonly Key[]; readonly firstId: string; readonly lastId: string };
+
 /**
  * Locks the states of these messages until the transaction ends, lowest id first. Whoever moves parts holds it: of two
  * transactions that each move one part, neither would see the other's, and nobody would find the message complete.
  */
-export async function claimStates(db: Db, keys: readonly Key[]): Promise<void> {
+export async function claimStates(db: Db, { keys, firstId, lastId }: Keys): Promise<void> {
   await exec(
     db,
     sql`SELECT FROM message_state s
         JOIN ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.messageId) })} AS u
           ON s.account_id = u.account_id AND s.id = u.id
+        WHERE s.id BETWEEN ${firstId} AND ${lastId}
         ORDER BY s.id FOR UPDATE OF s`,
   );
 }
@@ -311,8 +315,11 @@ export type PartMove = {
   readonly doneAt: Date | null;
 };
 
-/** Moves parts of long messages, forward only. */
-export async function moveParts(db: Db, moves: readonly PartMove[]): Promise<number> {
+/** Moves parts of long messages, forward only. All ids lie in [firstId, lastId]. */
+export async function moveParts(
+  db: Db,
+  { moves, firstId, lastId }: { moves: readonly PartMove[]; firstId: string; lastId: string },
+): Promise<number> {
   return exec(
     db,
     sql`UPDATE message_part p SET status = u.status, done_at = u.done_at
@@ -323,14 +330,15 @@ export async function moveParts(db: Db, moves: readonly PartMove[]): Promise<num
           status: smallint((m) => m.status),
           done_at: timestamptz((m) => m.doneAt),
         })} AS u
-        WHERE p.account_id = u.account_id AND p.message_id = u.message_id AND p.part = u.part AND p.status IN (0, 1)`,
+        WHERE p.account_id = u.account_id AND p.message_id = u.message_id AND p.part = u.part AND p.status IN (0, 1)
+          AND p.message_id BETWEEN ${firstId} AND ${lastId}`,
   );
 }
 
 /** The statuses of all parts of these messages, and how many parts each message has in all. */
 export async function listPartStatuses(
   db: Db,
-  keys: readonly Key[],
+  { keys, firstId, lastId }: Keys,
 ): Promise<{ accountId: number; messageId: string; parts: number; statuses: number[]; doneAt: Date | null }[]> {
   return many(
     db,
@@ -342,6 +350,7 @@ export async function listPartStatuses(
         })} AS u
         JOIN message m ON m.account_id = u.account_id AND m.id = u.message_id
         JOIN message_part p ON p.account_id = u.account_id AND p.message_id = u.message_id
+        WHERE m.id BETWEEN ${firstId} AND ${lastId} AND p.message_id BETWEEN ${firstId} AND ${lastId}
         GROUP BY m.account_id, m.id, m.parts`,
   );
 }
@@ -390,11 +399,13 @@ export async function listRecordsById(
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly string[] },
 ): Promise<MessageRecord[]> {
+  const list = plainArray(ids);
+  // The ids are named twice so that only their days' partitions are planned, of either table.
   return many(
     db,
     sql`SELECT ${RECORD} FROM message m
-        LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id
-        WHERE m.account_id = ${accountId} AND m.id = ANY(${plainArray(ids)}::uuid[])`,
+        LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id AND s.id = ANY(${list}::uuid[])
+        WHERE m.account_id = ${accountId} AND m.id = ANY(${list}::uuid[])`,
   );
 }
 

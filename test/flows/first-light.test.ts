@@ -105,6 +105,14 @@ describe('a single send', () => {
     expect(takenTo('393331239909')).toEqual([]);
   });
 
+  test('may spell its characters as JSON escapes', async () => {
+    const { client } = program;
+    const body = String.raw`{"phoneNumber":"+393331234579","message":"\ud83d\ude00 \\u0000 \u00e8","customerMessageId":"escaped"}`;
+    expect((await client.request('POST', SEND, { body })).status).toBe(200);
+    await client.untilStatus('escaped', 'DELIVERED');
+    expect(takenTo('393331234579').map(({ text }) => text)).toEqual([String.raw`😀 \u0000 è`]);
+  });
+
   test('planned for later is not sent before its time', async () => {
     const { client, pool } = program;
     const scheduledDate = '2090-01-31 09:00:00.000+0100';

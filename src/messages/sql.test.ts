@@ -1,0 +1,70 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { exec, sql } from '../db/query.ts';
+import { newId } from '../lib/ids.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { listUnknownIds, newMessage } from '../testing/queue.ts';
+import * as db from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, message_part, unknown_outcome, client_message_id`));
+
+const unknown = (accountId: number, messageId: string, connectionId: number) => ({
+  accountId,
+  messageId,
+  connectionId,
+  reason: 'no answer',
+});
+
+test('unknown outcomes are listed once, counted by connection, and leave for their own account only', async () => {
+  const [one, two, three] = [newId(), newId(), newId()];
+  await db.insertUnknowns(pool, [unknown(1, one, 1), unknown(1, two, 1), unknown(2, three, 2)]);
+  await db.insertUnknowns(pool, [unknown(1, one, 1)]);
+  const counts = (await db.countUnknowns(pool)).sort((a, b) => a.connectionId - b.connectionId);
+  expect(counts).toEqual([
+    { connectionId: 1, count: 2 },
+    { connectionId: 2, count: 1 },
+  ]);
+  const keys = [one, two, three].map((messageId) => ({ accountId: 1, messageId }));
+  expect(await db.deleteUnknowns(pool, keys)).toBe(2);
+  expect(await listUnknownIds(pool)).toEqual(new Set([three]));
+});
+
+test('a message whose day has no partition is an error, not a loss', async () => {
+  const message = newMessage({ id: '0fffffff-ffff-7000-8000-000000000000' });
+  await expect(db.insertMessages(pool, [message])).rejects.toThrow('no partition');
+});
+
+test('texts with every character of SQL, JSON and arrays are stored as they are', async () => {
+  const body = `'"\\,{}NULL\n\t$1 é 💥 \u2028`;
+  const message = newMessage({ body, clientId: body });
+  await db.insertMessages(pool, [message, newMessage({ body: 'other' })]);
+  const [record] = await db.listRecordsById(pool, { accountId: 1, ids: [message.id] });
+  expect(record?.clientId).toBe(body);
+  const [queued] = await db.listQueuedMessages(pool, {
+    messages: [message],
+    firstId: message.id,
+    lastId: message.id,
+  });
+  expect(queued?.body).toBe(body);
+});
+
+test('client ids are found for the account that used them', async () => {
+  const claims = [1, 2].map((accountId) => ({
+    accountId,
+    clientId: 'a,"b"',
+    messageId: newId(),
+    contentHash: Buffer.of(1),
+  }));
+  expect((await db.insertClientIds(pool, claims)).size).toBe(2);
+  const clientIds = ['a,"b"', 'c'];
+  expect(await db.listMessageIdsByClientId(pool, { accountId: 2, clientIds })).toEqual([
+    { clientId: 'a,"b"', messageId: claims[1]?.messageId },
+  ]);
+});

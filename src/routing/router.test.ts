@@ -1,0 +1,149 @@
+import type { Pool } from 'pg';
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { insertConnection, moveConnectionStatus } from '../connections/sql.ts';
+import { exec, sql } from '../db/query.ts';
+import type { Channel } from '../lib/channel.ts';
+import { openWorkerSession } from '../db/worker-session.ts';
+import { silentLog } from '../lib/log.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { createRouter, ROUTING_CHANNEL } from './router.ts';
+import * as db from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+let connectionIds: number[];
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+  const made = ['one', 'two', 'three'].map((name) =>
+    insertConnection(pool, { name, kind: 'smpp', sandbox: false, settings: {} }),
+  );
+  connectionIds = (await Promise.all(made)).map((row) => row?.id ?? 0);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE route`));
+
+/** A route over one of the three connections, counted from 0. */
+const add = (prefix: string, connection: number, priority = 100, channel: Channel = 'SMS') =>
+  db.insertRoute(pool, { channel, prefix, connectionId: connectionIds[connection] ?? 0, priority });
+
+/** The router after a reload, answering with connections counted from 0. */
+async function route(): Promise<(destination: string, channel?: Channel) => number | null> {
+  const router = createRouter(pool);
+  await router.reload();
+  return (destination, channel = 'SMS') => {
+    const id = router.find(channel, destination);
+    return id === null ? null : connectionIds.indexOf(id);
+  };
+}
+
+test('the longest fitting prefix decides, and an empty one fits every number', async () => {
+  await add('', 0);
+  await add('39', 1);
+  await add('39333', 2);
+  const find = await route();
+  expect(['+351912345678', '+393401234567', '+393331234567'].map((number) => find(number))).toEqual([0, 1, 2]);
+});
+
+test('of equal prefixes the lowest priority number decides, of equal priorities the older route', async () => {
+  await add('39', 1, 100);
+  await add('39', 0, 100);
+  expect((await route())('+393331234567')).toBe(1);
+  await add('39', 2, 50);
+  expect((await route())('+393331234567')).toBe(2);
+});
+
+test('a longer prefix decides against any priority', async () => {
+  await add('39', 0, 1);
+  await add('393', 1, 999);
+  expect((await route())('+393331234567')).toBe(1);
+});
+
+test('channels have routes of their own', async () => {
+  await add('', 0, 100, 'RCS');
+  const find = await route();
+  expect([find('+393331234567'), find('+393331234567', 'RCS')]).toEqual([null, 0]);
+});
+
+test('without a route there is no connection, and before the first reload neither', async () => {
+  await add('39', 0);
+  expect(createRouter(pool).find('SMS', '+393331234567')).toBeNull();
+  expect((await route())('+351912345678')).toBeNull();
+});
+
+test('a change counts after the next reload, taking away included', async () => {
+  const { id } = await add('39', 0);
+  const router = createRouter(pool);
+  await router.reload();
+  expect(await db.deleteRoute(pool, { id })).toBe(1);
+  expect(await db.deleteRoute(pool, { id })).toBe(0);
+  expect(router.find('SMS', '+393331234567')).toBe(connectionIds[0]);
+  await router.reload();
+  expect(router.find('SMS', '+393331234567')).toBeNull();
+});
+
+test('adding a route again changes its priority and makes no second one', async () => {
+  const first = await add('39', 0, 100);
+  expect(await add('39', 0, 5)).toEqual(first);
+  expect(await db.listRoutes(pool)).toMatchObject([{ id: first.id, priority: 5, connection: 'one' }]);
+});
+
+test('routes of one connection are taken away together', async () => {
+  await add('39', 0);
+  await add('351', 0);
+  await add('', 1);
+  expect(await db.deleteRoutesOf(pool, { connectionId: connectionIds[0] ?? 0 })).toBe(2);
+  expect((await db.listRoutes(pool)).map((r) => r.prefix)).toEqual(['']);
+});
+
+test('routes are listed in the order in which they decide', async () => {
+  await add('', 0);
+  await add('393', 1);
+  await add('39', 2, 50);
+  await add('39', 1, 10);
+  const order = (await db.listRoutes(pool)).map((r) => `${r.prefix}/${r.priority}`);
+  expect(order).toEqual(['393/100', '39/10', '39/50', '/100']);
+});
+
+test('a paused connection keeps its routes: its messages wait for it', async () => {
+  await add('', 0);
+  await moveConnectionStatus(pool, { name: 'one', status: 'paused' });
+  expect((await route())('+393331234567')).toBe(0);
+  await moveConnectionStatus(pool, { name: 'one', status: 'active' });
+});
+
+test('a change is told to every process', async () => {
+  const heard: string[] = [];
+  const session = await openWorkerSession({
+    connectionString: database.connectionString,
+    channels: [ROUTING_CHANNEL],
+    onNotify: (channel) => void heard.push(channel),
+    log: silentLog,
+  });
+  await db.notifyRoutes(pool);
+  await expect.poll(() => heard).toEqual([ROUTING_CHANNEL]);
+  await session.close();
+});
+
+const digits = (max: number) =>
+  fc.array(fc.constantFrom('1', '2', '3'), { maxLength: max, size: 'max' }).map((list) => list.join(''));
+
+propertyTest.prop(
+  [
+    fc.array(fc.record({ prefix: digits(5), connection: fc.nat(2), priority: fc.nat(3) }), { maxLength: 12 }),
+    fc.array(digits(9), { maxLength: 10 }),
+  ],
+  { numRuns: 40 },
+)('answers as a search of the whole list would', async (routes, numbers) => {
+  await exec(pool, sql`TRUNCATE route`);
+  for (const { prefix, connection, priority } of routes) await add(prefix, connection, priority);
+  const find = await route();
+  const listed = await db.listRoutes(pool);
+  for (const number of numbers) {
+    const best = listed
+      .filter((r) => number.startsWith(r.prefix))
+      .sort((a, b) => b.prefix.length - a.prefix.length || a.priority - b.priority || a.id - b.id)[0];
+    expect(find(`+${number}`)).toBe(best ? connectionIds.indexOf(best.connectionId) : null);
+  }
+});

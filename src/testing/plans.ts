@@ -1,0 +1,36 @@
+import type { Pool, QueryResult, QueryResultRow } from 'pg';
+import type { Db } from '../db/query.ts';
+
+/** One node of EXPLAIN (FORMAT JSON), as far as the tests look at it. */
+type Node = { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: string; Plans?: Node[] };
+
+/** A table that a plan reads, and how. */
+export type Scan = { readonly how: string; readonly table: string | null; readonly index: string | null };
+
+const EMPTY = { rows: [], rowCount: 0, command: '', oid: 0, fields: [] };
+
+/**
+ * How PostgreSQL would run the statements of `work`, for their values and the tables as they are. Nothing is run: every
+ * statement answers that there is no row.
+ */
+export async function explain(pool: Pool, work: (db: Db) => Promise<unknown>): Promise<Scan[]> {
+  const scans: Scan[] = [];
+  const db: Db = {
+    async query<R extends QueryResultRow>(query: { text: string; values: unknown[] }): Promise<QueryResult<R>> {
+      const { rows } = await pool.query<{ 'QUERY PLAN': { Plan: Node }[] }>(
+        `EXPLAIN (FORMAT JSON) ${query.text}`,
+        query.values,
+      );
+      for (const { Plan } of rows.flatMap((row) => row['QUERY PLAN'])) collect(Plan, scans);
+      return EMPTY;
+    },
+  };
+  await work(db);
+  return scans;
+}
+
+function collect(node: Node, scans: Scan[]): void {
+  const { 'Node Type': how, 'Relation Name': table = null, 'Index Name': index = null } = node;
+  if (how.includes('Scan')) scans.push({ how, table, index });
+  for (const child of node.Plans ?? []) collect(child, scans);
+}
