@@ -102,6 +102,19 @@ CREATE TABLE connection_status (
 );
 COMMENT ON TABLE connection_status IS 'local';
 
+CREATE TABLE credit_balance (
+  account_id bigint NOT NULL,
+  currency text DEFAULT 'EUR'::text NOT NULL,
+  available_micros bigint DEFAULT 0 NOT NULL,
+  frozen_micros bigint DEFAULT 0 NOT NULL,
+  unlimited boolean DEFAULT false NOT NULL,
+  CONSTRAINT credit_balance_pkey PRIMARY KEY (account_id),
+  CONSTRAINT credit_balance_check CHECK ((unlimited OR (available_micros >= 0))),
+  CONSTRAINT credit_balance_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  CONSTRAINT credit_balance_frozen_micros_check CHECK ((frozen_micros >= 0))
+);
+COMMENT ON TABLE credit_balance IS 'distributed';
+
 CREATE TABLE dispatch_chunk (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   account_id bigint NOT NULL,
@@ -122,6 +135,24 @@ CREATE INDEX dispatch_chunk_owner ON dispatch_chunk USING btree (owner) WHERE (o
 CREATE INDEX dispatch_chunk_rounds ON dispatch_chunk USING btree (connection_id, priority, account_id, round);
 COMMENT ON TABLE dispatch_chunk IS 'local';
 
+CREATE TABLE ledger_entry (
+  account_id bigint NOT NULL,
+  id uuid DEFAULT uuidv7() NOT NULL,
+  kind text NOT NULL,
+  from_book text NOT NULL,
+  to_book text NOT NULL,
+  amount_micros bigint NOT NULL,
+  messages integer DEFAULT 0 NOT NULL,
+  reference text DEFAULT ''::text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT ledger_entry_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT ledger_entry_amount_micros_check CHECK ((amount_micros > 0)),
+  CONSTRAINT ledger_entry_check CHECK (((to_book = ANY (ARRAY['outside'::text, 'available'::text, 'frozen'::text, 'earned'::text])) AND (to_book <> from_book))),
+  CONSTRAINT ledger_entry_from_book_check CHECK ((from_book = ANY (ARRAY['outside'::text, 'available'::text, 'frozen'::text, 'earned'::text]))),
+  CONSTRAINT ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'freeze'::text, 'settle'::text, 'return'::text])))
+);
+COMMENT ON TABLE ledger_entry IS 'distributed';
+
 CREATE TABLE message (
   account_id bigint NOT NULL,
   id uuid NOT NULL,
@@ -138,6 +169,8 @@ CREATE TABLE message (
   parts smallint NOT NULL,
   want_receipt boolean NOT NULL,
   valid_until timestamp with time zone,
+  price_micros bigint DEFAULT 0 NOT NULL,
+  refund_undelivered boolean DEFAULT false NOT NULL,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 COMMENT ON TABLE message IS 'distributed';
@@ -167,10 +200,26 @@ CREATE TABLE message_state (
   updated_at timestamp with time zone NOT NULL,
   error_code text,
   error_text text,
+  credit_held boolean DEFAULT false NOT NULL,
   CONSTRAINT message_state_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 CREATE INDEX message_state_carrier ON ONLY message_state USING btree (connection_id, carrier_id);
 COMMENT ON TABLE message_state IS 'distributed';
+
+CREATE TABLE price (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  channel text NOT NULL,
+  prefix text DEFAULT ''::text NOT NULL,
+  unit_micros bigint NOT NULL,
+  refund_undelivered boolean DEFAULT false NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT price_pkey PRIMARY KEY (id),
+  CONSTRAINT price_channel_prefix_key UNIQUE (channel, prefix),
+  CONSTRAINT price_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT price_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
+  CONSTRAINT price_unit_micros_check CHECK ((unit_micros >= 0))
+);
+COMMENT ON TABLE price IS 'reference';
 
 CREATE TABLE receipt_batch (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,

@@ -1,4 +1,5 @@
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { creditRoutes } from './credit/routes.ts';
 import { authentication } from './http/auth.ts';
 import type { ApiDeps, App } from './http/deps.ts';
 import { docsRoutes } from './http/docs.ts';
@@ -6,6 +7,7 @@ import { healthRoutes } from './http/health.ts';
 import { describeApi } from './http/openapi.ts';
 import { createServer } from './http/server.ts';
 import { messageRoutes } from './messages/routes.ts';
+import { trackingRoutes } from './tracking/routes.ts';
 
 /**
  * The whole interface on one Fastify server: the list of all routes of the program. Not listening, and building it
@@ -23,6 +25,8 @@ export function buildApi(deps: ApiDeps): App {
     // One line a feature, in the order of contract.md.
     apiKeyRoutes(closed, deps);
     messageRoutes(closed, deps);
+    trackingRoutes(closed, deps);
+    creditRoutes(closed, deps);
   });
   return app;
 }

@@ -2,7 +2,9 @@ import { registerAccountCommands } from './accounts/commands.ts';
 import { registerKeyCommands } from './api-keys/commands.ts';
 import { type CommandGroup, runCommand } from './cli.ts';
 import { registerConnectionCommands } from './connections/commands.ts';
+import { registerCreditCommands } from './credit/commands.ts';
 import { registerDoctorCommand } from './doctor.ts';
+import { registerPriceCommands } from './pricing/commands.ts';
 import { registerRouteCommands } from './routing/commands.ts';
 import { registerServeCommands } from './serve-commands.ts';
 
@@ -13,6 +15,8 @@ const GROUPS: readonly CommandGroup[] = [
   registerKeyCommands,
   registerConnectionCommands,
   registerRouteCommands,
+  registerPriceCommands,
+  registerCreditCommands,
   registerDoctorCommand,
 ];
 

@@ -21,9 +21,11 @@ import { startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
 import { type AppLog, createLog } from './log.ts';
 import { createAccept } from './messages/accept.ts';
+import type { Tables } from './messages/prepare.ts';
+import { createPriceList } from './pricing/price-list.ts';
 import { collectProcessMetrics, createMetrics } from './metrics.ts';
 import { openDatabase } from './open-database.ts';
-import { createRouter, type FindRoute, ROUTING_CHANNEL } from './routing/router.ts';
+import { createRouter, ROUTING_CHANNEL } from './routing/router.ts';
 import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import { startWorker } from './worker.ts';
@@ -72,7 +74,7 @@ type Base = {
   readonly onStop: (close: Closer) => void;
 };
 
-type Routing = { readonly find: FindRoute; readonly reloadSoon: () => void };
+type Routing = { readonly tables: Tables; readonly reloadSoon: () => void };
 
 async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promise<Omit<Program, 'stop'>> {
   const { base, embedded } = await openBase(config, onStop);
@@ -107,10 +109,12 @@ async function openSandbox({ config, pool, secretKey, onStop }: Base): Promise<b
 
 async function openRouting({ pool, log, onStop }: Base): Promise<Routing> {
   const router = createRouter(pool);
-  await router.reload();
-  const loop = startLoop('routes', () => router.reload().then(() => ROUTES_MS), log);
+  const prices = createPriceList(pool);
+  const reload = (): Promise<unknown> => Promise.all([router.reload(), prices.reload()]);
+  await reload();
+  const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
   onStop(loop.stop);
-  return { find: router.find, reloadSoon: loop.wake };
+  return { tables: { findRoute: router.find, findPrice: prices.find }, reloadSoon: loop.wake };
 }
 
 type WorkerParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: boolean };
@@ -136,7 +140,7 @@ async function openApi({ config, pool, log, onStop }: Base, { waker, routing }: 
   registerGauges(metrics.registry, pool);
   const { authenticate, close } = createAuthenticator({ pool, log });
   onStop(close);
-  const accept = createAccept({ pool, findRoute: routing.find, waker });
+  const accept = createAccept({ pool, tables: routing.tables, waker });
   const probes = probesOf(pool);
   const app = buildApi({ config, pool, log, metrics, authenticate, probes, clock: systemClock, accept });
   const address = await listen(app, config);

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { type CommandContext, table } from '../cli.ts';
+import { invalidFields } from '../errors.ts';
 import type { Plan } from '../http/actor.ts';
+import { toMicros } from '../lib/money.ts';
 import { createAccount, type NewAccount } from './create.ts';
 import { findAccount } from './find.ts';
 import { type AccountRow, type AccountStatus, listAccounts, moveAccountStatus } from './sql.ts';
@@ -16,9 +18,14 @@ export function registerAccountCommands(program: Command, context: CommandContex
     .command('create')
     .description('make an account with its owner and an API key; shows the credentials once')
     .requiredOption('--name <name>', 'name of the account')
+    .option('--credit <amount>', 'credit to begin with, in currency units', Number, 0)
     .addOption(plan)
-    .action(async (options: { name: string; plan: Plan }) => {
-      context.report(await context.withDatabase((pool) => createAccount(pool, options)), showNewAccount);
+    .action(async ({ credit, ...options }: { name: string; plan: Plan; credit: number }) => {
+      const creditMicros = toMicros(credit);
+      if (creditMicros === null || creditMicros < 0)
+        throw invalidFields([{ field: '--credit', message: 'must be an amount from 0 with at most 6 decimals' }]);
+      const created = context.withDatabase((pool) => createAccount(pool, { ...options, creditMicros }));
+      context.report(await created, showNewAccount);
     });
 
   account

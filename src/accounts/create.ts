@@ -5,6 +5,8 @@ import { transaction } from '../db/transaction.ts';
 import { invalidFields } from '../errors.ts';
 import type { Plan } from '../http/actor.ts';
 import { scopesOfRole } from '../lib/scope.ts';
+import { topUp } from '../credit/charge.ts';
+import { insertBalance } from '../credit/sql.ts';
 import { createUser } from '../users/create.ts';
 import { claimFirstAccount, countAccounts, insertAccount } from './sql.ts';
 
@@ -17,11 +19,16 @@ export type NewAccount = {
   readonly password: string;
 };
 
+/** `creditMicros` is what it may spend at once; an `unlimited` plan pays afterwards. */
+type AccountInput = { readonly name: string; readonly plan: Plan; readonly creditMicros?: number };
+
+const DEMO_CREDIT_MICROS = 10_000_000_000;
+
 /**
  * Makes an account with its owner and an API key with all scopes, in one transaction.
  * Errors: 400 when the name is empty or longer than 200 characters.
  */
-export const createAccount = (pool: Pool, input: { name: string; plan: Plan }): Promise<NewAccount> =>
+export const createAccount = (pool: Pool, input: AccountInput): Promise<NewAccount> =>
   transaction(pool, (tx) => openAccount(tx, input));
 
 /**
@@ -31,14 +38,18 @@ export const createAccount = (pool: Pool, input: { name: string; plan: Plan }): 
 export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =>
   transaction(pool, async (tx) => {
     await claimFirstAccount(tx);
-    return (await countAccounts(tx)) === 0 ? openAccount(tx, { name: 'Demo', plan: 'production' }) : undefined;
+    return (await countAccounts(tx)) === 0
+      ? openAccount(tx, { name: 'Demo', plan: 'production', creditMicros: DEMO_CREDIT_MICROS })
+      : undefined;
   });
 
-async function openAccount(tx: Db, input: { name: string; plan: Plan }): Promise<NewAccount> {
+async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
   const name = input.name.trim();
   if (name === '' || name.length > 200 || name.includes('\0'))
     throw invalidFields([{ field: 'name', message: 'must have 1 to 200 characters' }]);
   const { id: accountId } = await insertAccount(tx, { name, plan: input.plan });
+  await insertBalance(tx, { accountId, unlimited: input.plan === 'unlimited' });
+  if (input.creditMicros) await topUp(tx, { accountId, micros: input.creditMicros, reference: 'first credit' });
   const { userId, username, password } = await createUser(tx, { accountId }, { name, role: 'owner' });
   const owner = { accountId, userId, operations: scopesOfRole('owner') };
   const { apiKey } = await createKey(tx, owner, { name: 'first key' });

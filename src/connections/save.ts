@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { parseSmppSettings } from '../carriers/smpp/settings.ts';
 import { transaction } from '../db/transaction.ts';
-import { AppError } from '../errors.ts';
+import { AppError, invalidFields } from '../errors.ts';
 import { open, seal, type SecretKey } from '../lib/secret-box.ts';
 import { notifyRoutes } from '../routing/sql.ts';
 import * as db from './sql.ts';
@@ -20,11 +20,18 @@ export type NewConnection = {
   readonly sandbox: boolean;
 };
 
+/** As the table checks it. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/;
+
 /**
- * Adds an SMPP connection; running workers connect at once. Errors: 400 naming the setting at fault, 409 when the name
- * is taken.
+ * Adds an SMPP connection; running workers connect at once. Errors: 400 naming the setting at fault, or for a name that
+ * is not 1 to 63 letters, digits, dots, hyphens and underscores; 409 when it is taken.
  */
 export async function createConnection(pool: Pool, key: SecretKey, input: NewConnection): Promise<{ id: number }> {
+  if (!NAME.test(input.name))
+    throw invalidFields([
+      { field: 'name', message: 'must have 1 to 63 letters, digits, dots, hyphens and underscores' },
+    ]);
   const settings = checkSettings(input.settings);
   return transaction(pool, async (tx) => {
     const row = await db.insertConnection(tx, { name: input.name, kind: 'smpp', sandbox: input.sandbox, settings });

@@ -38,6 +38,7 @@ export type Supervisor = {
 export function superviseConnections(deps: SuperviseDeps): Supervisor {
   const running = new Map<number, Running>();
   let reloading = Promise.resolve();
+  let stopped = false;
 
   const seen = new Map<number, string>();
   async function reportOne({ connection, carrier }: Running): Promise<void> {
@@ -91,7 +92,8 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
   }
 
   async function align(): Promise<void> {
-    const wanted = new Map((await db.listConnections(deps.pool)).filter(isWanted).map((c) => [c.id, c]));
+    const connections = stopped ? [] : await db.listConnections(deps.pool);
+    const wanted = new Map(connections.filter(isWanted).map((c) => [c.id, c]));
     const outdated = [...running.values()].filter(
       (run) => wanted.get(run.connection.id)?.version !== run.connection.version,
     );
@@ -119,6 +121,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       await db.deleteStaleConnectionStatus(deps.pool);
     },
     async stop(deadlineMs) {
+      stopped = true;
       await reloading;
       await Promise.all([...running.values()].map((run) => end(run, deadlineMs)));
     },

@@ -14,17 +14,3 @@ const quote = (text: string): string => `"${NEEDS_ESCAPE.test(text) ? text.repla
 /** Any text, quotes and backslashes included. A NUL is no character of PostgreSQL's: callers refuse it before. */
 export const textArray = (values: readonly (string | null)[]): string =>
   `{${values.map((value) => (value === null ? 'NULL' : quote(value))).join(',')}}`;
-
-/** Instants, as UTC. */
-export const dateArray = (values: readonly (Date | null)[]): string =>
-  plainArray(values.map((value) => (value === null ? null : `"${value.toISOString()}"`)));
-
-/** Octets, in hex form. */
-export const bytesArray = (values: readonly (Uint8Array | null)[]): string =>
-  plainArray(
-    values.map((value) => {
-      if (value === null) return null;
-      const hex = Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
-      return `"\\\\x${hex}"`;
-    }),
-  );

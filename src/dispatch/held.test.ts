@@ -19,6 +19,8 @@ const job = (messageId: string, parts = 1): Job => ({
   validUntil: null,
   wantReceipt: true,
   parts,
+  priceMicros: 0,
+  refundUndelivered: false,
 });
 
 const chunk = (id: number, more: Partial<Chunk> = {}): Chunk => ({
@@ -50,9 +52,9 @@ function holding(...chunks: Chunk[]) {
 
 const always = (): boolean => true;
 const settledOf = (of: HeldChunk, count: number): Settled[] =>
-  of.jobs.slice(0, count).map(({ messageId }) => ({
+  of.jobs.slice(0, count).map((next) => ({
     chunk: of,
-    messageId,
+    job: next,
     outcome: { kind: 'accepted', carrierIds: ['x'] },
   }));
 

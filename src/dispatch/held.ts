@@ -5,8 +5,12 @@ import type { Chunk } from './sql.ts';
 /** Above every priority. */
 export const NONE_WAITS = 32_767;
 
-/** A message as the pump carries it: what the carrier gets, and its cost in the connection's rate. */
-export type Job = Submission & { readonly parts: number };
+/** A message as the pump carries it: what the carrier gets, its cost in the connection's rate, and its price. */
+export type Job = Submission & {
+  readonly parts: number;
+  readonly priceMicros: number;
+  readonly refundUndelivered: boolean;
+};
 
 /** A claimed chunk: jobs[0..written) may be with the carrier, the rest still waits here. */
 export type HeldChunk = {
@@ -25,7 +29,7 @@ export type HeldChunk = {
 export type Pick = { readonly chunk: HeldChunk; readonly job: Job };
 
 /** The outcome of one message and the chunk that it came in. */
-export type Settled = { readonly chunk: HeldChunk; readonly messageId: string; readonly outcome: Outcome };
+export type Settled = { readonly chunk: HeldChunk; readonly job: Job; readonly outcome: Outcome };
 
 /** The chunks that one pump holds, best first. Pure bookkeeping: no database, no carrier. */
 export type Held = {

@@ -28,10 +28,12 @@ export type Result = {
   /** Attempts made, this one included. */
   readonly attempt: number;
   readonly outcome: Outcome;
+  /** Null when a dead worker's message is given up: nobody holds it any more. */
+  readonly job: Job | null;
 };
 
 /**
- * Records outcomes in the caller's transaction; answers the ids that were news. It may fail on an outcome that is
+ * Records outcomes in the caller's transaction, as its last statements; answers the ids that were news. It may fail on an outcome that is
  * recorded already; with `again` it leaves that one alone.
  */
 export type Settle = (tx: PoolClient, results: readonly Result[], again: boolean) => Promise<ReadonlySet<string>>;
@@ -105,7 +107,7 @@ export function startPump(deps: PumpDeps): Pump {
     inFlight++;
     void carrier.submit(job).then((outcome) => {
       inFlight--;
-      outcomes.push({ chunk, messageId: job.messageId, outcome: endRetries(outcome, chunk.attempt + 1) });
+      outcomes.push({ chunk, job, outcome: endRetries(outcome, chunk.attempt + 1) });
       work.raise();
     });
   }
@@ -117,17 +119,14 @@ export function startPump(deps: PumpDeps): Pump {
     again: boolean,
   ): Promise<Set<number>> {
     return transaction(pool, async (tx) => {
+      const mine = intents.size === 0 ? new Set<number>() : await db.moveIntents(tx, { owner, intents });
+      const done = finishedBy(settled);
+      if (done.length > 0) await db.deleteChunks(tx, { owner, ids: done });
       if (settled.length > 0) {
-        const recorded = await deps.settle(
-          tx,
-          settled.map((s) => toResult(s, connectionId)),
-          again,
-        );
-        await requeue(tx, connectionId, settled, recorded);
-        const ids = finishedBy(settled);
-        if (ids.length > 0) await db.deleteChunks(tx, { owner, ids });
+        const results = settled.map((s) => toResult(s, connectionId));
+        await requeue(tx, connectionId, settled, await deps.settle(tx, results, again));
       }
-      return intents.size === 0 ? new Set() : db.moveIntents(tx, { owner, intents });
+      return mine;
     });
   }
 
@@ -261,12 +260,13 @@ export function startPump(deps: PumpDeps): Pump {
   };
 }
 
-const toResult = ({ chunk, messageId, outcome }: Settled, connectionId: number): Result => ({
+const toResult = ({ chunk, job, outcome }: Settled, connectionId: number): Result => ({
   accountId: chunk.accountId,
-  messageId,
+  messageId: job.messageId,
   connectionId,
   attempt: chunk.attempt + 1,
   outcome,
+  job,
 });
 
 function endRetries(outcome: Outcome, attempt: number): Outcome {

@@ -14,10 +14,10 @@ export async function requeue(
   recorded: ReadonlySet<string>,
 ): Promise<void> {
   const groups = new Map<HeldChunk, Map<number, string[]>>();
-  for (const { chunk, messageId, outcome } of settled) {
-    if (outcome.kind !== 'retry' || !recorded.has(messageId)) continue;
+  for (const { chunk, job, outcome } of settled) {
+    if (outcome.kind !== 'retry' || !recorded.has(job.messageId)) continue;
     const delays = groups.get(chunk) ?? new Map<number, string[]>();
-    delays.set(outcome.afterMs, [...(delays.get(outcome.afterMs) ?? []), messageId]);
+    delays.set(outcome.afterMs, [...(delays.get(outcome.afterMs) ?? []), job.messageId]);
     groups.set(chunk, delays);
   }
   for (const [{ accountId, priority, round, attempt }, delays] of groups)

@@ -5,7 +5,7 @@ import { silentLog } from '../lib/log.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
 import { STATUS } from '../messages/states.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { listChunks, listUnknownIds, queueMessages, statesOf } from '../testing/queue.ts';
+import { listChunks, listUnknownIds, queueMessages, resultOf, statesOf } from '../testing/queue.ts';
 import { rescueChunks } from './rescue.ts';
 import { claimChunks, moveIntents } from './sql.ts';
 
@@ -44,13 +44,7 @@ async function begun(owner: number, count: number, intent: number, connectionId 
 const settle = (ids: readonly string[]): Promise<unknown> =>
   settleOutcomes(
     database.pool,
-    ids.map((messageId) => ({
-      accountId: 1,
-      messageId,
-      connectionId: 1,
-      attempt: 1,
-      outcome: { kind: 'accepted', carrierIds: [`c-${messageId}`] },
-    })),
+    ids.map((id) => resultOf(id, { kind: 'accepted', carrierIds: [`c-${id}`] })),
     false,
   );
 
@@ -127,19 +121,7 @@ test('a rescue that fails halfway takes nothing over', async () => {
 test('a worker that lives on without its session settles after the rescue: what it knows replaces the unknown', async () => {
   const ids = await begun(DEAD, 3, 3);
   await rescue();
-  await settleOutcomes(
-    database.pool,
-    [
-      {
-        accountId: 1,
-        messageId: ids[0] ?? '',
-        connectionId: 1,
-        attempt: 1,
-        outcome: { kind: 'accepted', carrierIds: ['x'] },
-      },
-    ],
-    true,
-  );
+  await settleOutcomes(database.pool, [resultOf(ids[0] ?? '', { kind: 'accepted', carrierIds: ['x'] })], true);
   expect((await statesOf(database.pool, ids)).get(ids[0] ?? '')).toMatchObject({
     status: STATUS.ACCEPTED,
     carrierId: 'x',
@@ -150,11 +132,7 @@ test('a worker that lives on without its session settles after the rescue: what 
 test('the outcome of an earlier attempt does not settle the attempt in doubt', async () => {
   const [id = ''] = await begun(DEAD, 1, 1);
   const retry = { kind: 'retry', afterMs: 0, counts: false, code: 'ESME_RTHROTTLED', text: 'later' } as const;
-  await settleOutcomes(
-    database.pool,
-    [{ accountId: 1, messageId: id, connectionId: 1, attempt: 1, outcome: retry }],
-    false,
-  );
+  await settleOutcomes(database.pool, [resultOf(id, retry)], false);
   await exec(database.pool, sql`UPDATE dispatch_chunk SET attempt = 1`);
   await rescue();
   expect((await statesOf(database.pool, [id])).get(id)).toMatchObject({ status: STATUS.UNKNOWN, attempts: 2 });

@@ -29,6 +29,7 @@ export async function rescueChunks(
           text: 'the worker stopped before the answer was recorded',
           carrierIds: [],
         } as const,
+        job: null,
       })),
     );
     const unknown = inDoubt.length > 0 ? await settle(tx, inDoubt, true) : new Set();

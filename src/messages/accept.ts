@@ -1,19 +1,19 @@
 import type { Pool, PoolClient } from 'pg';
+import { type Charge, fitIntoCredit, freeze } from '../credit/charge.ts';
 import { groupCommit } from '../db/group-commit.ts';
 import { transaction } from '../db/transaction.ts';
 import { insertChunks, type NewChunk } from '../dispatch/sql.ts';
 import type { Waker } from '../dispatch/wake.ts';
 import type { Actor } from '../http/actor.ts';
-import type { FindRoute } from '../routing/router.ts';
 import { contentHash, type Draft, type Verdict } from './draft.ts';
-import { prepare, type Prepared } from './prepare.ts';
+import { prepare, type Prepared, type Tables } from './prepare.ts';
 import { planSimulation } from '../simulation/simulate.ts';
 import * as db from './sql.ts';
 
 const ROWS_A_STATEMENT = 1000;
 const CHUNK_SIZE = 1000;
 
-export type AcceptDeps = { readonly pool: Pool; readonly findRoute: FindRoute; readonly waker: Waker };
+export type AcceptDeps = { readonly pool: Pool; readonly tables: Tables; readonly waker: Waker };
 
 /** The two ways in. A promise that resolved means: committed. */
 export type Accept = {
@@ -23,14 +23,26 @@ export type Accept = {
   many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
 };
 
+/** Thrown to roll back when the credit does not suffice for all that is being stored. */
+class Shortage extends Error {}
+
 /**
- * Takes messages: each draft runs through the steps of `prepare`, then client ids, messages and queue chunks are
- * committed together, in request order, and only then is the queue woken.
+ * Takes messages: each draft runs through the steps of `prepare`, then client ids, messages, queue chunks and the
+ * frozen credit are committed together, in request order, and only then is the queue woken.
  */
-export function createAccept({ pool, findRoute, waker }: AcceptDeps): Accept {
+export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
+  /**
+   * Supposes first that the credit suffices and freezes it as the last statement, so that the balance is locked for the
+   * commit alone. When it does not, all is rolled back and done again with the balance locked from the start, to find
+   * out which messages fit.
+   */
   async function store(items: readonly Prepared[]): Promise<Verdict[]> {
     const chunks: NewChunk[] = [];
-    const verdicts = await transaction(pool, (tx) => storeAll(tx, items, chunks));
+    const verdicts = await transaction(pool, (tx) => storeAll(tx, items, chunks)).catch((error: unknown) => {
+      if (!(error instanceof Shortage)) throw error;
+      chunks.length = 0;
+      return transaction(pool, (tx) => storeFitting(tx, items, chunks));
+    });
     for (const connectionId of new Set(chunks.map((chunk) => chunk.connectionId))) waker.wake(connectionId);
     return verdicts;
   }
@@ -38,11 +50,11 @@ export function createAccept({ pool, findRoute, waker }: AcceptDeps): Accept {
 
   return {
     async one(actor, draft) {
-      const prepared = prepare(actor.accountId, draft, findRoute);
+      const prepared = prepare(actor.accountId, draft, tables);
       return prepared.kind === 'refused' ? prepared : storeOne(prepared);
     },
     async many(actor, drafts) {
-      const prepared = drafts.map((draft) => prepare(actor.accountId, draft, findRoute));
+      const prepared = drafts.map((draft) => prepare(actor.accountId, draft, tables));
       const stored = await store(prepared.filter((p) => p.kind === 'prepared'));
       let next = 0;
       return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
@@ -50,22 +62,31 @@ export function createAccept({ pool, findRoute, waker }: AcceptDeps): Accept {
   };
 }
 
+const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
+
 async function storeAll(tx: PoolClient, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
   const { fresh, verdicts } = await claimClientIds(tx, items);
-  for (let i = 0; i < fresh.length; i += ROWS_A_STATEMENT)
-    await db.insertMessages(
-      tx,
-      fresh.slice(i, i + ROWS_A_STATEMENT).map((p) => p.message),
-    );
-  const simulated = fresh.filter((p) => p.draft.simulation);
-  if (simulated.length > 0)
-    await planSimulation(
-      tx,
-      simulated.map((p) => p.message),
-    );
+  await insertAll(tx, fresh, chunks);
+  if (!(await freeze(tx, fresh.map(chargeOf), fresh[0]?.message.id ?? ''))) throw new Shortage();
+  return verdicts;
+}
+
+async function storeFitting(tx: PoolClient, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
+  const fits = await fitIntoCredit(tx, items.map(chargeOf));
+  const affordable = items.filter((_, i) => fits[i]);
+  const verdicts = await storeAll(tx, affordable, chunks);
+  let next = 0;
+  return fits.map((fit) => (fit ? (verdicts[next++] as Verdict) : { kind: 'refused', refusal: 'no_credit' }));
+}
+
+async function insertAll(tx: PoolClient, fresh: readonly Prepared[], chunks: NewChunk[]): Promise<void> {
+  const messages = fresh.map((p) => p.message);
+  for (let i = 0; i < messages.length; i += ROWS_A_STATEMENT)
+    await db.insertMessages(tx, messages.slice(i, i + ROWS_A_STATEMENT));
+  const simulated = messages.filter((message) => message.simulation);
+  if (simulated.length > 0) await planSimulation(tx, simulated);
   chunks.push(...chunksOf(fresh));
   if (chunks.length > 0) await insertChunks(tx, chunks);
-  return verdicts;
 }
 
 const accepted = ({ message, unicode }: Prepared): Verdict => ({

@@ -63,7 +63,8 @@ export function answerMessageServer(body: MessageServerIn, verdict: Verdict): St
 /** Contract 7: 200, 400 bad destination or body, 409 for a client id used otherwise. */
 function statusCodeOf(verdict: Verdict): number {
   if (verdict.kind === 'accepted') return 200;
-  return verdict.kind === 'conflict' ? 409 : 400;
+  if (verdict.kind === 'conflict') return 409;
+  return verdict.refusal === 'no_credit' ? 402 : 400;
 }
 
 export function answerBulk(drafts: readonly Draft[], verdicts: readonly Verdict[]): Static<typeof BulkOut> {

@@ -6,7 +6,7 @@ import type { Result } from '../dispatch/pump.ts';
 import type { Chunk } from '../dispatch/sql.ts';
 import { timeOfId } from '../lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { listUnknownIds, newMessage, statesOf } from '../testing/queue.ts';
+import { listUnknownIds, newMessage, resultOf, statesOf } from '../testing/queue.ts';
 import { boundsOf, loadJobs, settleOutcomes } from './deliver.ts';
 import { insertMessages, type NewMessage } from './sql.ts';
 import { STATUS } from './states.ts';
@@ -48,6 +48,8 @@ describe('loadJobs', () => {
       parts: 3,
       wantReceipt: false,
       validUntil,
+      priceMicros: 0,
+      refundUndelivered: false,
     });
   });
 
@@ -92,13 +94,7 @@ const REFUSED: Outcome = {
   carrierIds: [],
 };
 
-const result = (messageId: string, outcome: Outcome, attempt = 1): Result => ({
-  accountId: 1,
-  messageId,
-  connectionId: 1,
-  attempt,
-  outcome,
-});
+const result = (messageId: string, outcome: Outcome, attempt = 1): Result => resultOf(messageId, outcome, { attempt });
 const stateOf = async (id: string) => (await statesOf(pool, [id])).get(id);
 const partsOf = (id: string): Promise<{ part: number; carrierId: string }[]> =>
   many(pool, sql`SELECT part, carrier_id AS "carrierId" FROM message_part WHERE message_id = ${id} ORDER BY part`);

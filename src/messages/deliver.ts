@@ -1,9 +1,11 @@
+import { settleCharges } from '../credit/charge.ts';
 import type { Outcome } from '../carriers/outcome.ts';
 import type { Db } from '../db/query.ts';
 import type { Job } from '../dispatch/held.ts';
 import type { Result } from '../dispatch/pump.ts';
 import type { Chunk } from '../dispatch/sql.ts';
 import { timeOfId } from '../lib/ids.ts';
+import { insertParts, type NewPart } from './parts/sql.ts';
 import { STATUS } from './states.ts';
 import * as db from './sql.ts';
 
@@ -27,6 +29,8 @@ const toJob = (row: db.QueuedMessage): Job => ({
   validUntil: row.validUntil ?? new Date(timeOfId(row.id).getTime() + DEFAULT_VALIDITY_MS),
   wantReceipt: row.wantReceipt,
   parts: row.parts,
+  priceMicros: row.priceMicros,
+  refundUndelivered: row.refundUndelivered,
 });
 
 /** The lowest and the highest of some ids: statements over partitioned tables name them to keep other days out. */
@@ -49,17 +53,34 @@ export async function settleOutcomes(tx: Db, results: readonly Result[], again: 
   const recorded = await record(tx, results, again);
   const news = results.filter((result) => recorded.has(result.messageId));
   const parts = news.flatMap(toParts);
-  if (parts.length > 0) await db.insertParts(tx, parts);
+  if (parts.length > 0) await insertParts(tx, parts);
   if (again) await forgetUnknowns(tx, news);
   const unknown = news.filter((result) => result.outcome.kind === 'unknown');
   if (unknown.length > 0) await db.insertUnknowns(tx, unknown.map(toUnknown));
-  if (again && unknown.length < news.length)
-    await db.deleteUnknowns(
-      tx,
-      news.filter((result) => result.outcome.kind !== 'unknown'),
-    );
+  await settleCredit(tx, news);
   return recorded;
 }
+
+/**
+ * Ends what is frozen for messages whose outcome is recorded: the carrier took it and the price is not refundable, or
+ * it was refused and the price goes back. The rest stays frozen. Last in the transaction: it locks balances.
+ */
+async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
+  const charges = results.map((result) => ({
+    result,
+    accountId: result.accountId,
+    micros: result.job?.priceMicros ?? 0,
+  }));
+  await settleCharges(tx, {
+    earned: charges.filter(({ result }) => result.outcome.kind === 'accepted' && !isHeld(result)),
+    returned: charges.filter(({ result }) => result.outcome.kind === 'refused'),
+    reference: results[0]?.messageId ?? '',
+  });
+}
+
+/** Whether the price stays frozen after this outcome: it is unknown, or may still be given back. */
+const isHeld = ({ outcome, job }: Result): boolean =>
+  outcome.kind === 'unknown' || (outcome.kind === 'accepted' && job?.refundUndelivered === true);
 
 /** An outcome that was recorded as unknown, by whoever took this worker's chunks over, is known after all. */
 async function forgetUnknowns(tx: Db, news: readonly Result[]): Promise<void> {
@@ -74,7 +95,8 @@ async function record(tx: Db, results: readonly Result[], again: boolean): Promi
   return new Set(results.map((result) => result.messageId));
 }
 
-function toState({ accountId, messageId, connectionId, attempt, outcome }: Result): db.NewState {
+function toState(result: Result): db.NewState {
+  const { accountId, messageId, connectionId, attempt, outcome } = result;
   const [only, ...others] = outcome.kind === 'accepted' ? outcome.carrierIds : [];
   return {
     accountId,
@@ -87,6 +109,7 @@ function toState({ accountId, messageId, connectionId, attempt, outcome }: Resul
     submitted: outcome.kind === 'accepted' || outcome.kind === 'unknown',
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
     errorText: outcome.kind === 'accepted' ? null : outcome.text,
+    creditHeld: isHeld(result),
   };
 }
 
@@ -99,7 +122,7 @@ function statusOf(outcome: Outcome): number {
  * A message of one part keeps its carrier id in its state, one of several in its parts. Ids that come with a refusal or
  * with silence are those of the parts before it: the message has more, and the receipt of one is not its end.
  */
-function toParts({ accountId, messageId, connectionId, outcome }: Result): db.NewPart[] {
+function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPart[] {
   if (outcome.kind === 'retry' || (outcome.kind === 'accepted' && outcome.carrierIds.length < 2)) return [];
   return outcome.carrierIds.map((carrierId, index) => ({
     accountId,

@@ -35,6 +35,8 @@ export const REFUSALS = {
   body_not_gsm: 'the text has characters outside GSM 03.38',
   binary_too_long: 'header and octets together exceed 140',
   no_route: 'no route leads to this number',
+  no_price: 'the price list has no price for this number',
+  no_credit: 'the credit does not suffice',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 

@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { explain, type Scan } from '../testing/plans.ts';
 import { newMessage } from '../testing/queue.ts';
 import { boundsOf } from './deliver.ts';
+import * as parts from './parts/sql.ts';
 import * as db from './sql.ts';
 import { STATUS } from './states.ts';
 
@@ -43,6 +44,7 @@ const state = (id: string, n: number): db.NewState => ({
   submitted: true,
   errorCode: null,
   errorText: null,
+  creditHeld: false,
 });
 const key = (messageId: string, n: number) => ({ accountId: accountOf(n), messageId });
 const carrierIds = () => batch((id) => id);
@@ -58,13 +60,12 @@ const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {
   listByCarrierIds: (to) => db.listByCarrierIds(to, { connectionId: 1, carrierIds: carrierIds(), ...range() }),
   insertStates: (to) => db.insertStates(to, batch(state)),
   moveOutcomes: (to) => db.moveOutcomes(to, batch(state)),
-  claimStates: (to) => db.claimStates(to, { keys: batch(key), ...range() }),
+  claimStates: (to) => parts.claimStates(to, { keys: batch(key), ...range() }),
   moveParts: (to) => {
     const end = { part: 1, status: STATUS.DELIVERED, doneAt: new Date() };
-    return db.moveParts(to, { moves: batch((id, n) => ({ ...key(id, n), ...end })), ...range() });
+    return parts.moveParts(to, { moves: batch((id, n) => ({ ...key(id, n), ...end })), ...range() });
   },
-  listPartStatuses: (to) => db.listPartStatuses(to, { keys: batch(key), ...range() }),
-  listRecordsById: (to) => db.listRecordsById(to, { accountId: 1, ids }),
+  listPartStatuses: (to) => parts.listPartStatuses(to, { keys: batch(key), ...range() }),
 };
 
 /** A table that grows without end. */
@@ -76,7 +77,7 @@ const days = (scans: readonly Scan[]): Set<string> =>
 
 /** Those that name the range of their ids, so that the other days' partitions stay out of the plan. */
 const PRUNED = [
-  ...['listQueuedMessages', 'moveStates', 'listByCarrierIds', 'listRecordsById'],
+  ...['listQueuedMessages', 'moveStates', 'listByCarrierIds'],
   ...['claimStates', 'moveParts', 'listPartStatuses'],
 ];
 
@@ -106,7 +107,7 @@ async function fill(count: number): Promise<void> {
     const list = messages.map((message) => message.id);
     await db.insertMessages(pool, messages);
     await db.insertStates(pool, list.map(state));
-    await db.insertParts(
+    await parts.insertParts(
       pool,
       list.map((id, n) => ({ ...key(id, n), part: 1, connectionId: 1, carrierId: `p${id}` })),
     );

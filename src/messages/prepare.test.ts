@@ -1,11 +1,17 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { isUuid } from '../lib/ids.ts';
-import { draft } from '../testing/drafts.ts';
+import { draft, freeOver } from '../testing/drafts.ts';
+import type { FindRoute } from '../routing/router.ts';
 import { contentHash, type Draft } from './draft.ts';
 import { prepare } from './prepare.ts';
 
-const run = (more: Partial<Draft>, route: number | null = 1) => prepare(7, draft(more), () => route);
+const run = (more: Partial<Draft>, route: number | null = 1) =>
+  prepare(
+    7,
+    draft(more),
+    freeOver(() => route),
+  );
 const refusal = (more: Partial<Draft>, route: number | null = 1): string | null => {
   const result = run(more, route);
   return result.kind === 'refused' ? result.refusal : null;
@@ -20,10 +26,8 @@ test('what passes is a message of the account with an id of its own, its number 
 
 test('a route is asked for the number in E.164 and for the channel of the message', () => {
   const asked: string[][] = [];
-  prepare(7, draft({ destination: '00393331234567' }), (...question) => {
-    asked.push(question);
-    return 1;
-  });
+  const findRoute: FindRoute = (...question) => asked.push(question);
+  prepare(7, draft({ destination: '00393331234567' }), freeOver(findRoute));
   expect(asked).toEqual([['SMS', '+393331234567']]);
 });
 

@@ -1,20 +1,26 @@
 import { countParts } from '../carriers/smpp/text.ts';
 import { newId } from '../lib/ids.ts';
 import { toE164 } from '../lib/phone.ts';
+import { type FindPrice, priceOf } from '../pricing/price-list.ts';
 import type { FindRoute } from '../routing/router.ts';
 import type { Draft, Refusal } from './draft.ts';
 import type { NewMessage } from './sql.ts';
 
 const MAX_PARTS = 10;
 
+/** What the steps look up in memory. */
+export type Tables = { readonly findRoute: FindRoute; readonly findPrice: FindPrice };
+
 /** A draft on its way through the steps; each step fills in what it finds. */
 type Work = {
   readonly draft: Draft;
-  readonly findRoute: FindRoute;
+  readonly tables: Tables;
   destination: string;
   parts: number;
   unicode: boolean;
   connectionId: number | null;
+  priceMicros: number;
+  refundUndelivered: boolean;
 };
 
 /** A step refuses with a reason or fills in the work and lets it pass. */
@@ -55,8 +61,19 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'route',
     (work) => {
       if (work.draft.simulation) return null;
-      work.connectionId = work.findRoute(work.draft.channel, work.destination);
+      work.connectionId = work.tables.findRoute(work.draft.channel, work.destination);
       return work.connectionId === null ? 'no_route' : null;
+    },
+  ],
+  [
+    'price',
+    (work) => {
+      if (work.draft.simulation) return null;
+      const price = work.tables.findPrice(work.draft.channel, work.destination);
+      if (price === null) return 'no_price';
+      work.priceMicros = priceOf(work.draft.channel, price, work.parts);
+      work.refundUndelivered = price.refundUndelivered;
+      return null;
     },
   ],
 ];
@@ -73,9 +90,18 @@ export type Prepared = {
 export function prepare(
   accountId: number,
   draft: Draft,
-  findRoute: FindRoute,
+  tables: Tables,
 ): Prepared | { kind: 'refused'; refusal: Refusal } {
-  const work: Work = { draft, findRoute, destination: '', parts: 1, unicode: false, connectionId: null };
+  const work: Work = {
+    draft,
+    tables,
+    destination: '',
+    parts: 1,
+    unicode: false,
+    connectionId: null,
+    priceMicros: 0,
+    refundUndelivered: false,
+  };
   for (const [, step] of STEPS) {
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal };
@@ -83,20 +109,22 @@ export function prepare(
   return { kind: 'prepared', draft, message: toMessage(accountId, work), unicode: work.unicode };
 }
 
-const toMessage = (accountId: number, { draft, destination, parts, connectionId }: Work): NewMessage => ({
+const toMessage = (accountId: number, { draft, ...work }: Work): NewMessage => ({
   accountId,
   id: newId(),
   clientId: draft.clientId,
   channel: draft.channel,
   source: draft.source,
   simulation: draft.simulation,
-  connectionId,
+  connectionId: work.connectionId,
   sender: draft.sender,
-  destination,
+  destination: work.destination,
   body: draft.body,
   udh: draft.binary?.udh ?? null,
   binaryBody: draft.binary?.data ?? null,
-  parts,
+  parts: work.parts,
   wantReceipt: draft.wantReceipt,
   validUntil: draft.validUntil,
+  priceMicros: work.priceMicros,
+  refundUndelivered: work.refundUndelivered,
 });

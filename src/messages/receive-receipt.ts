@@ -1,7 +1,9 @@
 import type { Receipt, ReceiptState } from '../carriers/events.ts';
 import type { Db } from '../db/query.ts';
 import { boundsOf } from './deliver.ts';
+import { endMessages } from './end.ts';
 import { FAILURES_WORST_FIRST, isFinal, STATUS } from './states.ts';
+import { claimStates, listPartStatuses, moveParts, type PartMove } from './parts/sql.ts';
 import * as db from './sql.ts';
 
 /** A receipt and the message (or the part of a long one) that it speaks of. */
@@ -17,8 +19,8 @@ export type MatchedReceipt = {
 const statusOf = (state: ReceiptState): number => STATUS[state];
 
 /**
- * Moves messages as their receipts say, forward only, in the caller's transaction. A long message is DELIVERED when
- * all its parts are, and fails with the first part that does.
+ * Moves messages as their receipts say, forward only, in the caller's transaction, and settles what was frozen for
+ * them. A long message is DELIVERED when all its parts are, and fails with the first part that does.
  *
  * @returns the ids of the messages that moved
  */
@@ -27,17 +29,7 @@ export async function receiveReceipts(tx: Db, matched: readonly MatchedReceipt[]
   const whole = final.filter(({ part }) => part === null).map(toMove);
   const ofParts = final.filter(({ part }) => part !== null);
   const joined = ofParts.length > 0 ? await moveByParts(tx, ofParts) : [];
-  const moves = firstPerMessage([...whole, ...joined]);
-  if (moves.length === 0) return new Set();
-  const [firstId, lastId] = boundsOf(moves.map((move) => move.id));
-  const moved = await db.moveStates(tx, { moves, firstId, lastId });
-  const known = moves.filter((move) => moved.has(move.id));
-  if (known.length > 0)
-    await db.deleteUnknowns(
-      tx,
-      known.map(({ accountId, id }) => ({ accountId, messageId: id })),
-    );
-  return moved;
+  return endMessages(tx, firstPerMessage([...whole, ...joined]));
 }
 
 function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): db.StateMove {
@@ -56,7 +48,7 @@ function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): 
 function firstPerMessage(moves: readonly db.StateMove[]): db.StateMove[] {
   const byId = new Map<string, db.StateMove>();
   for (const move of moves) if (!byId.has(move.id)) byId.set(move.id, move);
-  return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  return [...byId.values()];
 }
 
 async function moveByParts(tx: Db, matched: readonly MatchedReceipt[]): Promise<db.StateMove[]> {
@@ -64,15 +56,15 @@ async function moveByParts(tx: Db, matched: readonly MatchedReceipt[]): Promise<
   // Each message once: receipts of several parts often come in one batch, and every key would count all the parts.
   const keys = [...new Map(moves.map((move) => [move.messageId, move])).values()];
   const [firstId, lastId] = boundsOf(moves.map((move) => move.messageId));
-  await db.claimStates(tx, { keys, firstId, lastId });
-  await db.moveParts(tx, { moves, firstId, lastId });
-  const messages = await db.listPartStatuses(tx, { keys, firstId, lastId });
+  await claimStates(tx, { keys, firstId, lastId });
+  await moveParts(tx, { moves, firstId, lastId });
+  const messages = await listPartStatuses(tx, { keys, firstId, lastId });
   return messages.flatMap((message) => endOf(message, matched));
 }
 
 /** As for whole messages: of two final receipts of one part, the first counts. */
-function firstPerPart(matched: readonly MatchedReceipt[]): db.PartMove[] {
-  const byPart = new Map<string, db.PartMove>();
+function firstPerPart(matched: readonly MatchedReceipt[]): PartMove[] {
+  const byPart = new Map<string, PartMove>();
   for (const { accountId, messageId, part, receipt, receivedAt } of matched) {
     const key = `${messageId}/${part}`;
     if (part === null || byPart.has(key)) continue;
@@ -82,7 +74,7 @@ function firstPerPart(matched: readonly MatchedReceipt[]): db.PartMove[] {
   return [...byPart.values()].sort((a, b) => (a.messageId < b.messageId ? -1 : 1));
 }
 
-type Parts = Awaited<ReturnType<typeof db.listPartStatuses>>[number];
+type Parts = Awaited<ReturnType<typeof listPartStatuses>>[number];
 
 function endOf(
   { accountId, messageId, parts, statuses, doneAt }: Parts,

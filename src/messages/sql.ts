@@ -1,4 +1,4 @@
-import { plainArray, textArray } from '../db/array.ts';
+import { textArray } from '../db/array.ts';
 import { bigint, boolean, bytea, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 import type { Channel } from '../lib/channel.ts';
@@ -19,6 +19,8 @@ export type NewMessage = {
   readonly parts: number;
   readonly wantReceipt: boolean;
   readonly validUntil: Date | null;
+  readonly priceMicros: number;
+  readonly refundUndelivered: boolean;
 };
 
 /** Stores messages of any accounts in one statement: 1,000 rows a statement ran at 91,000 rows/s. */
@@ -26,7 +28,8 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
   await exec(
     db,
     sql`INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination,
-                             body, udh, binary_body, parts, want_receipt, valid_until)
+                             body, udh, binary_body, parts, want_receipt, valid_until, price_micros,
+                             refund_undelivered)
         SELECT * FROM ${rowsOf(rows, {
           account_id: bigint((r) => r.accountId),
           id: uuid((r) => r.id),
@@ -43,6 +46,8 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
           parts: smallint((r) => r.parts),
           want_receipt: boolean((r) => r.wantReceipt),
           valid_until: timestamptz((r) => r.validUntil),
+          price_micros: bigint((r) => r.priceMicros),
+          refund_undelivered: boolean((r) => r.refundUndelivered),
         })} AS u`,
   );
 }
@@ -105,6 +110,8 @@ export type QueuedMessage = {
   parts: number;
   wantReceipt: boolean;
   validUntil: Date | null;
+  priceMicros: number;
+  refundUndelivered: boolean;
 };
 
 /** What a carrier needs of these messages. All ids lie in [firstId, lastId], which keeps the other days' partitions out. */
@@ -115,7 +122,8 @@ export async function listQueuedMessages(
   return many(
     db,
     sql`SELECT m.id, m.sender, m.destination, m.body, m.udh, m.binary_body AS "binaryBody", m.parts,
-               m.want_receipt AS "wantReceipt", m.valid_until AS "validUntil"
+               m.want_receipt AS "wantReceipt", m.valid_until AS "validUntil", m.price_micros AS "priceMicros",
+               m.refund_undelivered AS "refundUndelivered"
         FROM ${rowsOf(look.messages, {
           account_id: bigint((m) => m.accountId),
           id: uuid((m) => m.id),
@@ -135,6 +143,8 @@ export type NewState = {
   readonly submitted: boolean;
   readonly errorCode: string | null;
   readonly errorText: string | null;
+  /** The price stays frozen: what becomes of it is still open. */
+  readonly creditHeld: boolean;
 };
 
 /** The columns of new states, for both statements below. */
@@ -149,6 +159,7 @@ const stateColumns = (rows: readonly NewState[]) =>
     submitted: boolean((r) => r.submitted),
     error_code: text((r) => r.errorCode),
     error_text: text((r) => r.errorText),
+    credit_held: boolean((r) => r.creditHeld),
   })} AS u`;
 
 /** Records first outcomes. Fails (23505) when one of the messages has a state already: `moveOutcomes` sorts that out. */
@@ -156,9 +167,9 @@ export async function insertStates(db: Db, rows: readonly NewState[]): Promise<v
   await exec(
     db,
     sql`INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, updated_at,
-                                   error_code, error_text)
+                                   error_code, error_text, credit_held)
         SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
-               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text
+               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held
         FROM ${stateColumns(rows)}`,
   );
 }
@@ -171,44 +182,19 @@ export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<S
   const changed = await many<{ id: string }>(
     db,
     sql`INSERT INTO message_state AS s (account_id, id, status, attempts, connection_id, carrier_id, submitted_at,
-                                        updated_at, error_code, error_text)
+                                        updated_at, error_code, error_text, credit_held)
         SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
-               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text
+               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held
         FROM ${stateColumns(rows)} ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO UPDATE
           SET status = excluded.status, attempts = excluded.attempts, connection_id = excluded.connection_id,
               carrier_id = excluded.carrier_id, submitted_at = excluded.submitted_at, updated_at = excluded.updated_at,
-              error_code = excluded.error_code, error_text = excluded.error_text
+              error_code = excluded.error_code, error_text = excluded.error_text, credit_held = excluded.credit_held
           WHERE s.status IN (0, 1) AND (s.attempts < excluded.attempts
              OR (s.attempts = excluded.attempts AND s.status = 0 AND excluded.status <> 0))
         RETURNING s.id`,
   );
   return new Set(changed.map((row) => row.id));
-}
-
-export type NewPart = {
-  readonly accountId: number;
-  readonly messageId: string;
-  readonly part: number;
-  readonly connectionId: number;
-  readonly carrierId: string;
-};
-
-/** Remembers the carrier ids of the parts of long messages. A part submitted again takes the newer id. */
-export async function insertParts(db: Db, rows: readonly NewPart[]): Promise<void> {
-  await exec(
-    db,
-    sql`INSERT INTO message_part (account_id, message_id, part, connection_id, carrier_id, status)
-        SELECT *, 1 FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          message_id: uuid((r) => r.messageId),
-          part: smallint((r) => r.part),
-          connection_id: bigint((r) => r.connectionId),
-          carrier_id: text((r) => r.carrierId),
-        })} AS u
-        ON CONFLICT (account_id, message_id, part) DO UPDATE
-          SET connection_id = excluded.connection_id, carrier_id = excluded.carrier_id, status = 1, done_at = NULL`,
-  );
 }
 
 type Key = { readonly accountId: number; readonly messageId: string };
@@ -252,6 +238,9 @@ export async function countUnknowns(db: Db): Promise<{ connectionId: number; cou
   );
 }
 
+/** The error code of messages that our own timer expired. */
+export const EXPIRED_BY_US = 'VALIDITY_ENDED';
+
 export type StateMove = {
   readonly accountId: number;
   readonly id: string;
@@ -262,18 +251,19 @@ export type StateMove = {
 };
 
 /**
- * Moves messages to the state that a receipt reports, forward only. All ids lie in [firstId, lastId]. Receipts give
- * their time to the minute: it is never put before the submit.
+ * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED of our own
+ * timer. All ids lie in [firstId, lastId]. Receipts give their time to the minute: it is never put before the submit.
+ * Answers the messages that moved, and whether their price was frozen until now.
  */
 export async function moveStates(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly StateMove[]; firstId: string; lastId: string },
-): Promise<Set<string>> {
-  const rows = await many<{ id: string }>(
+): Promise<{ accountId: number; id: string; held: boolean }[]> {
+  return many(
     db,
     sql`UPDATE message_state s
         SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(), error_code = u.error_code,
-            error_text = u.error_text
+            error_text = u.error_text, credit_held = false
         FROM ${rowsOf(moves, {
           account_id: bigint((m) => m.accountId),
           id: uuid((m) => m.id),
@@ -282,76 +272,24 @@ export async function moveStates(
           error_code: text((m) => m.errorCode),
           error_text: text((m) => m.errorText),
         })} AS u
-        WHERE s.account_id = u.account_id AND s.id = u.id AND s.status IN (0, 1)
+        WHERE s.account_id = u.account_id AND s.id = u.id
+          AND (s.status IN (0, 1) OR (u.status = 3 AND s.status = 4 AND s.error_code = ${EXPIRED_BY_US}))
           AND s.id BETWEEN ${firstId} AND ${lastId}
-        RETURNING s.id`,
-  );
-  return new Set(rows.map((row) => row.id));
-}
-
-/** Messages whose ids all lie in [firstId, lastId], which keeps the other days' partitions out. */
-type Keys = { readonly keys: readonly Key[]; readonly firstId: string; readonly lastId: string };
-
-/**
- * Locks the states of these messages until the transaction ends, lowest id first. Whoever moves parts holds it: of two
- * transactions that each move one part, neither would see the other's, and nobody would find the message complete.
- */
-export async function claimStates(db: Db, { keys, firstId, lastId }: Keys): Promise<void> {
-  await exec(
-    db,
-    sql`SELECT FROM message_state s
-        JOIN ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.messageId) })} AS u
-          ON s.account_id = u.account_id AND s.id = u.id
-        WHERE s.id BETWEEN ${firstId} AND ${lastId}
-        ORDER BY s.id FOR UPDATE OF s`,
+        RETURNING s.account_id AS "accountId", s.id, old.credit_held AS held`,
   );
 }
 
-export type PartMove = {
-  readonly accountId: number;
-  readonly messageId: string;
-  readonly part: number;
-  readonly status: number;
-  readonly doneAt: Date | null;
-};
-
-/** Moves parts of long messages, forward only. All ids lie in [firstId, lastId]. */
-export async function moveParts(
+/** What these messages cost, and whether the price is given back when they are not delivered. */
+export async function listCharges(
   db: Db,
-  { moves, firstId, lastId }: { moves: readonly PartMove[]; firstId: string; lastId: string },
-): Promise<number> {
-  return exec(
-    db,
-    sql`UPDATE message_part p SET status = u.status, done_at = u.done_at
-        FROM ${rowsOf(moves, {
-          account_id: bigint((m) => m.accountId),
-          message_id: uuid((m) => m.messageId),
-          part: smallint((m) => m.part),
-          status: smallint((m) => m.status),
-          done_at: timestamptz((m) => m.doneAt),
-        })} AS u
-        WHERE p.account_id = u.account_id AND p.message_id = u.message_id AND p.part = u.part AND p.status IN (0, 1)
-          AND p.message_id BETWEEN ${firstId} AND ${lastId}`,
-  );
-}
-
-/** The statuses of all parts of these messages, and how many parts each message has in all. */
-export async function listPartStatuses(
-  db: Db,
-  { keys, firstId, lastId }: Keys,
-): Promise<{ accountId: number; messageId: string; parts: number; statuses: number[]; doneAt: Date | null }[]> {
+  keys: readonly { readonly accountId: number; readonly id: string }[],
+): Promise<{ accountId: number; id: string; priceMicros: number; refundUndelivered: boolean }[]> {
   return many(
     db,
-    sql`SELECT m.account_id AS "accountId", m.id AS "messageId", m.parts, array_agg(p.status) AS statuses,
-               max(p.done_at) AS "doneAt"
-        FROM ${rowsOf(keys, {
-          account_id: bigint((k) => k.accountId),
-          message_id: uuid((k) => k.messageId),
-        })} AS u
-        JOIN message m ON m.account_id = u.account_id AND m.id = u.message_id
-        JOIN message_part p ON p.account_id = u.account_id AND p.message_id = u.message_id
-        WHERE m.id BETWEEN ${firstId} AND ${lastId} AND p.message_id BETWEEN ${firstId} AND ${lastId}
-        GROUP BY m.account_id, m.id, m.parts`,
+    sql`SELECT m.account_id AS "accountId", m.id, m.price_micros AS "priceMicros",
+               m.refund_undelivered AS "refundUndelivered"
+        FROM ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) })} AS u
+        JOIN message m ON m.account_id = u.account_id AND m.id = u.id`,
   );
 }
 
@@ -372,51 +310,5 @@ export async function listByCarrierIds(
         SELECT account_id, message_id, carrier_id, part FROM message_part
         WHERE connection_id = ${look.connectionId} AND carrier_id = ANY(${carrierIds}::text[])
           AND message_id BETWEEN ${look.firstId} AND ${look.lastId}`,
-  );
-}
-
-export type MessageRecord = {
-  id: string;
-  clientId: string | null;
-  channel: Channel;
-  destination: string;
-  sender: string;
-  parts: number;
-  status: number | null;
-  submittedAt: Date | null;
-  doneAt: Date | null;
-  updatedAt: Date | null;
-  errorCode: string | null;
-  errorText: string | null;
-};
-
-const RECORD = sql`m.id, m.client_id AS "clientId", m.channel, m.destination, m.sender, m.parts, s.status,
-  s.submitted_at AS "submittedAt", s.done_at AS "doneAt", s.updated_at AS "updatedAt", s.error_code AS "errorCode",
-  s.error_text AS "errorText"`;
-
-/** Messages of one account by our ids; unknown and foreign ids are left out. */
-export async function listRecordsById(
-  db: Db,
-  { accountId, ids }: { accountId: number; ids: readonly string[] },
-): Promise<MessageRecord[]> {
-  const list = plainArray(ids);
-  // The ids are named twice so that only their days' partitions are planned, of either table.
-  return many(
-    db,
-    sql`SELECT ${RECORD} FROM message m
-        LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id AND s.id = ANY(${list}::uuid[])
-        WHERE m.account_id = ${accountId} AND m.id = ANY(${list}::uuid[])`,
-  );
-}
-
-/** The newest messages of one account under these client ids. */
-export async function listMessageIdsByClientId(
-  db: Db,
-  { accountId, clientIds }: { accountId: number; clientIds: readonly string[] },
-): Promise<{ clientId: string; messageId: string }[]> {
-  return many(
-    db,
-    sql`SELECT client_id AS "clientId", message_id AS "messageId" FROM client_message_id
-        WHERE account_id = ${accountId} AND client_id = ANY(${textArray(clientIds)}::text[])`,
   );
 }

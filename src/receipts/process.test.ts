@@ -7,8 +7,9 @@ import { settleOutcomes } from '../messages/deliver.ts';
 import { insertMessages } from '../messages/sql.ts';
 import { STATUS } from '../messages/states.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { listUnknownIds, newMessage, type StateRow, statesOf } from '../testing/queue.ts';
+import { listUnknownIds, newMessage, resultOf, type StateRow, statesOf } from '../testing/queue.ts';
 import { receipt } from '../testing/receipts.ts';
+import { until } from '../testing/until.ts';
 import { processReceipts, retryUnmatched } from './process.ts';
 import { insertReceiptBatches } from './sql.ts';
 
@@ -39,7 +40,7 @@ async function sent(more: Sent, parts = more.carrierIds?.length ?? 1): Promise<s
   const outcome = unknown
     ? ({ kind: 'unknown', text: 'no answer', carrierIds } as const)
     : ({ kind: 'accepted', carrierIds } as const);
-  await settleOutcomes(pool, [{ accountId, messageId: id, connectionId, attempt: 1, outcome }], false);
+  await settleOutcomes(pool, [resultOf(id, outcome, { accountId, connectionId })], false);
   return id;
 }
 
@@ -141,11 +142,7 @@ describe('parking', () => {
     const id = await stored({}, 1);
     await arrive([receipt('A1')]);
     expect(await parked()).toEqual([{ reason: 'unknown', tries: 1 }]);
-    await settleOutcomes(
-      pool,
-      [{ accountId: 1, messageId: id, connectionId: 1, attempt: 1, outcome: { kind: 'accepted', carrierIds: ['A1'] } }],
-      false,
-    );
+    await settleOutcomes(pool, [resultOf(id, { kind: 'accepted', carrierIds: ['A1'] })], false);
     expect(await retryUnmatched(pool, now)).toBe(0);
     await allDue();
     expect(await retryUnmatched(pool, now)).toBe(1);
@@ -260,7 +257,7 @@ describe('states', () => {
     ]);
     expect(await statusOf(ids[1] ?? '')).toBe(STATUS.DELIVERED);
     const { errorText, errorCode } = (await stateOf(ids[0] ?? '')) ?? {};
-    expect(errorText).toMatch(/^stat:�\u0001 ".*" \{,\} NULL � 💥$/);
+    expect(errorText).toMatch(/^stat:�. ".*" \{,\} NULL � 💥$/u);
     expect(errorCode).toBe('�\\');
     expect(await parked()).toHaveLength(1);
   });
@@ -330,6 +327,29 @@ describe('several workers', () => {
     expect(new Set([...(await statesOf(pool, ids)).values()].map((s) => s.status))).toEqual(
       new Set([STATUS.DELIVERED]),
     );
+  });
+
+  test('lock the messages in one order, whatever the order of the receipts: they cannot lock each other out', async () => {
+    const ids = (await Promise.all(Array.from({ length: 200 }, (_, n) => sent({ carrierIds: [`c${n}`] })))).sort();
+    const states = await statesOf(pool, ids);
+    const receipts = ids.toReversed().map((id) => receipt(states.get(id)?.carrierId ?? ''));
+    await insertReceiptBatches(pool, [{ connectionId: 1, receipts }]);
+    const other = await pool.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT FROM message_state WHERE id = $1 FOR UPDATE', [ids[0]]);
+    const processing = processReceipts(pool, now);
+    await until('the worker waits', async () => {
+      const waiting = await many(
+        pool,
+        sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND datname = current_database()`,
+      );
+      return waiting.length === 1;
+    });
+    await other.query('SELECT FROM message_state WHERE id = $1 FOR UPDATE NOWAIT', [ids.at(-1)]);
+    await other.query('COMMIT');
+    other.release();
+    expect(await processing).toBe(200);
   });
 
   test('a failure in the middle leaves the inbox as it was', async () => {

@@ -39,6 +39,7 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
       submitted: true,
       errorCode: null,
       errorText: null,
+      creditHeld: false,
     })),
   );
   const planned = messages.flatMap(({ accountId, id, destination }) => {

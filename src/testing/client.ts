@@ -1,7 +1,8 @@
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { BulkOut, MessageServerOut, SendOut, StatusRecord } from '../messages/schema.ts';
+import { BulkOut, MessageServerOut, SendOut } from '../messages/schema.ts';
 import type { StatusName } from '../messages/states.ts';
+import { StatusRecord } from '../tracking/schema.ts';
 import { until } from './until.ts';
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly body: unknown };

@@ -1,6 +1,8 @@
 import type { Actor } from '../http/actor.ts';
 import { SCOPES } from '../lib/scope.ts';
 import type { Draft } from '../messages/draft.ts';
+import type { Tables } from '../messages/prepare.ts';
+import type { FindRoute } from '../routing/router.ts';
 
 /** A single SMS that every check lets pass. */
 export const draft = (more: Partial<Draft> = {}): Draft => ({
@@ -29,4 +31,10 @@ export const actor = (accountId = 1): Actor => ({
   role: 'owner',
   operations: new Set(SCOPES),
   plan: 'production',
+});
+
+/** These routes, and a price of nothing for every number. */
+export const freeOver = (findRoute: FindRoute): Tables => ({
+  findRoute,
+  findPrice: () => ({ unitMicros: 0, refundUndelivered: false }),
 });

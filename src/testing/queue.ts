@@ -1,6 +1,8 @@
 import type { Pool } from 'pg';
+import type { Outcome } from '../carriers/outcome.ts';
 import { many, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
+import type { Result } from '../dispatch/pump.ts';
 import { insertChunks } from '../dispatch/sql.ts';
 import { newId } from '../lib/ids.ts';
 import { insertMessages, type NewMessage } from '../messages/sql.ts';
@@ -22,6 +24,8 @@ export const newMessage = (more: Partial<NewMessage> = {}): NewMessage => ({
   parts: 1,
   wantReceipt: true,
   validUntil: null,
+  priceMicros: 0,
+  refundUndelivered: false,
   ...more,
 });
 
@@ -59,6 +63,17 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
   });
   return ids;
 }
+
+/** What a pump says of a message of account 1 on connection 1, first attempt. */
+export const resultOf = (messageId: string, outcome: Outcome, more: Partial<Result> = {}): Result => ({
+  accountId: 1,
+  messageId,
+  connectionId: 1,
+  attempt: 1,
+  outcome,
+  job: null,
+  ...more,
+});
 
 export type StateRow = {
   id: string;

@@ -4,8 +4,10 @@ import { exec, sql } from '../db/query.ts';
 import { timeOfId } from '../lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { newMessage } from '../testing/queue.ts';
-import { insertClientIds, insertMessages, type MessageRecord } from './sql.ts';
-import { STATUS, STATUS_NAMES, type StatusName } from './states.ts';
+import { insertClientIds, insertMessages } from '../messages/sql.ts';
+import { STATUS, STATUS_NAMES, type StatusName } from '../messages/states.ts';
+import { explain } from '../testing/plans.ts';
+import { listRecordsById, type MessageRecord } from './sql.ts';
 import { findRecord, findRecords, toSimpleStatus, toStatusRecord } from './status.ts';
 
 let database: TestDatabase;
@@ -67,6 +69,13 @@ describe('look-up', () => {
   });
 });
 
+test('a look-up by id plans the days of its ids only, by index', async () => {
+  const ids = [await store(1), await store(1)];
+  const scans = await explain(pool, (db) => listRecordsById(db, { accountId: 1, ids }));
+  expect(scans.map((scan) => scan.how)).not.toContain('Seq Scan');
+  expect(scans.length).toBeLessThanOrEqual(4);
+});
+
 const ID = '0190a1b2-c3d4-7000-8000-000000000000';
 const at = (minute: number): Date => new Date(Date.UTC(2026, 10, 21, 10, minute));
 const record = (more: Partial<MessageRecord> = {}): MessageRecord => ({
@@ -76,6 +85,7 @@ const record = (more: Partial<MessageRecord> = {}): MessageRecord => ({
   destination: '+351912345678',
   sender: 'ACME',
   parts: 2,
+  priceMicros: 61_500,
   status: STATUS.DELIVERED,
   submittedAt: at(1),
   doneAt: at(2),
@@ -99,6 +109,8 @@ describe('the record', () => {
       sendDate: '2026-11-21T10:01:00.000Z',
       deliveryDate: '2026-11-21T10:02:00.000Z',
       parts: 2,
+      price: 0.0615,
+      campaignId: null,
       errorCode: null,
       errorMessage: null,
     });

@@ -1,7 +1,8 @@
 import type { Db } from '../db/query.ts';
 import { isUuid, timeOfId } from '../lib/ids.ts';
+import { fromMicros } from '../lib/money.ts';
 import type { SimpleStatus, StatusRecord } from './schema.ts';
-import { describeStatus, isFinal, nameOfStatus, STATUS, type StatusName } from './states.ts';
+import { describeStatus, isFinal, nameOfStatus, STATUS, type StatusName } from '../messages/states.ts';
 import * as db from './sql.ts';
 
 /**
@@ -51,6 +52,9 @@ export function toStatusRecord(record: db.MessageRecord): StatusRecord {
     sendDate: (record.submittedAt ?? timeOfId(record.id)).toISOString(),
     deliveryDate: final && record.doneAt ? record.doneAt.toISOString() : null,
     parts: record.parts,
+    price: fromMicros(record.priceMicros),
+    // Campaigns are still to come; clients of the interface expect the field.
+    campaignId: null,
     errorCode: record.errorCode,
     errorMessage: record.errorText,
   };

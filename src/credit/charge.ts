@@ -1,0 +1,126 @@
+import type { Db } from '../db/query.ts';
+import * as db from './sql.ts';
+
+/** Part of the price of a batch, by account. */
+export type Charge = { readonly accountId: number; readonly micros: number };
+
+type Total = { readonly accountId: number; readonly micros: number; readonly messages: number };
+
+/** Sums per account, in the order of the account ids: the order in which balances are locked everywhere. */
+function totals(charges: readonly Charge[]): Total[] {
+  const sums = new Map<number, { micros: number; messages: number }>();
+  for (const { accountId, micros } of charges) {
+    const sum = sums.get(accountId) ?? { micros: 0, messages: 0 };
+    sums.set(accountId, { micros: sum.micros + micros, messages: sum.messages + 1 });
+  }
+  return [...sums].map(([accountId, sum]) => ({ accountId, ...sum })).sort((a, b) => a.accountId - b.accountId);
+}
+
+/**
+ * Freezes the price of messages that are being stored: available → frozen. Answers false when an account has not
+ * enough; the caller rolls back then.
+ *
+ * Make it the last statements of the transaction: the balance is one row for all of an account's traffic, and its
+ * lock is held until the commit.
+ */
+export async function freeze(tx: Db, charges: readonly Charge[], reference: string): Promise<boolean> {
+  const sums = totals(charges.filter((charge) => charge.micros > 0));
+  if (sums.length === 0) return true;
+  await db.insertEntries(
+    tx,
+    sums.map((s) => ({
+      ...s,
+      kind: 'freeze',
+      fromBook: 'available',
+      toBook: 'frozen',
+      amountMicros: s.micros,
+      reference,
+    })),
+  );
+  const moved = await db.moveBalances(
+    tx,
+    sums.map((s) => ({ accountId: s.accountId, availableMicros: -s.micros, frozenMicros: s.micros })),
+  );
+  return sums.every((s) => moved.has(s.accountId));
+}
+
+/**
+ * Tells which of these messages fit into the credit, one by one in order: a message that does not fit is passed over,
+ * and a cheaper one behind it may still fit. Locks the balances until the end of the transaction.
+ */
+export async function fitIntoCredit(tx: Db, charges: readonly Charge[]): Promise<boolean[]> {
+  const balances = await db.claimBalances(tx, { accountIds: [...new Set(charges.map((charge) => charge.accountId))] });
+  const left = new Map(balances.map((b) => [b.accountId, b.unlimited ? Number.POSITIVE_INFINITY : b.availableMicros]));
+  return charges.map(({ accountId, micros }) => {
+    const available = left.get(accountId) ?? 0;
+    if (micros > available) return false;
+    left.set(accountId, available - micros);
+    return true;
+  });
+}
+
+/**
+ * Ends frozen charges: `earned` goes to the operator, `returned` back to the account. Last statements of the
+ * transaction, as with `freeze`.
+ */
+export async function settleCharges(
+  tx: Db,
+  { earned, returned, reference }: { earned: readonly Charge[]; returned: readonly Charge[]; reference: string },
+): Promise<void> {
+  const used = totals(earned.filter((charge) => charge.micros > 0));
+  const back = totals(returned.filter((charge) => charge.micros > 0));
+  if (used.length + back.length === 0) return;
+  await db.insertEntries(tx, [
+    ...used.map((s) => ({
+      ...s,
+      kind: 'settle' as const,
+      fromBook: 'frozen' as const,
+      toBook: 'earned' as const,
+      amountMicros: s.micros,
+      reference,
+    })),
+    ...back.map((s) => ({
+      ...s,
+      kind: 'return' as const,
+      fromBook: 'frozen' as const,
+      toBook: 'available' as const,
+      amountMicros: s.micros,
+      reference,
+    })),
+  ]);
+  await db.moveBalances(tx, joinMoves(used, back));
+}
+
+function joinMoves(used: readonly Total[], back: readonly Total[]): db.BalanceMove[] {
+  const moves = new Map<number, db.BalanceMove>();
+  const add = (accountId: number, available: number, frozen: number): void => {
+    const move = moves.get(accountId) ?? { accountId, availableMicros: 0, frozenMicros: 0 };
+    moves.set(accountId, {
+      accountId,
+      availableMicros: move.availableMicros + available,
+      frozenMicros: move.frozenMicros + frozen,
+    });
+  };
+  for (const { accountId, micros } of used) add(accountId, 0, -micros);
+  for (const { accountId, micros } of back) add(accountId, micros, -micros);
+  return [...moves.values()].sort((a, b) => a.accountId - b.accountId);
+}
+
+/** Puts credit on an account: outside → available. The amount must be positive. */
+export async function topUp(
+  tx: Db,
+  { accountId, micros, reference }: Charge & { readonly reference: string },
+): Promise<void> {
+  await db.insertEntries(tx, [
+    {
+      accountId,
+      kind: 'topup',
+      fromBook: 'outside',
+      toBook: 'available',
+      amountMicros: micros,
+      messages: 0,
+      reference,
+    },
+  ]);
+  await db.moveBalances(tx, [{ accountId, availableMicros: micros, frozenMicros: 0 }]);
+}

@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { findAccount } from '../accounts/find.ts';
+import type { CommandContext } from '../cli.ts';
+import { transaction } from '../db/transaction.ts';
+import { AppError, invalidFields } from '../errors.ts';
+import { fromMicros, toMicros } from '../lib/money.ts';
+import { topUp } from './charge.ts';
+import { type Balance, findBalance, listBooks } from './sql.ts';
+
+/** `credit add` and `credit show`. */
+export function registerCreditCommands(program: Command, context: CommandContext): void {
+  const credit = program.command('credit').description('what accounts have to spend');
+
+  credit
+    .command('add')
+    .argument('<account>', 'name or id')
+    .argument('<amount>', 'currency units, for example 250 or 12.5', Number)
+    .option('--reference <text>', 'an invoice number or the like, kept in the ledger', '')
+    .description('put credit on an account')
+    .action(async (account: string, amount: number, { reference }: { reference: string }) =>
+      context.report(await addCredit(context, account, amount, reference), showBalance),
+    );
+
+  credit
+    .command('show')
+    .argument('<account>', 'name or id')
+    .description('the balance of an account, and whether its ledger agrees')
+    .action(async (account: string) =>
+      context.report(
+        await showCredit(context, account),
+        (found) => `${showBalance(found)}\n${found.agrees ? 'The ledger agrees.' : 'THE LEDGER DISAGREES.'}`,
+      ),
+    );
+}
+
+type Shown = {
+  readonly accountId: number;
+  readonly available: number;
+  readonly frozen: number;
+  readonly currency: string;
+};
+
+const toShown = (accountId: number, { currency, availableMicros, frozenMicros }: Balance): Shown => ({
+  accountId,
+  available: fromMicros(availableMicros),
+  frozen: fromMicros(frozenMicros),
+  currency,
+});
+
+const showBalance = ({ available, frozen, currency }: Shown): string =>
+  `${available} ${currency} available, ${frozen} ${currency} frozen`;
+
+function addCredit(context: CommandContext, reference: string, amount: number, note: string): Promise<Shown> {
+  const micros = toMicros(amount);
+  if (micros === null || micros <= 0)
+    throw invalidFields([{ field: 'amount', message: 'must be more than 0, with at most 6 decimals' }]);
+  return context.withDatabase(async (pool) => {
+    const { id: accountId } = await findAccount(pool, { reference });
+    await transaction(pool, (tx) => topUp(tx, { accountId, micros, reference: note }));
+    return toShown(accountId, await balanceOf(pool, accountId));
+  });
+}
+
+async function balanceOf(pool: Parameters<typeof findBalance>[0], accountId: number): Promise<Balance> {
+  const balance = await findBalance(pool, { accountId });
+  if (!balance) throw new AppError('not_found', { message: 'The account has no balance' });
+  return balance;
+}
+
+function showCredit(context: CommandContext, reference: string): Promise<Shown & { agrees: boolean }> {
+  return context.withDatabase(async (pool) => {
+    const { id: accountId } = await findAccount(pool, { reference });
+    const balance = await balanceOf(pool, accountId);
+    const books = new Map((await listBooks(pool, { accountId })).map(({ book, micros }) => [book, micros]));
+    const total = [...books.values()].reduce((sum, micros) => sum + micros, 0);
+    const agrees =
+      total === 0 &&
+      (books.get('available') ?? 0) === balance.availableMicros &&
+      (books.get('frozen') ?? 0) === balance.frozenMicros;
+    return { ...toShown(accountId, balance), agrees };
+  });
+}

@@ -1,0 +1,107 @@
+import { bigint, int, rowsOf, text } from '../db/columns.ts';
+import { plainArray } from '../db/array.ts';
+import { type Db, exec, many, maybeOne, sql } from '../db/query.ts';
+
+export type Balance = { currency: string; availableMicros: number; frozenMicros: number };
+
+export async function findBalance(db: Db, { accountId }: { accountId: number }): Promise<Balance | undefined> {
+  return maybeOne(
+    db,
+    sql`SELECT currency, available_micros AS "availableMicros", frozen_micros AS "frozenMicros"
+        FROM credit_balance WHERE account_id = ${accountId}`,
+  );
+}
+
+/** Locks the balances of these accounts, in the order of their ids. */
+export async function claimBalances(
+  db: Db,
+  { accountIds }: { accountIds: readonly number[] },
+): Promise<{ accountId: number; availableMicros: number; unlimited: boolean }[]> {
+  return many(
+    db,
+    sql`SELECT account_id AS "accountId", available_micros AS "availableMicros", unlimited FROM credit_balance
+        WHERE account_id = ANY(${plainArray(accountIds)}::bigint[]) ORDER BY account_id FOR UPDATE`,
+  );
+}
+
+export async function insertBalance(
+  db: Db,
+  { accountId, unlimited }: { accountId: number; unlimited: boolean },
+): Promise<void> {
+  await exec(db, sql`INSERT INTO credit_balance (account_id, unlimited) VALUES (${accountId}, ${unlimited})`);
+}
+
+export type BalanceMove = {
+  readonly accountId: number;
+  readonly availableMicros: number;
+  readonly frozenMicros: number;
+};
+
+/**
+ * Adds to balances (negative amounts take away), in the order of the account ids. Answers the accounts that could; an
+ * account that would fall below zero is left as it is.
+ */
+export async function moveBalances(db: Db, moves: readonly BalanceMove[]): Promise<Set<number>> {
+  const rows = await many<{ accountId: number }>(
+    db,
+    sql`WITH moves AS (
+          SELECT * FROM ${rowsOf(moves, {
+            account_id: bigint((m) => m.accountId),
+            available: bigint((m) => m.availableMicros),
+            frozen: bigint((m) => m.frozenMicros),
+          })} AS m),
+        locked AS MATERIALIZED (
+          SELECT account_id FROM credit_balance WHERE account_id IN (SELECT account_id FROM moves)
+          ORDER BY account_id FOR UPDATE)
+        UPDATE credit_balance b
+        SET available_micros = b.available_micros + m.available, frozen_micros = b.frozen_micros + m.frozen
+        FROM moves m JOIN locked USING (account_id)
+        WHERE b.account_id = m.account_id AND (b.unlimited OR m.available >= 0 OR b.available_micros + m.available >= 0)
+        RETURNING b.account_id AS "accountId"`,
+  );
+  return new Set(rows.map((row) => row.accountId));
+}
+
+export type LedgerKind = 'topup' | 'freeze' | 'settle' | 'return';
+export type Book = 'outside' | 'available' | 'frozen' | 'earned';
+
+export type NewEntry = {
+  readonly accountId: number;
+  readonly kind: LedgerKind;
+  readonly fromBook: Book;
+  readonly toBook: Book;
+  readonly amountMicros: number;
+  readonly messages: number;
+  readonly reference: string;
+};
+
+export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promise<void> {
+  await exec(
+    db,
+    sql`INSERT INTO ledger_entry (account_id, kind, from_book, to_book, amount_micros, messages, reference)
+        SELECT * FROM ${rowsOf(entries, {
+          account_id: bigint((e) => e.accountId),
+          kind: text((e) => e.kind),
+          from_book: text((e) => e.fromBook),
+          to_book: text((e) => e.toBook),
+          amount_micros: bigint((e) => e.amountMicros),
+          messages: int((e) => e.messages),
+          reference: text((e) => e.reference),
+        })} AS u`,
+  );
+}
+
+/** What the books of an account hold by the ledger alone: the balance must say the same, and all books make zero. */
+export async function listBooks(
+  db: Db,
+  { accountId }: { accountId: number },
+): Promise<{ book: Book; micros: number }[]> {
+  return many(
+    db,
+    sql`SELECT book, sum(micros)::bigint AS micros FROM (
+          SELECT to_book AS book, amount_micros AS micros FROM ledger_entry WHERE account_id = ${accountId}
+          UNION ALL
+          SELECT from_book, -amount_micros FROM ledger_entry WHERE account_id = ${accountId}) AS sides
+        GROUP BY book ORDER BY book`,
+  );
+}

@@ -1,0 +1,23 @@
+/** Values by number prefix; the longest prefix that fits wins. */
+export type PrefixTable<T> = {
+  /** `destination` is E.164 with its plus. */
+  find(group: string, destination: string): T | undefined;
+};
+
+/** Of several rows with the same group and prefix the first counts. '' fits every number. */
+export function prefixTable<T>(
+  rows: readonly { readonly group: string; readonly prefix: string; readonly value: T }[],
+): PrefixTable<T> {
+  const table = new Map<string, T>();
+  for (const { group, prefix, value } of rows.toReversed()) table.set(`${group}/${prefix}`, value);
+  const longest = Math.max(0, ...rows.map((row) => row.prefix.length));
+  return {
+    find(group, destination) {
+      for (let length = Math.min(longest, destination.length - 1); length >= 0; length--) {
+        const value = table.get(`${group}/${destination.slice(1, 1 + length)}`);
+        if (value !== undefined) return value;
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { passwordOf } from './connections/save.ts';
+import { findConnection, insertConnection } from './connections/sql.ts';
+import { exec, sql } from './db/query.ts';
+import { createSecretKey } from './lib/secret-box.ts';
+import { insertRoute, listRoutes } from './routing/sql.ts';
+import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
+import { createTestDatabase, type TestDatabase } from './testing/database.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE connection, route RESTART IDENTITY CASCADE`));
+
+const key = createSecretKey(randomBytes(32));
+const real = () => insertConnection(pool, { name: 'carrier', kind: 'smpp', sandbox: false, settings: {} });
+async function start() {
+  const smsc = await startSandbox(pool, key);
+  onTestFinished(() => smsc.close());
+  return smsc;
+}
+
+test('the sandbox is wanted while no real carrier is configured, unless the setting says otherwise', async () => {
+  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(true);
+  await start();
+  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(true);
+  await real();
+  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(false);
+  expect(await wantsSandbox({ sandbox: 'on' }, pool)).toBe(true);
+  expect(await wantsSandbox({ sandbox: 'off' }, pool)).toBe(false);
+});
+
+test('a start points its connection at the port of this start, and every SMS without another route at it', async () => {
+  await start();
+  const smsc = await start();
+  const connection = await findConnection(pool, { name: 'sandbox' });
+  expect(connection).toMatchObject({ sandbox: true, settings: { host: '127.0.0.1', port: smsc.port } });
+  expect(connection && passwordOf(connection, key)).toBe('sandbox');
+  expect(await listRoutes(pool)).toMatchObject([{ channel: 'SMS', prefix: '', connection: 'sandbox' }]);
+});
+
+test('any route of an operator goes before that of the sandbox', async () => {
+  await start();
+  const { id: connectionId = 0 } = (await real()) ?? {};
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
+  expect((await listRoutes(pool)).map((route) => route.connection)).toEqual(['carrier', 'sandbox']);
+});
+
+test('a retired sandbox takes no messages: without it they would wait for ever', async () => {
+  await start();
+  await retireSandbox(pool);
+  expect(await listRoutes(pool)).toEqual([]);
+});
+
+test('retiring what never was, or a real carrier of that name, changes nothing', async () => {
+  await retireSandbox(pool);
+  const made = await insertConnection(pool, { name: 'sandbox', kind: 'smpp', sandbox: false, settings: {} });
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: made?.id ?? 0, priority: 100 });
+  await retireSandbox(pool);
+  expect(await listRoutes(pool)).toHaveLength(1);
+});

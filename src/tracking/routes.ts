@@ -1,0 +1,74 @@
+import { Type } from 'typebox';
+import { AppError, invalidFields } from '../errors.ts';
+import { requireScope } from '../http/auth.ts';
+import type { ApiDeps, App } from '../http/deps.ts';
+import * as schema from './schema.ts';
+import { findRecord, findRecords, toSimpleStatus, toStatusRecord } from './status.ts';
+
+const STATUS = '/api/partner-gateway/v1/messages/status';
+const SIMPLE = '/api/messages/status';
+const MAX_IDS = 1000;
+
+/** Contract 5: what became of messages. */
+export function trackingRoutes(app: App, { pool }: ApiDeps): void {
+  const mayTrack = requireScope('tracking');
+
+  app.get(`${STATUS}/:customerMessageId`, {
+    onRequest: mayTrack,
+    schema: {
+      tags: ['Tracking'],
+      operationId: 'findMessageStatus',
+      summary: 'The status of one message, by your id or ours',
+      params: schema.StatusParams,
+      querystring: schema.StatusQuery,
+      response: { 200: schema.StatusRecord },
+    },
+    handler: async ({ actor, params, query }) => {
+      const record = await findRecord(pool, actor, params.customerMessageId);
+      if (!record || (query.channel && record.channel !== query.channel)) throw new AppError('not_found');
+      return toStatusRecord(record);
+    },
+  });
+
+  app.get(STATUS, {
+    onRequest: mayTrack,
+    schema: {
+      tags: ['Tracking'],
+      operationId: 'listMessageStatuses',
+      summary: 'The statuses of up to 1,000 messages; unknown ids are left out',
+      querystring: schema.StatusListQuery,
+      response: { 200: Type.Array(schema.StatusRecord) },
+    },
+    handler: async ({ actor, query }) => {
+      const wanted = { ids: idsOf('ids', query.ids), clientIds: idsOf('customerMessageIds', query.customerMessageIds) };
+      if (wanted.ids.length + wanted.clientIds.length === 0)
+        throw invalidFields([{ field: 'customerMessageIds', message: 'is required (or ids)' }]);
+      return (await findRecords(pool, actor, wanted)).map(toStatusRecord);
+    },
+  });
+
+  app.get(`${SIMPLE}/:customerMessageId`, {
+    onRequest: mayTrack,
+    schema: {
+      tags: ['Tracking'],
+      operationId: 'findSimpleMessageStatus',
+      summary: 'The status of one message in short form',
+      params: schema.StatusParams,
+      response: { 200: schema.SimpleStatus },
+    },
+    handler: async ({ actor, params }) => {
+      const record = await findRecord(pool, actor, params.customerMessageId);
+      if (!record) throw new AppError('not_found');
+      return toSimpleStatus(record);
+    },
+  });
+}
+
+function idsOf(field: string, list: string | undefined): string[] {
+  const ids = (list ?? '')
+    .split(',')
+    .map((id) => id.trim())
+    .filter((id) => id !== '');
+  if (ids.length > MAX_IDS) throw invalidFields([{ field, message: `must name at most ${MAX_IDS} ids` }]);
+  return ids;
+}
