@@ -4,7 +4,9 @@ import { type CommandGroup, runCommand } from './cli.ts';
 import { registerConnectionCommands } from './connections/commands.ts';
 import { registerCreditCommands } from './credit/commands.ts';
 import { registerDoctorCommand } from './doctor.ts';
+import { registerInboundCommands } from './inbound/commands.ts';
 import { registerPriceCommands } from './pricing/commands.ts';
+import { registerReceiptCommands } from './receipts/commands.ts';
 import { registerRouteCommands } from './routing/commands.ts';
 import { registerServeCommands } from './serve-commands.ts';
 
@@ -17,6 +19,8 @@ const GROUPS: readonly CommandGroup[] = [
   registerRouteCommands,
   registerPriceCommands,
   registerCreditCommands,
+  registerInboundCommands,
+  registerReceiptCommands,
   registerDoctorCommand,
 ];
 

@@ -4,7 +4,9 @@ import type { Config } from './config.ts';
 import { createConnection, updateConnection } from './connections/save.ts';
 import { countRealConnections, findConnection } from './connections/sql.ts';
 import { transaction } from './db/transaction.ts';
+import { firstIdAt } from './lib/ids.ts';
 import type { SecretKey } from './lib/secret-box.ts';
+import { listOpenSubmits } from './receipts/submits/sql.ts';
 import { deleteRoutesOf, insertRoute, notifyRoutes } from './routing/sql.ts';
 
 const NAME = 'sandbox';
@@ -13,6 +15,9 @@ const PASSWORD = 'sandbox';
 /** Behind every route of an operator, whose default is 100. */
 const PRIORITY = 1000;
 const WINDOW = 500;
+/** What is older has no receipt to come: carriers keep a message 48 hours when nothing is said. */
+const OWED_MS = 48 * 3_600_000;
+const MOST_OWED = 10_000;
 
 /** SANDBOX, or when that leaves it open: while no real carrier is configured. */
 export const wantsSandbox = async (config: Pick<Config, 'sandbox'>, pool: Pool): Promise<boolean> =>
@@ -35,7 +40,23 @@ export async function startSandbox(pool: Pool, key: SecretKey): Promise<SandboxS
   const { id } =
     known ?? (await createConnection(pool, key, { name: NAME, settings, password: PASSWORD, sandbox: true }));
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: PRIORITY });
+  await resume(smsc, pool, id);
   return smsc;
+}
+
+/** A carrier outlives its clients; this one died with the program, and with it the receipts that it had planned. */
+async function resume(smsc: SandboxSmsc, pool: Pool, connectionId: number): Promise<void> {
+  const firstId = firstIdAt(new Date(Date.now() - OWED_MS));
+  const open = await listOpenSubmits(pool, { connectionId, firstId, limit: MOST_OWED });
+  smsc.resume(
+    open.map(({ carrierId, sender, destination, submittedAt }) => ({
+      systemId: SYSTEM_ID,
+      id: carrierId,
+      source: sender.replace('+', ''),
+      destination: destination.replace('+', ''),
+      acceptedAt: submittedAt,
+    })),
+  );
 }
 
 /** Takes the sandbox's routes away: without it, messages would wait for a carrier that never comes. */

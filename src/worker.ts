@@ -10,6 +10,8 @@ import { openWorkerSession } from './db/worker-session.ts';
 import { startPump } from './dispatch/pump.ts';
 import { rescueChunks } from './dispatch/rescue.ts';
 import { WAKE_CHANNEL, type Waker } from './dispatch/wake.ts';
+import { createInboundInbox, endOverdueParts } from './inbound/receive.ts';
+import { deleteOldSeen } from './inbound/sql.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { type Loop, startLoop } from './lib/loop.ts';
@@ -69,6 +71,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
     log,
   });
+  const storeInbound = createInboundInbox(pool);
   const storeReceipt = createReceiptInbox(pool, () => loops['receipts']?.wake());
   const supervisor: Supervisor = superviseConnections({
     pool,
@@ -79,7 +82,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       createSmppCarrier(parseSmppSettings(connection.settings), { password: passwordOf(connection, deps.secretKey) }),
     startPump: (connection, carrier) => pumpFor(deps, session.owner, connection, carrier),
     onReceipt: (connectionId, receipt) => storeReceipt({ connectionId, receipt }),
-    onInbound: () => Promise.reject(new Error('inbound messages are not taken yet')),
+    onInbound: (connectionId, inbound) => storeInbound({ connectionId, inbound }),
   });
 
   await supervisor.reload();
@@ -101,6 +104,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       () => findNextSimulatedMs(pool),
     ),
   );
+  start('incomplete inbound', async () => ((await endOverdueParts(pool)) > 0 ? 0 : 10 * SECOND));
+  start('old inbound', () => deleteOldSeen(pool).then(() => MINUTE));
   start('rescue', async () => {
     const { chunks, unknown, connectionIds } = await rescueChunks(pool, settleOutcomes);
     if (chunks > 0) log.warn({ count: chunks, state: `${unknown} unknown` }, 'took over the chunks of a dead worker');

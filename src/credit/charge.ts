@@ -17,31 +17,26 @@ function totals(charges: readonly Charge[]): Total[] {
 }
 
 /**
- * Freezes the price of messages that are being stored: available → frozen. Answers false when an account has not
- * enough; the caller rolls back then.
+ * Freezes the price of messages that are being stored: available → frozen. Fails the transaction (`isShortage`) when an
+ * account has not enough.
  *
  * Make it the last statements of the transaction: the balance is one row for all of an account's traffic, and its
- * lock is held until the commit.
+ * lock is held until the commit. Everything is sent before this returns, so it may be part of a `burst`.
  */
-export async function freeze(tx: Db, charges: readonly Charge[], reference: string): Promise<boolean> {
+export async function freeze(tx: Db, charges: readonly Charge[], reference: string): Promise<void> {
   const sums = totals(charges.filter((charge) => charge.micros > 0));
-  if (sums.length === 0) return true;
-  await db.insertEntries(
-    tx,
-    sums.map((s) => ({
-      ...s,
-      kind: 'freeze',
-      fromBook: 'available',
-      toBook: 'frozen',
-      amountMicros: s.micros,
-      reference,
-    })),
-  );
-  const moved = await db.moveBalances(
-    tx,
-    sums.map((s) => ({ accountId: s.accountId, availableMicros: -s.micros, frozenMicros: s.micros })),
-  );
-  return sums.every((s) => moved.has(s.accountId));
+  if (sums.length === 0) return;
+  const side = { kind: 'freeze', fromBook: 'available', toBook: 'frozen', reference } as const;
+  await Promise.all([
+    db.insertEntries(
+      tx,
+      sums.map((s) => ({ ...s, ...side, amountMicros: s.micros })),
+    ),
+    db.moveBalances(
+      tx,
+      sums.map((s) => ({ accountId: s.accountId, availableMicros: -s.micros, frozenMicros: s.micros })),
+    ),
+  ]);
 }
 
 /**
@@ -61,7 +56,7 @@ export async function fitIntoCredit(tx: Db, charges: readonly Charge[]): Promise
 
 /**
  * Ends frozen charges: `earned` goes to the operator, `returned` back to the account. Last statements of the
- * transaction, as with `freeze`.
+ * transaction and fit for a `burst`, as with `freeze`.
  */
 export async function settleCharges(
   tx: Db,
@@ -70,25 +65,15 @@ export async function settleCharges(
   const used = totals(earned.filter((charge) => charge.micros > 0));
   const back = totals(returned.filter((charge) => charge.micros > 0));
   if (used.length + back.length === 0) return;
-  await db.insertEntries(tx, [
-    ...used.map((s) => ({
-      ...s,
-      kind: 'settle' as const,
-      fromBook: 'frozen' as const,
-      toBook: 'earned' as const,
-      amountMicros: s.micros,
-      reference,
-    })),
-    ...back.map((s) => ({
-      ...s,
-      kind: 'return' as const,
-      fromBook: 'frozen' as const,
-      toBook: 'available' as const,
-      amountMicros: s.micros,
-      reference,
-    })),
+  const settle = { kind: 'settle', fromBook: 'frozen', toBook: 'earned', reference } as const;
+  const giveBack = { kind: 'return', fromBook: 'frozen', toBook: 'available', reference } as const;
+  await Promise.all([
+    db.insertEntries(tx, [
+      ...used.map((s) => ({ ...s, ...settle, amountMicros: s.micros })),
+      ...back.map((s) => ({ ...s, ...giveBack, amountMicros: s.micros })),
+    ]),
+    db.moveBalances(tx, joinMoves(used, back)),
   ]);
-  await db.moveBalances(tx, joinMoves(used, back));
 }
 
 function joinMoves(used: readonly Total[], back: readonly Total[]): db.BalanceMove[] {

@@ -38,11 +38,12 @@ export type BalanceMove = {
 };
 
 /**
- * Adds to balances (negative amounts take away), in the order of the account ids. Answers the accounts that could; an
- * account that would fall below zero is left as it is.
+ * Adds to balances (negative amounts take away), in the order of the account ids. When an account would fall below
+ * zero, or has no balance, the statement fails with division_by_zero (22012), and the transaction with it: so a caller
+ * may send the COMMIT behind it without having seen the answer. `isShortage` knows the error.
  */
-export async function moveBalances(db: Db, moves: readonly BalanceMove[]): Promise<Set<number>> {
-  const rows = await many<{ accountId: number }>(
+export async function moveBalances(db: Db, moves: readonly BalanceMove[]): Promise<void> {
+  await exec(
     db,
     sql`WITH moves AS (
           SELECT * FROM ${rowsOf(moves, {
@@ -52,15 +53,20 @@ export async function moveBalances(db: Db, moves: readonly BalanceMove[]): Promi
           })} AS m),
         locked AS MATERIALIZED (
           SELECT account_id FROM credit_balance WHERE account_id IN (SELECT account_id FROM moves)
-          ORDER BY account_id FOR UPDATE)
-        UPDATE credit_balance b
-        SET available_micros = b.available_micros + m.available, frozen_micros = b.frozen_micros + m.frozen
-        FROM moves m JOIN locked USING (account_id)
-        WHERE b.account_id = m.account_id AND (b.unlimited OR m.available >= 0 OR b.available_micros + m.available >= 0)
-        RETURNING b.account_id AS "accountId"`,
+          ORDER BY account_id FOR UPDATE),
+        moved AS (
+          UPDATE credit_balance b
+          SET available_micros = b.available_micros + m.available, frozen_micros = b.frozen_micros + m.frozen
+          FROM moves m JOIN locked USING (account_id)
+          WHERE b.account_id = m.account_id AND (b.unlimited OR m.available >= 0 OR b.available_micros + m.available >= 0)
+          RETURNING b.account_id)
+        SELECT 1 / (count(*) = ${moves.length})::int FROM moved`,
   );
-  return new Set(rows.map((row) => row.accountId));
 }
+
+/** Whether a transaction failed because credit was short. */
+export const isShortage = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '22012';
 
 export type LedgerKind = 'topup' | 'freeze' | 'settle' | 'return';
 export type Book = 'outside' | 'available' | 'frozen' | 'earned';

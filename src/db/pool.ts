@@ -59,6 +59,8 @@ export function createPool(connectionString: string, { max, applicationName, log
     application_name: applicationName,
     options: SESSION_SETTINGS.map((setting) => `-c ${setting}`).join(' '),
     types: TYPES,
+    // Statements go out without waiting for the answers to those before them: `burst` needs one trip for a transaction.
+    pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,

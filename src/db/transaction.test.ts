@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { exec, many, one, sql } from './query.ts';
-import { transaction } from './transaction.ts';
+import { burst, transaction } from './transaction.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -43,6 +43,15 @@ test('nothing is stored when a statement fails, even if the work goes on', async
   expect(await stored()).toEqual([]);
 });
 
+test('a failed statement whose error the work swallowed is not taken for a commit', async () => {
+  const failing = transaction(database.pool, async (tx) => {
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`).catch(() => undefined);
+  });
+  await expect(failing).rejects.toThrow('rolled back');
+  expect(await stored()).toEqual([]);
+});
+
 test('a failure that is known only at the commit is an error', async () => {
   await exec(database.pool, sql`CREATE TABLE late (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`);
   const failing = transaction(database.pool, async (tx) => {
@@ -72,4 +81,46 @@ test('a connection that dies in the middle is an error, and the next transaction
   await expect(dying).rejects.toThrow();
   await transaction(database.pool, (tx) => exec(tx, sql`INSERT INTO thing VALUES (3)`));
   expect(await stored()).toEqual([3]);
+});
+
+describe('a burst', () => {
+  const insert = (n: number) => sql`INSERT INTO thing VALUES (${n})`;
+
+  test('commits all its statements, in order, and hands on their results', async () => {
+    const results = await burst(database.pool, (tx) => [
+      exec(tx, insert(1)),
+      exec(tx, sql`UPDATE thing SET n = n + 1`),
+      one<{ n: number }>(tx, sql`SELECT n FROM thing`),
+    ]);
+    expect(results).toEqual([1, 1, { n: 2 }]);
+    expect(await stored()).toEqual([2]);
+  });
+
+  test('stores nothing when one statement fails, whichever it is, and rejects with its error', async () => {
+    for (const list of [
+      [1, 1, 2],
+      [1, 2, 1],
+    ])
+      await expect(burst(database.pool, (tx) => list.map((n) => exec(tx, insert(n))))).rejects.toThrow('thing_pkey');
+    expect(await stored()).toEqual([]);
+    expect(await transaction(database.pool, (tx) => exec(tx, insert(3)))).toBe(1);
+  });
+
+  test('refuses a statement that comes after it was sent', async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    await burst(database.pool, (tx) => {
+      const statement = Promise.resolve().then(() => exec(tx, insert(9)));
+      late = statement.catch((error: unknown) => error);
+      return [exec(tx, insert(1))];
+    });
+    expect(await late).toMatchObject({ message: expect.stringContaining('too late') });
+    expect(await stored()).toEqual([1]);
+  });
+
+  test('gives its client back, after failures too', async () => {
+    for (let i = 0; i < 30; i++)
+      await burst(database.pool, (tx) => [exec(tx, insert(1)), exec(tx, insert(i % 2))]).catch(() => undefined);
+    expect(database.pool.waitingCount).toBe(0);
+    expect(database.pool.idleCount).toBe(database.pool.totalCount);
+  });
 });

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import type { Carrier } from '../carriers/carrier.ts';
 import type { Outcome } from '../carriers/outcome.ts';
-import { transaction } from '../db/transaction.ts';
+import type { Db } from '../db/query.ts';
+import { burst, transaction } from '../db/transaction.ts';
 import { createSignal } from '../lib/signal.ts';
 import { createTokenBucket } from '../lib/token-bucket.ts';
 import type { Log } from '../lib/log.ts';
@@ -20,6 +21,13 @@ import {
 import { requeue } from './requeue.ts';
 import * as db from './sql.ts';
 
+type Commit = [
+  settled: readonly Settled[],
+  results: readonly Result[],
+  intents: ReadonlyMap<number, number>,
+  done: readonly number[],
+];
+
 /** What became of a message, for the feature that owns its state. */
 export type Result = {
   readonly accountId: number;
@@ -34,9 +42,10 @@ export type Result = {
 
 /**
  * Records outcomes in the caller's transaction, as its last statements; answers the ids that were news. It may fail on an outcome that is
- * recorded already; with `again` it leaves that one alone.
+ * recorded already; with `again` it leaves that one alone. Without it, first outcomes are sent as a `burst` wants it:
+ * every statement before it returns.
  */
-export type Settle = (tx: PoolClient, results: readonly Result[], again: boolean) => Promise<ReadonlySet<string>>;
+export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<ReadonlySet<string>>;
 
 export type PumpDeps = {
   readonly pool: Pool;
@@ -118,14 +127,29 @@ export function startPump(deps: PumpDeps): Pump {
     intents: ReadonlyMap<number, number>,
     again: boolean,
   ): Promise<Set<number>> {
+    const results = settled.map((s) => toResult(s, connectionId));
+    const done = finishedBy(settled);
+    const first = !again && results.every((result) => result.attempt === 1);
+    return first ? commitFirst(settled, results, intents, done) : commitAgain(settled, results, intents, done, again);
+  }
+
+  /** The common case in one trip: first outcomes are all news, so no statement needs the answer of another. */
+  async function commitFirst(...[settled, results, intents, done]: Commit): Promise<Set<number>> {
+    const recorded = new Set(results.map((result) => result.messageId));
+    const [mine] = await burst(pool, (tx) => [
+      intents.size === 0 ? Promise.resolve(new Set<number>()) : db.moveIntents(tx, { owner, intents }),
+      done.length === 0 ? Promise.resolve() : db.deleteChunks(tx, { owner, ids: done }),
+      requeue(tx, connectionId, settled, recorded),
+      results.length === 0 ? Promise.resolve() : deps.settle(tx, results, false),
+    ]);
+    return mine;
+  }
+
+  function commitAgain(...[settled, results, intents, done, again]: [...Commit, boolean]): Promise<Set<number>> {
     return transaction(pool, async (tx) => {
       const mine = intents.size === 0 ? new Set<number>() : await db.moveIntents(tx, { owner, intents });
-      const done = finishedBy(settled);
       if (done.length > 0) await db.deleteChunks(tx, { owner, ids: done });
-      if (settled.length > 0) {
-        const results = settled.map((s) => toResult(s, connectionId));
-        await requeue(tx, connectionId, settled, await deps.settle(tx, results, again));
-      }
+      if (results.length > 0) await requeue(tx, connectionId, settled, await deps.settle(tx, results, again));
       return mine;
     });
   }

@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg';
+import type { Db } from '../db/query.ts';
 import type { HeldChunk, Settled } from './held.ts';
 import { insertRetryChunk } from './sql.ts';
 
@@ -8,7 +8,7 @@ import { insertRetryChunk } from './sql.ts';
  * was lost finds nothing to queue a second time.
  */
 export async function requeue(
-  tx: PoolClient,
+  tx: Db,
   connectionId: number,
   settled: readonly Settled[],
   recorded: ReadonlySet<string>,
@@ -20,7 +20,12 @@ export async function requeue(
     delays.set(outcome.afterMs, [...(delays.get(outcome.afterMs) ?? []), job.messageId]);
     groups.set(chunk, delays);
   }
-  for (const [{ accountId, priority, round, attempt }, delays] of groups)
-    for (const [afterMs, ids] of delays)
-      await insertRetryChunk(tx, { accountId, connectionId, priority, round, attempt: attempt + 1, afterMs, ids });
+  // All sent before this returns: it may be part of a `burst`.
+  await Promise.all(
+    [...groups].flatMap(([{ accountId, priority, round, attempt }, delays]) =>
+      [...delays].map(([afterMs, ids]) =>
+        insertRetryChunk(tx, { accountId, connectionId, priority, round, attempt: attempt + 1, afterMs, ids }),
+      ),
+    ),
+  );
 }

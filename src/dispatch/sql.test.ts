@@ -69,6 +69,19 @@ describe('claimChunks', () => {
     expect((await claim(all)).map((c) => c.ids)).toEqual([urgent, first, other, second].map((c) => c.ids));
   });
 
+  test('finds the best behind any number of others', async () => {
+    await db.insertChunks(
+      pool,
+      Array.from({ length: 300 }, () => chunk({ accountId: 1 })),
+    );
+    await db.insertChunks(pool, [chunk({ accountId: 2 }), chunk({ priority: 0 })]);
+    expect((await claim({ messages: 3 })).map((c) => [c.priority, c.accountId])).toEqual([
+      [0, 1],
+      [1, 1],
+      [1, 2],
+    ]);
+  });
+
   test('takes whole chunks until they hold what was asked for', async () => {
     await db.insertChunks(
       pool,

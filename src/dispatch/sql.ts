@@ -104,15 +104,20 @@ export async function deleteChunks(db: Db, { owner, ids }: { owner: number; ids:
   await exec(db, sql`DELETE FROM dispatch_chunk WHERE id = ANY(${plainArray(ids)}::bigint[]) AND owner = ${owner}`);
 }
 
-/** Gives a chunk back: what was not written yet waits for the next claimer, in its old place. */
+/**
+ * Gives a chunk back: what was not written yet waits for the next claimer, in its old turn. Under a new id, so that
+ * a worker which claims it again and still holds the old one cannot take the two for the same.
+ */
 export async function moveChunkToQueue(
   db: Db,
   { owner, id, ids }: { owner: number; id: number; ids: readonly string[] },
 ): Promise<void> {
   await exec(
     db,
-    sql`UPDATE dispatch_chunk SET owner = NULL, intent = 0, size = ${ids.length}, ids = ${plainArray(ids)}::uuid[]
-        WHERE id = ${id} AND owner = ${owner}`,
+    sql`WITH gone AS (DELETE FROM dispatch_chunk WHERE id = ${id} AND owner = ${owner} RETURNING *)
+        INSERT INTO dispatch_chunk (account_id, connection_id, priority, round, available_at, attempt, size, ids)
+        SELECT account_id, connection_id, priority, round, available_at, attempt, ${ids.length},
+               ${plainArray(ids)}::uuid[] FROM gone`,
   );
 }
 

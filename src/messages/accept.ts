@@ -1,7 +1,9 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { type Charge, fitIntoCredit, freeze } from '../credit/charge.ts';
+import { isShortage } from '../credit/sql.ts';
 import { groupCommit } from '../db/group-commit.ts';
-import { transaction } from '../db/transaction.ts';
+import type { Db } from '../db/query.ts';
+import { burst, transaction } from '../db/transaction.ts';
 import { insertChunks, type NewChunk } from '../dispatch/sql.ts';
 import type { Waker } from '../dispatch/wake.ts';
 import type { Actor } from '../http/actor.ts';
@@ -23,9 +25,6 @@ export type Accept = {
   many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
 };
 
-/** Thrown to roll back when the credit does not suffice for all that is being stored. */
-class Shortage extends Error {}
-
 /**
  * Takes messages: each draft runs through the steps of `prepare`, then client ids, messages, queue chunks and the
  * frozen credit are committed together, in request order, and only then is the queue woken.
@@ -38,8 +37,12 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
    */
   async function store(items: readonly Prepared[]): Promise<Verdict[]> {
     const chunks: NewChunk[] = [];
-    const verdicts = await transaction(pool, (tx) => storeAll(tx, items, chunks)).catch((error: unknown) => {
-      if (!(error instanceof Shortage)) throw error;
+    const simple = items.every(({ message }) => message.clientId === null && !message.simulation);
+    const stored = simple
+      ? burst(pool, (tx) => [insertAll(tx, items, chunks)]).then(() => items.map(accepted))
+      : transaction(pool, (tx) => storeAll(tx, items, chunks));
+    const verdicts = await stored.catch((error: unknown) => {
+      if (!isShortage(error)) throw error;
       chunks.length = 0;
       return transaction(pool, (tx) => storeFitting(tx, items, chunks));
     });
@@ -64,29 +67,38 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 
-async function storeAll(tx: PoolClient, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
+async function storeAll(tx: Db, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
   const { fresh, verdicts } = await claimClientIds(tx, items);
+  const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
+  if (simulated.length > 0) await planSimulation(tx, simulated);
   await insertAll(tx, fresh, chunks);
-  if (!(await freeze(tx, fresh.map(chargeOf), fresh[0]?.message.id ?? ''))) throw new Shortage();
   return verdicts;
 }
 
-async function storeFitting(tx: PoolClient, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
+async function storeFitting(tx: Db, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
   const fits = await fitIntoCredit(tx, items.map(chargeOf));
-  const affordable = items.filter((_, i) => fits[i]);
-  const verdicts = await storeAll(tx, affordable, chunks);
+  const verdicts = await storeAll(
+    tx,
+    items.filter((_, i) => fits[i]),
+    chunks,
+  );
   let next = 0;
   return fits.map((fit) => (fit ? (verdicts[next++] as Verdict) : { kind: 'refused', refusal: 'no_credit' }));
 }
 
-async function insertAll(tx: PoolClient, fresh: readonly Prepared[], chunks: NewChunk[]): Promise<void> {
+/** Messages, their chunks and their credit. Everything is sent before this returns, as a `burst` wants it. */
+async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[]): Promise<void> {
+  if (fresh.length === 0) return;
   const messages = fresh.map((p) => p.message);
-  for (let i = 0; i < messages.length; i += ROWS_A_STATEMENT)
-    await db.insertMessages(tx, messages.slice(i, i + ROWS_A_STATEMENT));
-  const simulated = messages.filter((message) => message.simulation);
-  if (simulated.length > 0) await planSimulation(tx, simulated);
   chunks.push(...chunksOf(fresh));
-  if (chunks.length > 0) await insertChunks(tx, chunks);
+  const batches = Array.from({ length: Math.ceil(messages.length / ROWS_A_STATEMENT) }, (_, i) =>
+    messages.slice(i * ROWS_A_STATEMENT, (i + 1) * ROWS_A_STATEMENT),
+  );
+  await Promise.all([
+    ...batches.map((batch) => db.insertMessages(tx, batch)),
+    ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),
+    freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
+  ]);
 }
 
 const accepted = ({ message, unicode }: Prepared): Verdict => ({
@@ -101,7 +113,7 @@ const accepted = ({ message, unicode }: Prepared): Verdict => ({
  * conflict; both inside the batch and against what is stored.
  */
 async function claimClientIds(
-  tx: PoolClient,
+  tx: Db,
   items: readonly Prepared[],
 ): Promise<{ fresh: readonly Prepared[]; verdicts: Verdict[] }> {
   const claims = new Map<string, Claim>();
@@ -127,7 +139,7 @@ function addClaim(claims: Map<string, Claim>, item: Prepared): void {
     claims.set(key, { accountId, clientId, messageId: id, contentHash: contentHash(item.draft), parts });
 }
 
-async function holdersOf(tx: PoolClient, claims: readonly Claim[]): Promise<Map<string, Holder>> {
+async function holdersOf(tx: Db, claims: readonly Claim[]): Promise<Map<string, Holder>> {
   const won = await db.insertClientIds(tx, claims);
   const lost = claims.filter((claim) => !won.has(claim.messageId));
   const held = lost.length > 0 ? await db.listClientIds(tx, lost) : [];

@@ -50,15 +50,28 @@ export function boundsOf(ids: readonly string[]): [firstId: string, lastId: stri
  * `again` such outcomes stay as they are, so a commit whose answer was lost may be repeated.
  */
 export async function settleOutcomes(tx: Db, results: readonly Result[], again: boolean): Promise<ReadonlySet<string>> {
-  const recorded = await record(tx, results, again);
+  if (again || results.some((result) => result.attempt > 1)) return settleAgain(tx, results);
+  await Promise.all([db.insertStates(tx, results.map(toState)), settleNews(tx, results)]);
+  return new Set(results.map((result) => result.messageId));
+}
+
+async function settleAgain(tx: Db, results: readonly Result[]): Promise<ReadonlySet<string>> {
+  const recorded = await db.moveOutcomes(tx, results.map(toState));
   const news = results.filter((result) => recorded.has(result.messageId));
-  const parts = news.flatMap(toParts);
-  if (parts.length > 0) await insertParts(tx, parts);
-  if (again) await forgetUnknowns(tx, news);
-  const unknown = news.filter((result) => result.outcome.kind === 'unknown');
-  if (unknown.length > 0) await db.insertUnknowns(tx, unknown.map(toUnknown));
-  await settleCredit(tx, news);
+  await forgetUnknowns(tx, news);
+  await settleNews(tx, news);
   return recorded;
+}
+
+/** What comes with the states: parts, the list of unknowns, the credit. All sent before this returns. */
+async function settleNews(tx: Db, news: readonly Result[]): Promise<void> {
+  const parts = news.flatMap(toParts);
+  const unknown = news.filter((result) => result.outcome.kind === 'unknown');
+  await Promise.all([
+    ...(parts.length > 0 ? [insertParts(tx, parts)] : []),
+    ...(unknown.length > 0 ? [db.insertUnknowns(tx, unknown.map(toUnknown))] : []),
+    settleCredit(tx, news),
+  ]);
 }
 
 /**
@@ -86,13 +99,6 @@ const isHeld = ({ outcome, job }: Result): boolean =>
 async function forgetUnknowns(tx: Db, news: readonly Result[]): Promise<void> {
   const known = news.filter((result) => result.outcome.kind !== 'unknown');
   if (known.length > 0) await db.deleteUnknowns(tx, known);
-}
-
-async function record(tx: Db, results: readonly Result[], again: boolean): Promise<ReadonlySet<string>> {
-  const states = results.map(toState);
-  if (again || results.some((result) => result.attempt > 1)) return db.moveOutcomes(tx, states);
-  await db.insertStates(tx, states);
-  return new Set(results.map((result) => result.messageId));
 }
 
 function toState(result: Result): db.NewState {

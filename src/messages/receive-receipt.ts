@@ -4,7 +4,7 @@ import { boundsOf } from './deliver.ts';
 import { endMessages } from './end.ts';
 import { FAILURES_WORST_FIRST, isFinal, STATUS } from './states.ts';
 import { claimStates, listPartStatuses, moveParts, type PartMove } from './parts/sql.ts';
-import * as db from './sql.ts';
+import type * as db from './sql.ts';
 
 /** A receipt and the message (or the part of a long one) that it speaks of. */
 export type MatchedReceipt = {
@@ -48,7 +48,7 @@ function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): 
 function firstPerMessage(moves: readonly db.StateMove[]): db.StateMove[] {
   const byId = new Map<string, db.StateMove>();
   for (const move of moves) if (!byId.has(move.id)) byId.set(move.id, move);
-  return [...byId.values()];
+  return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 async function moveByParts(tx: Db, matched: readonly MatchedReceipt[]): Promise<db.StateMove[]> {

@@ -1,9 +1,10 @@
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Receipt, ReceiptState } from '../carriers/events.ts';
 import { exec, many, sql } from '../db/query.ts';
 import { newId } from '../lib/ids.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
+import { receiveReceipts } from '../messages/receive-receipt.ts';
 import { insertMessages } from '../messages/sql.ts';
 import { STATUS } from '../messages/states.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
@@ -54,6 +55,10 @@ const stateOf = async (id: string): Promise<StateRow | undefined> => (await stat
 const statusOf = async (id: string): Promise<number | undefined> => (await stateOf(id))?.status;
 const parked = (): Promise<{ reason: string; tries: number }[]> =>
   many(pool, sql`SELECT reason, tries FROM receipt_unmatched ORDER BY id`);
+/** Statements on this database that wait for a lock. */
+const countBlocked = async (): Promise<number> =>
+  (await many(pool, sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`))
+    .length;
 const allDue = (): Promise<number> => exec(pool, sql`UPDATE receipt_unmatched SET next_try_at = now()`);
 
 describe('matching', () => {
@@ -329,26 +334,34 @@ describe('several workers', () => {
     );
   });
 
+  test('that each get one part of a message at the same time find it complete', async () => {
+    const id = await sent({ carrierIds: ['P1', 'P2'] });
+    const other = await pool.connect();
+    onTestFinished(() => other.release(true));
+    await other.query('BEGIN');
+    const first = { accountId: 1, messageId: id, part: 1, receipt: receipt('P1'), receivedAt: now() };
+    expect(await receiveReceipts(other, [first])).toEqual(new Set());
+    await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('P2')] }]);
+    const processing = processReceipts(pool, now);
+    await until('the worker waits', async () => (await countBlocked()) === 1, 2000);
+    await other.query('COMMIT');
+    await processing;
+    expect(await statusOf(id)).toBe(STATUS.DELIVERED);
+  });
+
   test('lock the messages in one order, whatever the order of the receipts: they cannot lock each other out', async () => {
     const ids = (await Promise.all(Array.from({ length: 200 }, (_, n) => sent({ carrierIds: [`c${n}`] })))).sort();
     const states = await statesOf(pool, ids);
     const receipts = ids.toReversed().map((id) => receipt(states.get(id)?.carrierId ?? ''));
     await insertReceiptBatches(pool, [{ connectionId: 1, receipts }]);
     const other = await pool.connect();
+    onTestFinished(() => other.release(true));
     await other.query('BEGIN');
     await other.query('SELECT FROM message_state WHERE id = $1 FOR UPDATE', [ids[0]]);
     const processing = processReceipts(pool, now);
-    await until('the worker waits', async () => {
-      const waiting = await many(
-        pool,
-        sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-        AND datname = current_database()`,
-      );
-      return waiting.length === 1;
-    });
+    await until('the worker waits', async () => (await countBlocked()) === 1);
     await other.query('SELECT FROM message_state WHERE id = $1 FOR UPDATE NOWAIT', [ids.at(-1)]);
     await other.query('COMMIT');
-    other.release();
     expect(await processing).toBe(200);
   });
 

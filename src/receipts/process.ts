@@ -68,8 +68,17 @@ async function judge<A extends Arrived>(tx: PoolClient, arrived: readonly A[], n
 
 function toMatched({ receipt, receivedAt }: Arrived, match: Match & { kind: 'hit' }): MatchedReceipt {
   const { accountId, messageId, part } = match;
-  const doneAt = receipt.doneAt === null ? null : new Date(receipt.doneAt);
-  return { accountId, messageId, part, receivedAt, receipt: { ...receipt, doneAt } };
+  return { accountId, messageId, part, receivedAt, receipt: { ...receipt, doneAt: doneAtOf(receipt, receivedAt) } };
+}
+
+const MINUTE_MS = 60_000;
+
+/** Most receipts tell the minute only: for one that came within that minute, its arrival is the better time. */
+function doneAtOf({ doneAt }: db.StoredReceipt, receivedAt: Date): Date | null {
+  if (doneAt === null) return null;
+  const done = new Date(doneAt);
+  const lateMs = receivedAt.getTime() - done.getTime();
+  return done.getTime() % MINUTE_MS === 0 && lateMs >= 0 && lateMs < MINUTE_MS ? receivedAt : done;
 }
 
 const toUnmatched = ({ arrived: { connectionId, receipt, receivedAt }, match }: Judged<Arrived>) => ({

@@ -7,6 +7,7 @@ import type { LedgerWriter } from './ledger.ts';
 import { createMessageIds } from './message-ids.ts';
 import { createRandom } from './random.ts';
 import { createReceiptPlanner } from './receipts.ts';
+import { type OwedMessage, owedMessage } from './resume.ts';
 import type { SandboxScript } from './script.ts';
 import { createSession, type Services, type Session } from './session.ts';
 import { createMessageStore } from './stored.ts';
@@ -18,6 +19,7 @@ export type Core = {
   sessions(): readonly Session[];
   waiting(): number;
   injectMo(inbound: InboundMessage): Promise<{ readonly parts: number; readonly acked: number }>;
+  resume(owed: readonly OwedMessage[]): void;
   holdReads(held: boolean): void;
   /** Looks at every clock that runs for a session: bind, idle, unanswered deliver_sm. */
   sweep(): void;
@@ -76,6 +78,13 @@ export function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
     sessions: () => [...sessions],
     waiting: () => accounts.all().reduce((sum, account) => sum + account.outbox.waiting(), 0),
     injectMo,
+    resume(owed) {
+      for (const one of owed) {
+        const stored = owedMessage(one, script);
+        store.add(stored);
+        receipts.plan(stored);
+      }
+    },
     holdReads(value) {
       held = value;
       for (const session of sessions) session.hold(held);

@@ -4,6 +4,7 @@ import { createCore } from './core.ts';
 import type { InboundMessage } from './inbound.ts';
 import { createLedger, type Ledger, type LedgerOptions } from './ledger.ts';
 import { createListener } from './listener.ts';
+import type { OwedMessage } from './resume.ts';
 import { defaultScript, type SandboxScript } from './script.ts';
 import type { BindMode, Session } from './session.ts';
 
@@ -43,6 +44,11 @@ export type SandboxSmsc = {
    * sandbox has given it up) with the number of parts and of those acknowledged. Throws when no account ever bound.
    */
   injectMo(inbound: InboundMessage): Promise<{ readonly parts: number; readonly acked: number }>;
+  /**
+   * Takes over messages that a sandbox before this one took: plans their receipts as for a submit of this moment. They
+   * wait for a session of their account.
+   */
+  resume(owed: readonly OwedMessage[]): void;
   /** Cuts every connection without a word. The listener stays. */
   dropConnections(): Promise<void>;
   /** Asks every bound client to unbind. */
@@ -94,6 +100,7 @@ export async function startSandboxSmsc(options: SandboxOptions = {}): Promise<Sa
     sessions: () => core.sessions().map(viewOf),
     waiting: core.waiting,
     injectMo: core.injectMo,
+    resume: core.resume,
     dropConnections,
     unbindAll: () => core.sessions().forEach((session) => session.unbind()),
     pauseReads: () => core.holdReads(true),

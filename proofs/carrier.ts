@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import type { DeliveryEntry, SubmitEntry } from '../src/carriers/sandbox/ledger-entries.ts';
+import { readLedgerFile } from '../src/carriers/sandbox/ledger-file.ts';
+import type { Counts } from '../src/carriers/sandbox/ledger.ts';
+import type { SandboxCommand } from '../src/carriers/sandbox/run.ts';
+import type { SandboxScript } from '../src/carriers/sandbox/script.ts';
+import { startProcess } from './processes.ts';
+import type { Run } from './proof.ts';
+
+export type Ledger = { readonly submits: readonly SubmitEntry[]; readonly receipts: readonly DeliveryEntry[] };
+
+/** The sandbox carrier of a run, and its ledger: the oracle that the gateway's own account is compared with. */
+export type CarrierProcess = {
+  readonly port: number;
+  /** What it counted so far, and the deliver_sm that wait. */
+  counts(): Promise<Counts & { readonly waiting: number }>;
+  script(set: Partial<SandboxScript>): Promise<void>;
+  /** Everything that it took, answered and delivered, from its file. */
+  ledger(): Promise<Ledger>;
+  stop(): Promise<void>;
+};
+
+/** Starts the carrier. Its ledger is a file from the first entry on and survives everything that is killed here. */
+export async function startCarrier(run: Run, script: Partial<SandboxScript>): Promise<CarrierProcess> {
+  const ledgerFile = join(run.folder, 'ledger.ndjson');
+  const options = { ledger: 'counts', ledgerFile, seed: run.seed, ...script };
+  const sandbox = await startProcess(run, { file: 'proofs/sandbox-process.ts', args: [JSON.stringify(options)] });
+
+  async function ask(command: SandboxCommand): Promise<Record<string, unknown>> {
+    sandbox.tell(command);
+    const answer = await sandbox.answer();
+    if (answer['ok'] !== true) throw new Error(`the sandbox answered ${JSON.stringify(answer)}`);
+    return answer;
+  }
+
+  return {
+    port: Number(sandbox.ready['port']),
+    async counts() {
+      const { counts, waiting } = await ask({ do: 'counts' });
+      return { ...(counts as Counts), waiting: Number(waiting) };
+    },
+    script: async (set) => void (await ask({ do: 'script', set })),
+    async ledger() {
+      await ask({ do: 'flush' });
+      const entries = await readLedgerFile(ledgerFile);
+      return {
+        submits: entries.filter((entry) => entry.kind === 'submit'),
+        receipts: entries.filter((entry): entry is DeliveryEntry => entry.kind === 'receipt'),
+      };
+    },
+    stop: async () => void (await sandbox.stop()),
+  };
+}
+
+/** The submits that were taken, by destination with its plus. */
+export const takenByDestination = ({ submits }: Ledger): Map<string, SubmitEntry[]> =>
+  Map.groupBy(
+    submits.filter(({ status }) => status === 'ESME_ROK'),
+    ({ destination }) => `+${destination}`,
+  );

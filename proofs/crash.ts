@@ -1,0 +1,117 @@
+import { type Ledger, takenByDestination } from './carrier.ts';
+import { killPoints, killPostgres, startCrew, untilSubmits } from './kills.ts';
+import {
+  destinationOf,
+  type Doubt,
+  exportStatuses,
+  listUnknown,
+  sendBulk,
+  type StatusRecord,
+  untilQuiet,
+} from './messages.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
+import { openStage } from './stage.ts';
+
+const WINDOW = 10;
+const WORKERS = 2;
+const PATIENCE_MS = 60_000;
+
+type Size = { readonly messages: number; readonly kills: number; readonly postgresKills: number };
+
+const WORKER_KILLS: Readonly<Record<Mode, Size>> = {
+  tiny: { messages: 600, kills: 3, postgresKills: 0 },
+  quick: { messages: 5000, kills: 15, postgresKills: 0 },
+  full: { messages: 100_000, kills: 1000, postgresKills: 0 },
+};
+const POSTGRES_KILLS: Readonly<Record<Mode, Size>> = {
+  tiny: { messages: 600, kills: 0, postgresKills: 1 },
+  quick: { messages: 5000, kills: 3, postgresKills: 3 },
+  full: { messages: 100_000, kills: 100, postgresKills: 20 },
+};
+
+export const crash: Proof = {
+  promise: 'A crash of workers loses nothing, sends nothing twice, and lists what is in doubt.',
+  sabotage: {
+    fault: 'the rescue of a dead worker puts everything back into the queue, silently',
+    file: new URL('./sabotage/crash.ts', import.meta.url),
+  },
+  prove: (run) => prove(run, WORKER_KILLS[run.mode]),
+};
+
+export const crashPostgres: Proof = {
+  promise: 'Nor does a crash of PostgreSQL.',
+  sabotage: {
+    fault: 'PostgreSQL runs with synchronous_commit off',
+    file: new URL('./sabotage/crash-pg.ts', import.meta.url),
+  },
+  prove: (run) => prove(run, POSTGRES_KILLS[run.mode]),
+};
+
+async function prove(run: Run, size: Size): Promise<Findings> {
+  await using stage = await openStage(run, {
+    gateway: 'api',
+    script: { responseDelayMs: 10, reorderResponseShare: 0.3, reorderMs: 10, receiptDelayMs: 50, earlyReceiptShare: 0.1 },
+    settings: { window: WINDOW, binds: 1 },
+  });
+  const destinations = Array.from({ length: size.messages }, (_, n) => destinationOf(n));
+  const ids = await sendBulk(stage, destinations, 'Through the crash');
+  run.say(`${ids.length} messages are accepted; ${WORKERS} workers start`);
+
+  const crew = await startCrew(run, stage, WORKERS);
+  const killPostgresAt = new Set(killPoints(run, size.postgresKills, size.messages));
+  const points = [...killPoints(run, size.kills, size.messages), ...killPostgresAt].sort((a, b) => a - b);
+  for (const [n, point] of points.entries()) {
+    if (!(await untilSubmits(stage, point, PATIENCE_MS))) break;
+    if (killPostgresAt.delete(point)) await killPostgres(run, stage);
+    else await crew.killOne();
+    if ((n + 1) % Math.ceil(points.length / 10) === 0) run.say(`${n + 1} kills at ${point} submits`);
+  }
+  await crew.settled();
+  await untilQuiet(stage, PATIENCE_MS);
+
+  const records = await exportStatuses(stage, ids, hasEnded, PATIENCE_MS);
+  const evidence = { ids, records, doubts: await listUnknown(stage), ledger: await stage.carrier.ledger() };
+  const postgresKills = size.postgresKills - killPostgresAt.size;
+  // PostgreSQL's end is that of every worker's session: each may leave a window in doubt.
+  const bound = (crew.kills + postgresKills * WORKERS) * WINDOW;
+  const figures = { ...compare(evidence), unknownBound: bound, kills: crew.kills, postgresKills };
+  return judge(figures, {
+    'nothing is lost': figures.lost === 0,
+    'nothing is sent twice': figures.duplicates === 0,
+    'unknown <= kills x window': figures.inDoubt <= bound,
+    'every unknown is listed, with its reason': figures.notListed === 0,
+    'nothing else is listed': figures.listedInVain === 0,
+    'all kills took place': crew.kills === size.kills && postgresKills === size.postgresKills,
+  });
+}
+
+const hasEnded = ({ deliveryStatus }: StatusRecord): boolean => deliveryStatus !== 'ACCEPTED';
+
+type Evidence = {
+  readonly ids: readonly string[];
+  readonly records: readonly StatusRecord[];
+  readonly doubts: readonly Doubt[];
+  readonly ledger: Ledger;
+};
+
+/** The gateway's account of its messages against the carrier's. */
+export function compare({ ids, records, doubts, ledger }: Evidence) {
+  const taken = takenByDestination(ledger);
+  const delivered = records.filter(({ deliveryStatus }) => deliveryStatus === 'DELIVERED');
+  const unknown = records.filter(({ deliveryStatus }) => deliveryStatus === 'UNKNOWN');
+  const reasons = new Map(doubts.map(({ messageId, reason }) => [messageId, reason]));
+  const kept = delivered.filter(({ destination }) => taken.has(destination)).length;
+  const unanswered = [...taken.values()].flat().filter(({ answered }) => !answered).length;
+  return {
+    messages: ids.length,
+    delivered: delivered.length,
+    lost: ids.length - kept - unknown.length,
+    duplicates: [...taken.values()].filter((submits) => submits.length > 1).length,
+    unknown: unknown.length,
+    unknownTakenByCarrier: unknown.filter(({ destination }) => taken.has(destination)).length,
+    /** Those still unknown that the carrier never had, and all that it had and that it could not tell us. */
+    inDoubt: Math.max(unknown.length, unanswered),
+    notListed: unknown.filter(({ messageId }) => !reasons.get(messageId)).length,
+    listedInVain: doubts.length - unknown.filter(({ messageId }) => reasons.has(messageId)).length,
+  };
+}

@@ -1,0 +1,77 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findServer } from '../src/db/embedded-process.ts';
+import { until } from '../src/testing/until.ts';
+import type { Process } from './processes.ts';
+import { between, oneOf, type Run } from './proof.ts';
+import type { Stage } from './stage.ts';
+
+const LOOK_MS = 5;
+
+/** Points between 2 % and 98 % of `total` at which something is killed, in order. */
+export const killPoints = (run: Run, kills: number, total: number): number[] =>
+  Array.from({ length: kills }, () => between(run, Math.ceil(total * 0.02), Math.floor(total * 0.98))).sort(
+    (a, b) => a - b,
+  );
+
+/** Waits until the carrier has seen so many submits. False when it saw no new one for `patienceMs`. */
+export async function untilSubmits({ carrier }: Stage, count: number, patienceMs: number): Promise<boolean> {
+  let [seen, at] = [-1, performance.now()];
+  for (;;) {
+    const { submits } = await carrier.counts();
+    if (submits >= count) return true;
+    if (submits !== seen) [seen, at] = [submits, performance.now()];
+    if (performance.now() - at > patienceMs) return false;
+    await delay(LOOK_MS);
+  }
+}
+
+/** A number of workers that stays the same: for one that is killed another one starts. */
+export type Crew = {
+  /** SIGKILL to one that is ready, chosen by chance; waits for one when all are starting. */
+  killOne(): Promise<void>;
+  readonly kills: number;
+  /** Stops replacing, after those that are starting have started. */
+  settled(): Promise<void>;
+};
+
+export async function startCrew(run: Run, stage: Stage, size: number): Promise<Crew> {
+  const ready = new Set<Process>();
+  const starting = new Set<Promise<void>>();
+  let kills = 0;
+  const add = (): void => {
+    const start = stage
+      .startWorker()
+      .then((worker) => void ready.add(worker))
+      .finally(() => starting.delete(start));
+    starting.add(start);
+  };
+  for (let i = 0; i < size; i++) add();
+  await Promise.all(starting);
+  return {
+    async killOne() {
+      while (ready.size === 0) await Promise.race(starting);
+      const victim = oneOf(run, [...ready]);
+      ready.delete(victim);
+      await victim.kill();
+      kills++;
+      add();
+    },
+    get kills() {
+      return kills;
+    },
+    settled: async () => void (await Promise.all(starting)),
+  };
+}
+
+/** SIGKILL to PostgreSQL's first process, then waits until the gateway has started it again. */
+export async function killPostgres({ folder }: Run, { pool }: Stage): Promise<void> {
+  const clusterDir = await realpath(join(folder, 'data', 'postgres'));
+  const server = await findServer(clusterDir);
+  if (!server) throw new Error('PostgreSQL does not run');
+  process.kill(server.pid, 'SIGKILL');
+  const answers = () => pool.query('SELECT 1').then(Boolean, () => false);
+  const isBack = async () => (await findServer(clusterDir))?.pid !== server.pid && answers();
+  await until('PostgreSQL after its crash', isBack, 60_000);
+}

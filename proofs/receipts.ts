@@ -1,0 +1,167 @@
+import { type Ledger, takenByDestination } from './carrier.ts';
+import { killPoints, startCrew, untilSubmits } from './kills.ts';
+import { exportStatuses, listUnknown, type StatusRecord, untilQuiet } from './messages.ts';
+import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
+import { openStage, type Stage } from './stage.ts';
+
+type Size = { readonly messages: number; readonly kills: number };
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { messages: 600, kills: 1 },
+  quick: { messages: 20_000, kills: 10 },
+  full: { messages: 1_000_000, kills: 200 },
+};
+const WORKERS = 2;
+const WINDOW = 50;
+const PATIENCE_MS = 60_000;
+const RESPELL_MS = 200;
+const DESTINATIONS_A_REQUEST = 5000;
+/** Two parts. */
+const LONG = 'A text that needs two parts, each with a receipt of its own. '.repeat(4);
+const LONG_SHARE = 0.1;
+
+/** Last digits of a number, which say how the sandbox ends it; most deliver. */
+const ENDINGS = ['0001', '0002', '0003', '0004', '9901', '9902', '9903', '9904', '9907', '9911'];
+const SPELLINGS = ['same', 'opposite', 'other-case', 'zero-padded'] as const;
+
+export const receipts: Proof = {
+  promise: 'Every receipt finds its message, however it is spelled and whenever it comes; none finds another one.',
+  sabotage: {
+    fault: 'a receipt that fits no message at once is dropped',
+    file: new URL('./sabotage/receipts.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  await using stage = await openStage(run, {
+    gateway: 'api',
+    script: {
+      idFormat: oneOf(run, ['decimal', 'hex-lower', 'hex-upper', 'hex-padded']),
+      responseDelayMs: 5,
+      receiptDelayMs: 100,
+      earlyReceiptShare: 0.2,
+      doubleReceiptShare: 0.1,
+      reorderReceiptShare: 0.1,
+      reorderMs: 300,
+      foreignReceiptShare: 0.05,
+    },
+    settings: { window: WINDOW },
+  });
+  const ids = await sendAll(run, stage, size.messages);
+  const crew = await startCrew(run, stage, WORKERS);
+  const respelling = respell(run, stage);
+  for (const point of killPoints(run, size.kills, size.messages)) {
+    if (!(await untilSubmits(stage, point, PATIENCE_MS))) break;
+    await crew.killOne();
+    run.say(`killed a worker at ${point} submits`);
+  }
+  await crew.settled();
+  await untilQuiet(stage, PATIENCE_MS);
+  await respelling.stop();
+
+  const figures = { ...(await compare(stage, ids)), kills: crew.kills };
+  return judge(figures, {
+    'no receipt is dropped': figures.dropped === 0,
+    'no receipt finds another message': figures.misattributed === 0 && figures.missing === 0,
+    'what fits no message stays parked': figures.foreignGone === 0,
+    'nothing else stays parked': figures.parkedInVain === 0,
+    'unknown <= kills x window': figures.unknown <= crew.kills * WINDOW,
+    'all kills took place': crew.kills === size.kills,
+  });
+}
+
+/** Numbers by their endings, so that neighbours end differently; some of the messages have two parts. */
+async function sendAll(run: Run, { client }: Stage, messages: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let first = 0; first < messages; first += DESTINATIONS_A_REQUEST) {
+    const count = Math.min(DESTINATIONS_A_REQUEST, messages - first);
+    const destinations = Array.from({ length: count }, (_, n) => `+39${3_000_000 + first + n}${oneOf(run, ENDINGS)}`);
+    const long = Math.round(count * LONG_SHARE);
+    const { results } = await client.bulk({
+      messages: [
+        { destinations: destinations.slice(0, long), sender: 'Acme', body: LONG },
+        { destinations: destinations.slice(long), sender: 'Acme', body: 'Short' },
+      ],
+    });
+    ids.push(...results.flatMap(({ id }) => id ?? []));
+  }
+  return ids;
+}
+
+/** Lets the carrier spell the ids of its receipts in one way and then in another. */
+function respell(run: Run, { carrier }: Stage): { stop(): Promise<void> } {
+  let last: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    last = carrier.script({ receiptIdBase: oneOf(run, SPELLINGS) });
+  }, RESPELL_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return last;
+    },
+  };
+}
+
+const STATUS_OF: Readonly<Record<string, string>> = {
+  DELIVRD: 'DELIVERED',
+  UNDELIV: 'UNDELIVERABLE',
+  EXPIRED: 'EXPIRED',
+  REJECTD: 'REJECTED',
+  FAILED: 'UNDELIVERABLE',
+};
+
+/** What the receipts in the ledger say of each destination: the one final state of all its parts, or none yet. */
+function expectedStatuses(ledger: Ledger): Map<string, string> {
+  const said = Map.groupBy(
+    ledger.receipts.filter(({ id, result }) => id !== '' && result === 'acked'),
+    ({ id }) => id,
+  );
+  const ends = (id: string | null): string[] => (said.get(id ?? '') ?? []).flatMap(({ text }) => STATUS_OF[text] ?? []);
+  return new Map(
+    [...takenByDestination(ledger)].map(([destination, submits]) => {
+      const states = submits.map(({ id }) => ends(id)[0]);
+      const [first] = states;
+      const parts = submits[0]?.concat?.total ?? 1;
+      const whole = states.filter((state) => state === 'DELIVERED').length === parts;
+      return [destination, first === undefined || (first === 'DELIVERED' && !whole) ? 'ACCEPTED' : first];
+    }),
+  );
+}
+
+async function compare(stage: Stage, ids: readonly string[]) {
+  const ledger = await stage.carrier.ledger();
+  const expected = expectedStatuses(ledger);
+  const unknown = new Set((await listUnknown(stage)).map(({ messageId }) => messageId));
+  const isRight = ({ messageId, destination, deliveryStatus }: StatusRecord): boolean =>
+    unknown.has(messageId) || deliveryStatus === expected.get(destination);
+  const records = await exportStatuses(stage, ids, isRight, PATIENCE_MS);
+  const wrong = records.filter((record) => !isRight(record));
+  return {
+    messages: ids.length,
+    receipts: ledger.receipts.length,
+    missing: ids.length - records.length,
+    dropped: wrong.filter(({ deliveryStatus }) => deliveryStatus === 'ACCEPTED').length,
+    misattributed: wrong.filter(({ deliveryStatus }) => deliveryStatus !== 'ACCEPTED').length,
+    unknown: unknown.size,
+    ...(await compareParked(stage, ledger, new Set(records.filter((r) => unknown.has(r.messageId)).map((r) => r.destination)))),
+  };
+}
+
+/** Parked must be the receipts for messages that are not ours, and those of messages whose id never reached us. */
+async function compareParked({ pool }: Stage, ledger: Ledger, unknown: ReadonlySet<string>) {
+  const { rows } = await pool.query<{ id: string }>(
+    `SELECT DISTINCT spelled AS id FROM receipt_unmatched, json_array_elements_text(receipt->'carrierIds') AS spelled`,
+  );
+  const parked = new Set(rows.map(({ id }) => id));
+  const foreign = new Set(ledger.receipts.filter(({ id }) => id === '').map(({ receiptId }) => receiptId));
+  const inDoubt = new Set(
+    ledger.receipts.filter(({ source }) => unknown.has(`+${source}`)).map(({ receiptId }) => receiptId),
+  );
+  return {
+    foreign: foreign.size,
+    foreignGone: [...foreign].filter((id) => !parked.has(id)).length,
+    parkedInVain: [...parked].filter((id) => !foreign.has(id) && !inDoubt.has(id)).length,
+  };
+}

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+
+/** A piece of the program's text and what to put in its place. */
+export type Replacement = {
+  /** Under `src`. */
+  readonly file: string;
+  readonly find: string;
+  readonly put: string;
+};
+
+/**
+ * Builds a fault into the program as it is loaded: a module that imports this runs before the program
+ * (`node --import`). Throws when a text is not found exactly once in its file, so that no sabotage goes stale unnoticed.
+ */
+export function sabotage(replacements: readonly Replacement[]): void {
+  const faulty = new Map<string, string>();
+  for (const { file, find, put } of replacements) {
+    const url = new URL(`../../src/${file}`, import.meta.url);
+    const source = faulty.get(url.href) ?? readFileSync(url, 'utf8');
+    const [before, after, ...more] = source.split(find);
+    if (before === undefined || after === undefined || more.length > 0)
+      throw new Error(`The sabotage does not fit src/${file} any more: it must hold once "${find}"`);
+    faulty.set(url.href, before + put + after);
+  }
+  registerHooks({
+    load(url, context, nextLoad) {
+      const source = faulty.get(url);
+      return source === undefined
+        ? nextLoad(url, context)
+        : { format: 'module-typescript', source, shortCircuit: true };
+    },
+  });
+}

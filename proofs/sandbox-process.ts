@@ -1,0 +1,13 @@
+// A sandbox carrier as a process of its own: `node proofs/sandbox-process.ts '<SandboxOptions as JSON>'`, steered by
+// lines of JSON on stdin (src/carriers/sandbox/run.ts).
+import { runSandbox } from '../src/carriers/sandbox/run.ts';
+
+const stop = new AbortController();
+process.once('SIGTERM', () => stop.abort());
+await runSandbox({
+  ...JSON.parse(process.argv[2] ?? '{}'),
+  signal: stop.signal,
+  input: process.stdin,
+  output: process.stdout,
+});
+process.exit();

@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import { createAccount } from '../src/accounts/create.ts';
+import type { SandboxScript } from '../src/carriers/sandbox/script.ts';
+import { loadConfig } from '../src/config.ts';
+import { createConnection } from '../src/connections/save.ts';
+import { attachEmbedded } from '../src/db/embedded.ts';
+import { migrate, MIGRATIONS_DIR } from '../src/db/migrate.ts';
+import { createPool } from '../src/db/pool.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { insertRoute } from '../src/routing/sql.ts';
+import { loadSecretKey } from '../src/secret-key.ts';
+import { type Client, createClient } from '../src/testing/client.ts';
+import { until } from '../src/testing/until.ts';
+import { type CarrierProcess, startCarrier } from './carrier.ts';
+import { type Process, startProcess } from './processes.ts';
+import type { Run } from './proof.ts';
+
+export type StageOptions = {
+  /** `api` leaves the carriers to workers of their own, `serve` is all in one process. */
+  readonly gateway: 'api' | 'serve';
+  readonly script: Partial<SandboxScript>;
+  /** Of the gateway's connection to the carrier, beyond where it is. */
+  readonly settings: Readonly<Record<string, unknown>>;
+};
+
+/** The gateway and the carrier of one run, each in processes of its own. */
+export type Stage = AsyncDisposable & {
+  readonly carrier: CarrierProcess;
+  readonly gateway: Process;
+  /** A client of an account that may send as much as it likes. */
+  readonly client: Client;
+  /** Another account's. */
+  newClient(): Promise<Client>;
+  /** For what the interface does not export. */
+  readonly pool: Pool;
+  startWorker(): Promise<Process>;
+};
+
+const SYSTEM_ID = 'proof';
+const PASSWORD = 'secret';
+
+/** Everything that one run needs: the carrier, a database with the way to it, the gateway. Disposing of it ends all. */
+export async function openStage(run: Run, { gateway: role, script, settings }: StageOptions): Promise<Stage> {
+  await using opened = new AsyncDisposableStack();
+  const carrier = await startCarrier(run, { systemId: SYSTEM_ID, password: PASSWORD, ...script });
+  opened.defer(carrier.stop);
+  const environment = environmentOf(run);
+  const link = { host: '127.0.0.1', port: carrier.port, systemId: SYSTEM_ID, ...settings };
+  const { apiKey } = await withDatabase(environment, (pool) => prepare(pool, environment, link));
+
+  const start = (command: string, more: Readonly<Record<string, string>>): Promise<Process> =>
+    startProcess(run, {
+      file: 'src/main.ts',
+      args: [command, '--json'],
+      flags: run.sabotage === null ? [] : ['--import', run.sabotage],
+      environment: { ...environment, ...more },
+    });
+  const gateway = await start(role, {});
+  opened.defer(async () => void (await gateway.stop()));
+  const connectionString = await reach(environment);
+  const pool = createPool(connectionString, { max: 4, applicationName: 'proof', log: silentLog });
+  opened.defer(() => pool.end());
+  const workers: Process[] = [];
+  opened.defer(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
+
+  const clientOf = (key: string): Client => createClient(() => String(gateway.ready['address']), key);
+  if (role === 'serve') await untilBound(pool);
+  const all = opened.move();
+  return {
+    carrier,
+    gateway,
+    client: clientOf(apiKey),
+    newClient: async () => clientOf((await createAccount(pool, { name: 'Other', plan: 'unlimited' })).apiKey),
+    pool,
+    async startWorker() {
+      const worker = await start('worker', { DATABASE_URL: connectionString });
+      workers.push(worker);
+      return worker;
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+const environmentOf = ({ folder, databaseUrl }: Run): Record<string, string> => ({
+  ...(databaseUrl === null ? { DATA_DIR: join(folder, 'data') } : { DATABASE_URL: databaseUrl }),
+  DATABASE_POOL: '8',
+  SECRET_KEY: '5e'.repeat(32),
+  SANDBOX: 'off',
+  PORT: '0',
+  LOG_LEVEL: 'warn',
+});
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The database before the gateway runs: started for this, if it is the gateway's own, and stopped again. */
+async function withDatabase<T>(environment: Environment, work: (pool: Pool) => Promise<T>): Promise<T> {
+  const { databaseUrl, dataDir } = loadConfig(environment);
+  const server = databaseUrl === undefined ? await attachEmbedded({ dataDir, log: silentLog }) : null;
+  const connectionString = server?.connectionString ?? databaseUrl ?? '';
+  const pool = createPool(connectionString, { max: 2, applicationName: 'proof', log: silentLog });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+    await server?.release();
+  }
+}
+
+async function prepare(pool: Pool, environment: Environment, settings: object): Promise<{ apiKey: string }> {
+  await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
+  const key = await loadSecretKey(loadConfig(environment));
+  const { id } = await createConnection(pool, key, { name: 'proof', settings, password: PASSWORD, sandbox: false });
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100 });
+  return createAccount(pool, { name: 'Acme', plan: 'unlimited' });
+}
+
+/** Where the gateway's database listens; the gateway alone looks after it. */
+async function reach(environment: Environment): Promise<string> {
+  const { databaseUrl, dataDir } = loadConfig(environment);
+  if (databaseUrl !== undefined) return databaseUrl;
+  const { connectionString, release } = await attachEmbedded({ dataDir, log: silentLog });
+  await release();
+  return connectionString;
+}
+
+const untilBound = (pool: Pool): Promise<unknown> =>
+  until('a bind', async () => {
+    const { rows } = await pool.query('SELECT 1 FROM connection_status WHERE binds_up = binds_wanted');
+    return rows.length > 0;
+  });

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Inbound } from '../carriers/events.ts';
+import { groupCommit } from '../db/group-commit.ts';
+import type { Db } from '../db/query.ts';
+import { transaction } from '../db/transaction.ts';
+import { newId } from '../lib/ids.ts';
+import { assemble } from './assemble.ts';
+import { plainNumber } from './number.ts';
+import * as db from './sql.ts';
+
+/** The account of messages to a number that nobody owns. */
+export const NOBODY = 0;
+/** Octets that a carrier may put into an address (data_sm; 20 in deliver_sm). A longer one would fit no index. */
+const LONGEST_ADDRESS = 64;
+const SETS = 500;
+
+type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
+
+/**
+ * Takes inbound messages and their parts: the promise resolves when they are committed, and only then may the carrier
+ * be answered. Whatever the carrier sends can be stored: one message never keeps the others of its batch out.
+ *
+ * The same octets of the same sender to the same number within 15 minutes are one message: a carrier sends again what
+ * it believes to be unanswered, and nothing in SMPP tells such a repeat from a person who writes the same twice.
+ */
+export function createInboundInbox(pool: Pool): (arrived: Arrived) => Promise<void> {
+  return groupCommit<Arrived, void>({
+    maxItems: 1000,
+    inFlight: 1,
+    async flush(items) {
+      await transaction(pool, (tx) => receiveInbound(tx, items.map(tidy)));
+      return items.map(() => undefined);
+    },
+  });
+}
+
+/**
+ * Makes messages of what is there of long messages whose first part came more than ten minutes ago.
+ *
+ * @returns how many long messages were looked at
+ */
+export function endOverdueParts(pool: Pool): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const keys = await db.listOverdueSets(tx, { limit: SETS });
+    if (keys.length === 0) return 0;
+    await claimConnectionsOf(tx, keys);
+    await insertMessages(tx, await joinParts(tx, keys));
+    return keys.length;
+  });
+}
+
+/** A NUL is no character of PostgreSQL's text. */
+function tidy({ connectionId, inbound }: Arrived): Arrived {
+  const address = (written: string): string => plainNumber(written.replaceAll('\0', '').slice(0, LONGEST_ADDRESS));
+  const { source, destination, text } = inbound;
+  const clean = { source: address(source), destination: address(destination), text: text.replaceAll('\0', '') };
+  return { connectionId, inbound: { ...inbound, ...clean } };
+}
+
+async function receiveInbound(tx: Db, arrived: readonly Arrived[]): Promise<void> {
+  await claimConnectionsOf(tx, arrived);
+  const fresh = await withoutRepeats(tx, arrived);
+  const parts = fresh.flatMap(toPart);
+  if (parts.length > 0) await db.insertParts(tx, parts);
+  const joined = parts.length > 0 ? await joinParts(tx, parts) : [];
+  await insertMessages(tx, [...fresh.flatMap(toWhole), ...joined]);
+}
+
+async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId: number }[]): Promise<void> {
+  const ids = new Set(rows.map((row) => row.connectionId));
+  await db.claimConnections(tx, { connectionIds: [...ids].sort((a, b) => a - b) });
+}
+
+async function withoutRepeats(tx: Db, arrived: readonly Arrived[]): Promise<Arrived[]> {
+  const byKey = new Map<string, Arrived & db.Seen>();
+  for (const one of arrived) {
+    const seen = { connectionId: one.connectionId, hash: hashOf(one.inbound) };
+    const key = keyOfSeen(seen);
+    if (!byKey.has(key)) byKey.set(key, { ...one, ...seen });
+  }
+  const news = new Set((await db.insertSeen(tx, [...byKey.values()])).map(keyOfSeen));
+  return [...byKey].flatMap(([key, one]) => (news.has(key) ? [one] : []));
+}
+
+const keyOfSeen = ({ connectionId, hash }: db.Seen): string => `${connectionId}/${hash.toString('hex')}`;
+
+/** The place among the parts counts: with SAR it is not in the octets, and two parts may have the same text. */
+const hashOf = ({ source, destination, concat, raw }: Inbound): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify([source, destination, concat]))
+    .update(raw)
+    .digest();
+
+type Whole = Omit<db.NewInboundMessage, 'accountId' | 'id'>;
+
+const toWhole = ({ connectionId, inbound }: Arrived): Whole[] => {
+  const { source, destination, text, raw, concat } = inbound;
+  if (concat !== null) return [];
+  const body = text.toWellFormed();
+  return [{ connectionId, source, destination, body, octets: raw, parts: 1, partsReceived: 1, receivedAt: null }];
+};
+
+const toPart = ({ connectionId, inbound }: Arrived): db.NewPart[] => {
+  const { source, destination, text, raw, concat } = inbound;
+  return concat === null ? [] : [{ connectionId, source, destination, ...concat, text, octets: raw }];
+};
+
+/** Takes those of these long messages out of the waiting parts that are at their end. */
+async function joinParts(tx: Db, keys: readonly db.SetKey[]): Promise<Whole[]> {
+  const distinct = new Map(keys.map((key) => [JSON.stringify(pickKey(key)), key]));
+  const { messages, spentIds } = assemble(await db.listParts(tx, { keys: [...distinct.values()] }));
+  if (spentIds.length > 0) await db.deleteParts(tx, { ids: spentIds });
+  return messages.flatMap(toJoined);
+}
+
+const pickKey = ({ connectionId, source, destination, ref, total }: db.SetKey) =>
+  [connectionId, source, destination, ref, total] as const;
+
+function toJoined(parts: readonly db.Part[]): Whole[] {
+  const [first] = parts;
+  if (!first) return [];
+  const { connectionId, source, destination, total } = first;
+  return [
+    {
+      connectionId,
+      source,
+      destination,
+      body: parts
+        .map((part) => part.text)
+        .join('')
+        .toWellFormed(),
+      octets: Buffer.concat(parts.map((part) => part.octets)),
+      parts: total,
+      partsReceived: parts.length,
+      receivedAt: new Date(Math.min(...parts.map((part) => part.receivedAt.getTime()))),
+    },
+  ];
+}
+
+async function insertMessages(tx: Db, messages: readonly Whole[]): Promise<void> {
+  if (messages.length === 0) return;
+  const numbers = messages.map(({ connectionId, destination }) => ({ connectionId, number: destination }));
+  const owners = await db.listOwners(tx, { numbers });
+  const accounts = new Map(owners.map((owner) => [`${owner.connectionId}/${owner.number}`, owner.accountId]));
+  // Ids of one millisecond are in no order of their own, and a conversation has one.
+  const ids = messages.map(newId).sort();
+  await db.insertInboundMessages(
+    tx,
+    messages.map((message, index) => ({
+      ...message,
+      id: ids[index] ?? newId(),
+      accountId: accounts.get(`${message.connectionId}/${message.destination}`) ?? NOBODY,
+    })),
+  );
+}

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { listInboundMessages } from '../../src/inbound/sql.ts';
+import { operate } from '../../src/testing/operator.ts';
+import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { until } from '../../src/testing/until.ts';
+import { startWorkerProcess } from '../../src/testing/worker-process.ts';
+
+const HANDSET = { source: '393331234567', destination: '4400' };
+const LONG = 'All of this has to arrive in one piece. '.repeat(10).trim();
+const EMOJI = 'Così 😀 '.repeat(30).trim();
+
+const untilBound = ({ smsc }: TestProgram) =>
+  until('a bind', () => smsc.sessions().some((session) => session.mode !== null));
+const assign = (program: TestProgram) =>
+  operate(program, ...['number', 'assign', '--number', '4400', '--connection', 'main', '--account', 'Acme']);
+const received = ({ pool, account }: TestProgram) =>
+  listInboundMessages(pool, { accountId: account.accountId, limit: 100 });
+
+test('messages from handsets in every form are whole, with their account, and told to the operator', async () => {
+  await using program = await startTestProgram();
+  expect(await assign(program)).toMatchObject({ code: 0, answer: { number: '4400', connection: 'main' } });
+  await untilBound(program);
+  const forms = [
+    { text: 'Ciao' },
+    { text: LONG },
+    { text: `16 bit: ${LONG}`, longMode: 'udh16', outOfOrder: true },
+    { text: `SAR: ${LONG}`, longMode: 'sar', outOfOrder: true },
+    { text: `payload: ${LONG}`, longMode: 'payload' },
+    { text: EMOJI, outOfOrder: true },
+    { text: `SAR: ${EMOJI}`, longMode: 'sar' },
+  ] as const;
+  for (const form of forms) {
+    const { parts, acked } = await program.smsc.injectMo({ ...HANDSET, ...form });
+    expect(acked).toBe(parts);
+  }
+  await program.smsc.injectMo({ ...HANDSET, destination: '4401', text: 'Anybody?' });
+
+  const listed = await operate(program, 'inbound', 'list', '--account', 'Acme');
+  const texts = forms.map(({ text }) => ({ ...HANDSET, connection: 'main', body: text }));
+  expect(listed.answer).toMatchObject(texts.toReversed());
+  expect((await operate(program, 'inbound', 'list')).answer).toMatchObject([{ accountId: 0, body: 'Anybody?' }]);
+  expect(program.smsc.ledger.violations()).toEqual([]);
+});
+
+test('a worker that is killed between the parts loses none, and a part that the carrier sends again shows once', {
+  timeout: 30_000,
+}, async () => {
+  await using program = await startTestProgram({
+    roles: { worker: false },
+    carriers: { main: { script: { deliverWindow: 1 } } },
+  });
+  const { smsc, pool } = program;
+  await assign(program);
+  const first = startWorkerProcess(program);
+  await untilBound(program);
+  // The carrier hears no answer, so the second part waits.
+  smsc.pauseReads();
+  const injected = smsc.injectMo({ ...HANDSET, text: LONG, outOfOrder: true });
+  await until('the first part', async () => (await pool.query('SELECT FROM inbound_part')).rowCount === 1);
+  await first.kill();
+  await smsc.dropConnections();
+  smsc.resumeReads();
+  expect(await received(program)).toEqual([]);
+
+  const second = startWorkerProcess(program);
+  try {
+    expect(await injected).toEqual({ parts: 3, acked: 3 });
+    expect(smsc.ledger.counts().deliverWrites).toBe(4);
+    expect(await received(program)).toMatchObject([{ body: LONG, parts: 3, partsReceived: 3 }]);
+    expect((await pool.query('SELECT FROM inbound_part')).rowCount).toBe(0);
+  } finally {
+    await second.kill();
+  }
+});
+
+test('while the database is away the carrier keeps the message, and brings it later', async () => {
+  await using program = await startTestProgram({ carriers: { main: { script: { retryMs: 50 } } } });
+  await untilBound(program);
+  await program.pool.query('ALTER TABLE inbound_message RENAME TO gone');
+  const injected = program.smsc.injectMo({ ...HANDSET, text: 'Patience' });
+  await until('a second try', () => program.smsc.ledger.counts().deliverWrites > 1);
+  await program.pool.query('ALTER TABLE gone RENAME TO inbound_message');
+  expect(await injected).toEqual({ parts: 1, acked: 1 });
+  expect(await listInboundMessages(program.pool, { accountId: 0, limit: 10 })).toMatchObject([{ body: 'Patience' }]);
+});
