@@ -90,6 +90,15 @@ CREATE TABLE connection (
 );
 COMMENT ON TABLE connection IS 'reference';
 
+CREATE TABLE connection_down (
+  connection_id bigint NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT connection_down_pkey PRIMARY KEY (connection_id),
+  CONSTRAINT connection_down_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE connection_down IS 'local';
+
 CREATE TABLE connection_status (
   connection_id bigint NOT NULL,
   worker bigint NOT NULL,
@@ -106,14 +115,20 @@ CREATE TABLE credit_balance (
   account_id bigint NOT NULL,
   currency text DEFAULT 'EUR'::text NOT NULL,
   available_micros bigint DEFAULT 0 NOT NULL,
-  frozen_micros bigint DEFAULT 0 NOT NULL,
   unlimited boolean DEFAULT false NOT NULL,
   CONSTRAINT credit_balance_pkey PRIMARY KEY (account_id),
   CONSTRAINT credit_balance_check CHECK ((unlimited OR (available_micros >= 0))),
-  CONSTRAINT credit_balance_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
-  CONSTRAINT credit_balance_frozen_micros_check CHECK ((frozen_micros >= 0))
+  CONSTRAINT credit_balance_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text))
 );
 COMMENT ON TABLE credit_balance IS 'distributed';
+
+CREATE TABLE credit_frozen (
+  account_id bigint NOT NULL,
+  shard smallint NOT NULL,
+  micros bigint NOT NULL,
+  CONSTRAINT credit_frozen_pkey PRIMARY KEY (account_id, shard)
+);
+COMMENT ON TABLE credit_frozen IS 'distributed';
 
 CREATE TABLE dispatch_chunk (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -127,6 +142,8 @@ CREATE TABLE dispatch_chunk (
   intent integer DEFAULT 0 NOT NULL,
   size integer NOT NULL,
   ids uuid[] NOT NULL,
+  alternates bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+  tries smallint DEFAULT 0 NOT NULL,
   CONSTRAINT dispatch_chunk_pkey PRIMARY KEY (id)
 );
 ALTER TABLE dispatch_chunk ALTER COLUMN ids SET STORAGE EXTERNAL;
@@ -134,6 +151,59 @@ CREATE INDEX dispatch_chunk_claim ON dispatch_chunk USING btree (connection_id, 
 CREATE INDEX dispatch_chunk_owner ON dispatch_chunk USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX dispatch_chunk_rounds ON dispatch_chunk USING btree (connection_id, priority, account_id, round);
 COMMENT ON TABLE dispatch_chunk IS 'local';
+
+CREATE TABLE inbound_message (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  connection_id bigint NOT NULL,
+  source text NOT NULL,
+  destination text NOT NULL,
+  body text NOT NULL,
+  octets bytea NOT NULL,
+  parts smallint NOT NULL,
+  parts_received smallint NOT NULL,
+  received_at timestamp with time zone NOT NULL,
+  CONSTRAINT inbound_message_pkey PRIMARY KEY (account_id, id)
+);
+COMMENT ON TABLE inbound_message IS 'distributed';
+
+CREATE TABLE inbound_number (
+  connection_id bigint NOT NULL,
+  number text NOT NULL,
+  account_id bigint NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT inbound_number_pkey PRIMARY KEY (connection_id, number),
+  CONSTRAINT inbound_number_number_check CHECK ((number ~ '^([0-9]{1,20}|\*)$'::text)),
+  CONSTRAINT inbound_number_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT inbound_number_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id)
+);
+COMMENT ON TABLE inbound_number IS 'reference';
+
+CREATE TABLE inbound_part (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  connection_id bigint NOT NULL,
+  source text NOT NULL,
+  destination text NOT NULL,
+  ref integer NOT NULL,
+  total smallint NOT NULL,
+  seq smallint NOT NULL,
+  text_utf16 bytea NOT NULL,
+  octets bytea NOT NULL,
+  received_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT inbound_part_pkey PRIMARY KEY (id)
+);
+CREATE INDEX inbound_part_received ON inbound_part USING btree (received_at);
+CREATE INDEX inbound_part_set ON inbound_part USING btree (connection_id, source, destination, ref, total);
+COMMENT ON TABLE inbound_part IS 'local';
+
+CREATE TABLE inbound_seen (
+  connection_id bigint NOT NULL,
+  hash bytea NOT NULL,
+  received_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT inbound_seen_pkey PRIMARY KEY (connection_id, hash)
+);
+CREATE INDEX inbound_seen_received ON inbound_seen USING btree (received_at);
+COMMENT ON TABLE inbound_seen IS 'local';
 
 CREATE TABLE ledger_entry (
   account_id bigint NOT NULL,
@@ -204,6 +274,7 @@ CREATE TABLE message_state (
   CONSTRAINT message_state_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 CREATE INDEX message_state_carrier ON ONLY message_state USING btree (connection_id, carrier_id);
+CREATE INDEX message_state_submitted ON ONLY message_state USING brin (submitted_at);
 COMMENT ON TABLE message_state IS 'distributed';
 
 CREATE TABLE price (

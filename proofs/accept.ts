@@ -14,7 +14,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 const CLIENTS = 16;
 const WINDOW = 100;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 const CUT_EVERY_MS = 100;
 const RETRY_MS = 50;
 /** So many requests are made twice at the same time, as by a client that does not wait for the first answer. */

@@ -1,20 +1,12 @@
-import { type Ledger, takenByDestination } from './carrier.ts';
+import { compare, hasEnded } from './account.ts';
 import { killPoints, killPostgres, startCrew, untilSubmits } from './kills.ts';
-import {
-  destinationOf,
-  type Doubt,
-  exportStatuses,
-  listUnknown,
-  sendBulk,
-  type StatusRecord,
-  untilQuiet,
-} from './messages.ts';
+import { destinationOf, exportStatuses, listUnknown, sendBulk, untilQuiet } from './messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { openStage } from './stage.ts';
 
 const WINDOW = 10;
 const WORKERS = 2;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 
 type Size = { readonly messages: number; readonly kills: number; readonly postgresKills: number };
 
@@ -83,35 +75,4 @@ async function prove(run: Run, size: Size): Promise<Findings> {
     'nothing else is listed': figures.listedInVain === 0,
     'all kills took place': crew.kills === size.kills && postgresKills === size.postgresKills,
   });
-}
-
-const hasEnded = ({ deliveryStatus }: StatusRecord): boolean => deliveryStatus !== 'ACCEPTED';
-
-type Evidence = {
-  readonly ids: readonly string[];
-  readonly records: readonly StatusRecord[];
-  readonly doubts: readonly Doubt[];
-  readonly ledger: Ledger;
-};
-
-/** The gateway's account of its messages against the carrier's. */
-export function compare({ ids, records, doubts, ledger }: Evidence) {
-  const taken = takenByDestination(ledger);
-  const delivered = records.filter(({ deliveryStatus }) => deliveryStatus === 'DELIVERED');
-  const unknown = records.filter(({ deliveryStatus }) => deliveryStatus === 'UNKNOWN');
-  const reasons = new Map(doubts.map(({ messageId, reason }) => [messageId, reason]));
-  const kept = delivered.filter(({ destination }) => taken.has(destination)).length;
-  const unanswered = [...taken.values()].flat().filter(({ answered }) => !answered).length;
-  return {
-    messages: ids.length,
-    delivered: delivered.length,
-    lost: ids.length - kept - unknown.length,
-    duplicates: [...taken.values()].filter((submits) => submits.length > 1).length,
-    unknown: unknown.length,
-    unknownTakenByCarrier: unknown.filter(({ destination }) => taken.has(destination)).length,
-    /** Those still unknown that the carrier never had, and all that it had and that it could not tell us. */
-    inDoubt: Math.max(unknown.length, unanswered),
-    notListed: unknown.filter(({ messageId }) => !reasons.get(messageId)).length,
-    listedInVain: doubts.length - unknown.filter(({ messageId }) => reasons.has(messageId)).length,
-  };
 }

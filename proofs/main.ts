@@ -8,6 +8,7 @@ import { accept } from './accept.ts';
 import { crash, crashPostgres } from './crash.ts';
 import type { Findings, Mode, Proof } from './proof.ts';
 import { receipts } from './receipts.ts';
+import { throttle } from './throttle.ts';
 
 /** All proofs, in the order of `npm run prove`. */
 const PROOFS: Readonly<Record<string, Proof>> = {
@@ -15,6 +16,7 @@ const PROOFS: Readonly<Record<string, Proof>> = {
   'crash --pg': crashPostgres,
   accept,
   receipts,
+  throttle,
 };
 
 const USAGE = `npm run prove -- [NAME] [--quick|--full] [--seed N] [--sabotage]

@@ -49,8 +49,8 @@ async function lookAt(pool: Stage['pool']): Promise<string> {
 }
 
 /**
- * What the interface says of these messages, once it says what is `expected` of each; after `patienceMs` whatever it
- * says by then.
+ * What the interface says of these messages, once it says what is `expected` of each, or whatever it says when none
+ * has come any nearer to that for `patienceMs`.
  */
 export async function exportStatuses(
   { client }: Stage,
@@ -63,13 +63,14 @@ export async function exportStatuses(
     const record = records.get(id);
     return record === undefined || !expected(record);
   };
-  const deadline = performance.now() + patienceMs;
-  for (let open = ids; open.length > 0; open = open.filter(isOpen)) {
-    if (open.length < ids.length) await delay(LOOK_MS);
+  let [open, at] = [ids, performance.now()];
+  for (;;) {
     for (const record of await client.statuses(open)) records.set(record.messageId, record);
-    if (performance.now() > deadline) break;
+    const still = open.filter(isOpen);
+    if (still.length < open.length) [open, at] = [still, performance.now()];
+    if (open.length === 0 || performance.now() - at > patienceMs) return ids.flatMap((id) => records.get(id) ?? []);
+    await delay(LOOK_MS);
   }
-  return ids.flatMap((id) => records.get(id) ?? []);
 }
 
 export type Doubt = { readonly messageId: string; readonly reason: string };

@@ -13,8 +13,9 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 const WORKERS = 2;
 const WINDOW = 50;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 const RESPELL_MS = 200;
+const EXAMPLES = 5;
 const DESTINATIONS_A_REQUEST = 5000;
 /** Two parts. */
 const LONG = 'A text that needs two parts, each with a receipt of its own. '.repeat(4);
@@ -61,7 +62,7 @@ async function prove(run: Run): Promise<Findings> {
   await untilQuiet(stage, PATIENCE_MS);
   await respelling.stop();
 
-  const figures = { ...(await compare(stage, ids)), kills: crew.kills };
+  const figures = { ...(await compare(run, stage, ids)), kills: crew.kills };
   return judge(figures, {
     'no receipt is dropped': figures.dropped === 0,
     'no receipt finds another message': figures.misattributed === 0 && figures.missing === 0,
@@ -130,7 +131,7 @@ function expectedStatuses(ledger: Ledger): Map<string, string> {
   );
 }
 
-async function compare(stage: Stage, ids: readonly string[]) {
+async function compare(run: Run, stage: Stage, ids: readonly string[]) {
   const ledger = await stage.carrier.ledger();
   const expected = expectedStatuses(ledger);
   const unknown = new Set((await listUnknown(stage)).map(({ messageId }) => messageId));
@@ -138,6 +139,9 @@ async function compare(stage: Stage, ids: readonly string[]) {
     unknown.has(messageId) || deliveryStatus === expected.get(destination);
   const records = await exportStatuses(stage, ids, isRight, PATIENCE_MS);
   const wrong = records.filter((record) => !isRight(record));
+  for (const { messageId, destination, deliveryStatus } of wrong.slice(0, EXAMPLES))
+    run.say(`${messageId} to ${destination} is ${deliveryStatus}, the carrier said ${expected.get(destination)}`);
+  const inDoubt = records.filter(({ messageId }) => unknown.has(messageId)).map(({ destination }) => destination);
   return {
     messages: ids.length,
     receipts: ledger.receipts.length,
@@ -145,23 +149,23 @@ async function compare(stage: Stage, ids: readonly string[]) {
     dropped: wrong.filter(({ deliveryStatus }) => deliveryStatus === 'ACCEPTED').length,
     misattributed: wrong.filter(({ deliveryStatus }) => deliveryStatus !== 'ACCEPTED').length,
     unknown: unknown.size,
-    ...(await compareParked(stage, ledger, new Set(records.filter((r) => unknown.has(r.messageId)).map((r) => r.destination)))),
+    ...(await compareParked(stage, ledger, new Set(inDoubt))),
   };
 }
 
 /** Parked must be the receipts for messages that are not ours, and those of messages whose id never reached us. */
 async function compareParked({ pool }: Stage, ledger: Ledger, unknown: ReadonlySet<string>) {
-  const { rows } = await pool.query<{ id: string }>(
-    `SELECT DISTINCT spelled AS id FROM receipt_unmatched, json_array_elements_text(receipt->'carrierIds') AS spelled`,
+  const { rows } = await pool.query<{ spelled: string }>(
+    `SELECT DISTINCT spelled FROM receipt_unmatched, json_array_elements_text(receipt->'carrierIds') AS spelled`,
   );
-  const parked = new Set(rows.map(({ id }) => id));
+  const parked = new Set(rows.map(({ spelled }) => spelled));
   const foreign = new Set(ledger.receipts.filter(({ id }) => id === '').map(({ receiptId }) => receiptId));
-  const inDoubt = new Set(
+  const ofUnknown = new Set(
     ledger.receipts.filter(({ source }) => unknown.has(`+${source}`)).map(({ receiptId }) => receiptId),
   );
   return {
     foreign: foreign.size,
     foreignGone: [...foreign].filter((id) => !parked.has(id)).length,
-    parkedInVain: [...parked].filter((id) => !foreign.has(id) && !inDoubt.has(id)).length,
+    parkedInVain: [...parked].filter((id) => !foreign.has(id) && !ofUnknown.has(id)).length,
   };
 }

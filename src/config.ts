@@ -26,6 +26,7 @@ export type Config = {
   /** Without a trailing slash. */
   readonly publicUrl: string;
   readonly retentionDays: number;
+  readonly failoverSeconds: number;
 };
 
 /** A rule returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
@@ -144,6 +145,12 @@ const KEYS = {
     help: 'Days after which messages and their history are deleted.',
     parse: integer(1, 3650),
   },
+  FAILOVER_SECONDS: {
+    type: 'number',
+    fallback: '30',
+    help: 'Seconds without any bind after which a connection counts as dead: what waits there goes over the next connection of its route.',
+    parse: integer(1, 86_400),
+  },
 } satisfies Record<string, Key<unknown>>;
 
 type KeyName = keyof typeof KEYS;
@@ -186,6 +193,7 @@ function readAll(read: <T>(name: KeyName, key: Key<T>) => T): Config {
     logLevel: read('LOG_LEVEL', KEYS.LOG_LEVEL),
     publicUrl: read('PUBLIC_URL', KEYS.PUBLIC_URL).replace(/\/+$/, '') || listenUrl(host, port, tls !== undefined),
     retentionDays: read('RETENTION_DAYS', KEYS.RETENTION_DAYS),
+    failoverSeconds: read('FAILOVER_SECONDS', KEYS.FAILOVER_SECONDS),
   };
 }
 

@@ -4,10 +4,14 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { passwordOf } from './connections/save.ts';
 import { findConnection, insertConnection } from './connections/sql.ts';
 import { exec, sql } from './db/query.ts';
+import { newId } from './lib/ids.ts';
 import { createSecretKey } from './lib/secret-box.ts';
+import { settleOutcomes } from './messages/deliver.ts';
+import { insertMessages } from './messages/sql.ts';
 import { insertRoute, listRoutes } from './routing/sql.ts';
 import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
+import { newMessage, resultOf } from './testing/queue.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -43,6 +47,21 @@ test('a start points its connection at the port of this start, and every SMS wit
   expect(connection).toMatchObject({ sandbox: true, settings: { host: '127.0.0.1', port: smsc.port } });
   expect(connection && passwordOf(connection, key)).toBe('sandbox');
   expect(await listRoutes(pool)).toMatchObject([{ channel: 'SMS', prefix: '', connection: 'sandbox' }]);
+});
+
+test('receipts that an earlier start owed are sent by the next one, and those of other carriers are not', async () => {
+  await start();
+  const connectionId = (await findConnection(pool, { name: 'sandbox' }))?.id ?? 0;
+  const owed = { A1: connectionId, A2: connectionId, B1: connectionId + 1 };
+  for (const [carrierId, of] of Object.entries(owed)) {
+    const id = newId();
+    await insertMessages(pool, [newMessage({ id, connectionId: of })]);
+    const outcome = { kind: 'accepted', carrierIds: [carrierId] } as const;
+    await settleOutcomes(pool, [resultOf(id, outcome, { connectionId: of })], false);
+  }
+  const smsc = await start();
+  await expect.poll(() => smsc.waiting(), { timeout: 5000 }).toBe(2);
+  expect(smsc.ledger.counts().receipts).toBe(2);
 });
 
 test('any route of an operator goes before that of the sandbox', async () => {

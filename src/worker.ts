@@ -3,7 +3,8 @@ import { createSmppCarrier } from './carriers/smpp/carrier.ts';
 import { parseSmppSettings } from './carriers/smpp/settings.ts';
 import type { Config } from './config.ts';
 import { passwordOf } from './connections/save.ts';
-import { type Connection } from './connections/sql.ts';
+import { failOver } from './connections/fail-over.ts';
+import { type Connection, deleteDeadConnectionStatus, LINKS_CHANNEL, notifyLinks } from './connections/sql.ts';
 import { superviseConnections, type Supervisor } from './connections/supervise.ts';
 import { ensurePartitions } from './db/partitions.ts';
 import { openWorkerSession } from './db/worker-session.ts';
@@ -63,11 +64,13 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const loops: Record<string, Loop> = {};
   const session = await openWorkerSession({
     connectionString: deps.connectionString,
-    channels: [WAKE_CHANNEL, ROUTING_CHANNEL],
+    channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL],
     onNotify: (channel, payload) => {
       if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
+      if (channel === LINKS_CHANNEL) return loops['rates']?.wake();
       deps.onRoutingChange();
       void supervisor.reload();
+      loops['failover']?.wake();
     },
     log,
   });
@@ -112,6 +115,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     for (const id of connectionIds) waker.wake(id);
     return chunks > 0 ? 0 : SECOND / 2;
   });
+  start('rates', () => supervisor.shareRates().then(() => 10 * SECOND));
+  start('failover', () => moveFromDead(deps));
   start('connections', () =>
     supervisor
       .reload()
@@ -131,6 +136,18 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   };
 }
 
+/** Sees to connections that are dead, and to what dead workers saw of theirs; answers when to look again. */
+async function moveFromDead({ pool, log, waker, config }: WorkerDeps): Promise<number> {
+  if ((await deleteDeadConnectionStatus(pool)) > 0) await notifyLinks(pool);
+  const { dead, more, moves } = await failOver(pool, { deadAfterMs: config.failoverSeconds * SECOND });
+  for (const { from, to, connectionId, messages } of moves) {
+    log.warn({ connection: from, count: messages, state: `now at ${to}` }, 'messages moved from a dead connection');
+    waker.wake(connectionId);
+  }
+  if (more) return 0;
+  return dead ? SECOND / 4 : 2 * SECOND;
+}
+
 function pumpFor(
   deps: WorkerDeps,
   owner: number,
@@ -145,6 +162,7 @@ function pumpFor(
     tps: parseSmppSettings(connection.settings).tps,
     load: (chunks) => loadJobs(deps.pool, chunks),
     settle: settleOutcomes,
+    wakeOther: deps.waker.wake,
     log: deps.log,
   });
   const off = deps.waker.onWake(connection.id, pump.wake);

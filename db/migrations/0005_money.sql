@@ -18,12 +18,21 @@ CREATE TABLE credit_balance (
   account_id       bigint PRIMARY KEY,
   currency         text NOT NULL DEFAULT 'EUR' CHECK (currency ~ '^[A-Z]{3}$'),
   available_micros bigint NOT NULL DEFAULT 0,
-  frozen_micros    bigint NOT NULL DEFAULT 0 CHECK (frozen_micros >= 0),
   -- Pays afterwards: may go below zero.
   unlimited        boolean NOT NULL DEFAULT false,
   CHECK (unlimited OR available_micros >= 0)
 );
 COMMENT ON TABLE credit_balance IS 'distributed';
+
+-- What is reserved for messages whose outcome is open: the sum over the shards. In several rows, so that accepting and
+-- settling do not wait for each other's commits.
+CREATE TABLE credit_frozen (
+  account_id bigint NOT NULL,
+  shard      smallint NOT NULL,
+  micros     bigint NOT NULL,
+  PRIMARY KEY (account_id, shard)
+);
+COMMENT ON TABLE credit_frozen IS 'distributed';
 
 -- The double-entry ledger: each row takes an amount from one book and puts it into another, so all books together are
 -- zero at all times. 'outside' is where top-ups come from, 'earned' what was used.

@@ -1,4 +1,4 @@
-import { type Db, exec, many, maybeOne, one, sql } from '../db/query.ts';
+import { type Db, exec, many, maybeOne, one, onePlan, sql } from '../db/query.ts';
 import type { Plan } from '../http/actor.ts';
 import type { Role } from '../lib/scope.ts';
 
@@ -138,14 +138,14 @@ export type LiveKey = {
 export const listLiveKeys = (db: Db, input: { hashes: readonly Buffer[] }): Promise<LiveKey[]> =>
   many(
     db,
-    sql`SELECT v.key_hash AS hash, k.id AS "keyId", k.account_id AS "accountId", a.status AS "accountStatus", a.plan,
+    onePlan(sql`SELECT v.key_hash AS hash, k.id AS "keyId", k.account_id AS "accountId", a.status AS "accountStatus", a.plan,
         k.user_id AS "userId", u.username, coalesce(u.role, 'owner') AS role, k.operations
       FROM api_key_value v
       JOIN api_key k ON k.id = v.api_key_id
       JOIN account a ON a.id = k.account_id
       LEFT JOIN app_user u ON u.id = k.user_id
       WHERE v.key_hash = ANY (${input.hashes}::bytea[])
-        AND (v.expires_at IS NULL OR v.expires_at > now()) AND (k.expires_at IS NULL OR k.expires_at > now())`,
+        AND (v.expires_at IS NULL OR v.expires_at > now()) AND (k.expires_at IS NULL OR k.expires_at > now())`),
   );
 
 /** Moves `lastUsedAt` of many keys forward, of all accounts; never back, whatever order processes write in. */

@@ -7,11 +7,13 @@ export type Outcome =
   | { readonly kind: 'accepted'; readonly carrierIds: readonly string[] }
   /**
    * The carrier refused it for good. `carrierIds` holds the parts that it had taken before it refused one,
-   * so that their receipts still find the message.
+   * so that their receipts still find the message. `elsewhere` when the reason lies with this carrier or our account
+   * there, so that another may take the message; never when it has taken a part.
    */
   | {
       readonly kind: 'refused';
       readonly status: 'REJECTED' | 'UNDELIVERABLE' | 'EXPIRED';
+      readonly elsewhere?: boolean;
       readonly code: string;
       readonly text: string;
       readonly carrierIds: readonly string[];

@@ -1,4 +1,5 @@
-import { type Db, exec, many, maybeOne, one, sql } from '../db/query.ts';
+import { type Db, exec, many, maybeOne, one, raw, sql } from '../db/query.ts';
+import { isAlive } from '../db/worker-session.ts';
 
 export type Connection = {
   id: number;
@@ -93,6 +94,78 @@ export async function deleteConnectionStatus(
 /** Forgets what workers saw that have not said anything for a minute. */
 export async function deleteStaleConnectionStatus(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_status WHERE updated_at < now() - interval '1 minute'`);
+}
+
+/** Forgets what dead workers saw, at once. */
+export async function deleteDeadConnectionStatus(db: Db): Promise<number> {
+  return exec(db, sql`DELETE FROM connection_status WHERE NOT ${isAlive(raw('connection_status.worker'))}`);
+}
+
+/** NOTIFY channel that is raised when what a worker sees of a connection changes. */
+export const LINKS_CHANNEL = 'heliograph_links';
+
+export async function notifyLinks(db: Db): Promise<void> {
+  await exec(db, sql`SELECT pg_notify(${LINKS_CHANNEL}, 'changed')`);
+}
+
+/** How many workers besides this one have each connection up. */
+export async function listWorkersUp(
+  db: Db,
+  { besides }: { besides: number },
+): Promise<{ connectionId: number; workers: number }[]> {
+  return many(
+    db,
+    sql`SELECT connection_id AS "connectionId", count(*)::int AS workers FROM connection_status s
+        WHERE worker <> ${besides} AND ${SEES_IT_UP} GROUP BY connection_id`,
+  );
+}
+
+/** Of a row `s`: a worker that lives has a bind of the connection. */
+const SEES_IT_UP = sql`s.up AND s.updated_at > now() - interval '1 minute'`;
+const IS_UP = sql`EXISTS (SELECT FROM connection_status s WHERE s.connection_id = c.id AND ${SEES_IT_UP})`;
+
+/** Notes which active connections no worker has up. One that nobody looked at for 15 s is down since now. */
+export async function insertDownConnections(db: Db): Promise<void> {
+  await exec(
+    db,
+    sql`INSERT INTO connection_down AS d (connection_id)
+        SELECT c.id FROM connection c WHERE c.status = 'active' AND NOT ${IS_UP} ORDER BY c.id
+        ON CONFLICT (connection_id) DO UPDATE SET seen_at = now(),
+          since = CASE WHEN d.seen_at < now() - interval '15 seconds' THEN now() ELSE d.since END`,
+  );
+}
+
+/** Forgets those that are up again, or paused. */
+export async function deleteDownConnections(db: Db): Promise<void> {
+  await exec(
+    db,
+    sql`DELETE FROM connection_down d USING connection c
+        WHERE c.id = d.connection_id AND (c.status = 'paused' OR ${IS_UP})`,
+  );
+}
+
+export type Reach = { id: number; name: string; up: boolean; dead: boolean };
+
+/** Which connections can take messages, and which have been down for so long, or are paused, that others should. */
+export async function listReach(db: Db, { deadAfterMs }: { deadAfterMs: number }): Promise<Reach[]> {
+  return many(
+    db,
+    sql`SELECT c.id, c.name, c.status = 'active' AND ${IS_UP} AS up,
+               c.status = 'paused'
+                 OR coalesce(d.since <= now() - ${deadAfterMs} * interval '1 millisecond', false) AS dead
+        FROM connection c LEFT JOIN connection_down d ON d.connection_id = c.id ORDER BY c.id`,
+  );
+}
+
+/** Removes a connection. Fails (23503) while routes or numbers name it. */
+export async function deleteConnection(db: Db, { id }: { id: number }): Promise<number> {
+  return exec(db, sql`DELETE FROM connection WHERE id = ${id}`);
+}
+
+/** Lets one worker at a time decide about failover, until the end of the transaction. */
+export async function claimFailOver(db: Db): Promise<boolean> {
+  const row = await one<{ mine: boolean }>(db, sql`SELECT pg_try_advisory_xact_lock(724908, 0) AS mine`);
+  return row.mine;
 }
 
 /** The connections and what all live workers together see of them. */

@@ -29,6 +29,8 @@ export type Supervisor = {
   /** Brings what runs into line with the table: starts, restarts and stops connections. */
   reload(): Promise<void>;
   list(): readonly Running[];
+  /** Gives each pump its share of the rate, by how many workers have its connection up. */
+  shareRates(): Promise<void>;
   /** Writes what this worker sees of its connections to the database. */
   report(): Promise<void>;
   stop(deadlineMs: number): Promise<void>;
@@ -58,6 +60,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
   const reportSoon = (run: Running): void => {
     reporting = reporting
       .then(() => (running.get(run.connection.id) === run ? reportOne(run) : undefined))
+      .then(() => db.notifyLinks(deps.pool))
       .catch((err: unknown) => deps.log.warn({ err }, 'cannot record the state of a connection'));
   };
 
@@ -70,9 +73,17 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     reportSoon(run);
   }
 
-  function start(connection: db.Connection): void {
+  async function shareRates(): Promise<void> {
+    const others = await findOthers();
+    for (const { connection, pump } of running.values()) pump.shareRate(1 + (others.get(connection.id) ?? 0));
+  }
+  const findOthers = async (): Promise<Map<number, number>> =>
+    new Map((await db.listWorkersUp(deps.pool, { besides: deps.owner })).map((c) => [c.connectionId, c.workers]));
+
+  function start(connection: db.Connection, others: number): void {
     const carrier = deps.makeCarrier(connection);
     const run: Running = { connection, carrier, pump: deps.startPump(connection, carrier) };
+    run.pump.shareRate(1 + others);
     running.set(connection.id, run);
     carrier.start({
       receipt: (receipt) => deps.onReceipt(connection.id, receipt),
@@ -89,6 +100,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     seen.delete(id);
     await run.pump.stop(deadlineMs);
     await db.deleteConnectionStatus(deps.pool, { worker: deps.owner, connectionId: id });
+    await db.notifyLinks(deps.pool);
   }
 
   async function align(): Promise<void> {
@@ -98,13 +110,15 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       (run) => wanted.get(run.connection.id)?.version !== run.connection.version,
     );
     await Promise.all(outdated.map((run) => end(run, 5000)));
-    for (const connection of wanted.values()) if (!running.has(connection.id)) tryStart(connection);
+    const missing = [...wanted.values()].filter(({ id }) => !running.has(id));
+    const others = missing.length > 0 ? await findOthers() : new Map<number, number>();
+    for (const connection of missing) tryStart(connection, others.get(connection.id) ?? 0);
   }
   const isWanted = (c: db.Connection): boolean => c.status === 'active' && (!c.sandbox || deps.sandbox());
 
-  function tryStart(connection: db.Connection): void {
+  function tryStart(connection: db.Connection, others: number): void {
     try {
-      start(connection);
+      start(connection, others);
     } catch (err) {
       deps.log.error({ err, connection: connection.name }, 'the connection cannot be started');
     }
@@ -116,9 +130,11 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       return reloading;
     },
     list: () => [...running.values()],
+    shareRates,
     async report() {
       for (const run of running.values()) await reportOne(run);
       await db.deleteStaleConnectionStatus(deps.pool);
+      await shareRates();
     },
     async stop(deadlineMs) {
       stopped = true;

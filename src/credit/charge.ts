@@ -1,8 +1,14 @@
+import { randomInt } from 'node:crypto';
 import type { Db } from '../db/query.ts';
 import * as db from './sql.ts';
 
 /** Part of the price of a batch, by account. */
 export type Charge = { readonly accountId: number; readonly micros: number };
+
+/** Accepts lock the balance anyway, so they share one row; those who settle spread over the others. */
+const FREEZING_SHARD = 0;
+const SETTLING_SHARDS = 8;
+const settlingShard = (): number => 1 + randomInt(SETTLING_SHARDS);
 
 type Total = { readonly accountId: number; readonly micros: number; readonly messages: number };
 
@@ -32,9 +38,10 @@ export async function freeze(tx: Db, charges: readonly Charge[], reference: stri
       tx,
       sums.map((s) => ({ ...s, ...side, amountMicros: s.micros })),
     ),
-    db.moveBalances(
+    db.moveFrozen(tx, { moves: sums, shard: FREEZING_SHARD }),
+    db.moveAvailable(
       tx,
-      sums.map((s) => ({ accountId: s.accountId, availableMicros: -s.micros, frozenMicros: s.micros })),
+      sums.map((s) => ({ accountId: s.accountId, micros: -s.micros })),
     ),
   ]);
 }
@@ -72,24 +79,14 @@ export async function settleCharges(
       ...used.map((s) => ({ ...s, ...settle, amountMicros: s.micros })),
       ...back.map((s) => ({ ...s, ...giveBack, amountMicros: s.micros })),
     ]),
-    db.moveBalances(tx, joinMoves(used, back)),
+    db.moveFrozen(tx, { moves: leaving(used, back), shard: settlingShard() }),
+    ...(back.length > 0 ? [db.moveAvailable(tx, back)] : []),
   ]);
 }
 
-function joinMoves(used: readonly Total[], back: readonly Total[]): db.BalanceMove[] {
-  const moves = new Map<number, db.BalanceMove>();
-  const add = (accountId: number, available: number, frozen: number): void => {
-    const move = moves.get(accountId) ?? { accountId, availableMicros: 0, frozenMicros: 0 };
-    moves.set(accountId, {
-      accountId,
-      availableMicros: move.availableMicros + available,
-      frozenMicros: move.frozenMicros + frozen,
-    });
-  };
-  for (const { accountId, micros } of used) add(accountId, 0, -micros);
-  for (const { accountId, micros } of back) add(accountId, micros, -micros);
-  return [...moves.values()].sort((a, b) => a.accountId - b.accountId);
-}
+/** What leaves the frozen book, one move an account. */
+const leaving = (used: readonly Total[], back: readonly Total[]): db.Move[] =>
+  totals([...used, ...back]).map(({ accountId, micros }) => ({ accountId, micros: -micros }));
 
 /** Puts credit on an account: outside → available. The amount must be positive. */
 export async function topUp(
@@ -107,5 +104,5 @@ export async function topUp(
       reference,
     },
   ]);
-  await db.moveBalances(tx, [{ accountId, availableMicros: micros, frozenMicros: 0 }]);
+  await db.moveAvailable(tx, [{ accountId, micros }]);
 }

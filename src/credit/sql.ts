@@ -1,14 +1,14 @@
 import { bigint, int, rowsOf, text } from '../db/columns.ts';
 import { plainArray } from '../db/array.ts';
-import { type Db, exec, many, maybeOne, sql } from '../db/query.ts';
+import { type Db, exec, many, maybeOne, onePlan, sql } from '../db/query.ts';
 
 export type Balance = { currency: string; availableMicros: number; frozenMicros: number };
 
 export async function findBalance(db: Db, { accountId }: { accountId: number }): Promise<Balance | undefined> {
   return maybeOne(
     db,
-    sql`SELECT currency, available_micros AS "availableMicros", frozen_micros AS "frozenMicros"
-        FROM credit_balance WHERE account_id = ${accountId}`,
+    sql`SELECT currency, available_micros AS "availableMicros", (SELECT coalesce(sum(f.micros), 0)::bigint FROM credit_frozen f WHERE f.account_id = b.account_id) AS "frozenMicros"
+        FROM credit_balance b WHERE account_id = ${accountId}`,
   );
 }
 
@@ -31,36 +31,46 @@ export async function insertBalance(
   await exec(db, sql`INSERT INTO credit_balance (account_id, unlimited) VALUES (${accountId}, ${unlimited})`);
 }
 
-export type BalanceMove = {
-  readonly accountId: number;
-  readonly availableMicros: number;
-  readonly frozenMicros: number;
-};
+export type Move = { readonly accountId: number; readonly micros: number };
 
 /**
- * Adds to balances (negative amounts take away), in the order of the account ids. When an account would fall below
- * zero, or has no balance, the statement fails with division_by_zero (22012), and the transaction with it: so a caller
- * may send the COMMIT behind it without having seen the answer. `isShortage` knows the error.
+ * Adds to what accounts can spend (negative amounts take away), in the order of the account ids. When an account would
+ * fall below zero, or has no balance, the statement fails with division_by_zero (22012), and the transaction with it:
+ * so a caller may send the COMMIT behind it without having seen the answer. `isShortage` knows the error.
  */
-export async function moveBalances(db: Db, moves: readonly BalanceMove[]): Promise<void> {
+export async function moveAvailable(db: Db, moves: readonly Move[]): Promise<void> {
   await exec(
     db,
-    sql`WITH moves AS (
+    onePlan(sql`WITH moves AS (
           SELECT * FROM ${rowsOf(moves, {
             account_id: bigint((m) => m.accountId),
-            available: bigint((m) => m.availableMicros),
-            frozen: bigint((m) => m.frozenMicros),
+            micros: bigint((m) => m.micros),
           })} AS m),
         locked AS MATERIALIZED (
           SELECT account_id FROM credit_balance WHERE account_id IN (SELECT account_id FROM moves)
           ORDER BY account_id FOR UPDATE),
         moved AS (
-          UPDATE credit_balance b
-          SET available_micros = b.available_micros + m.available, frozen_micros = b.frozen_micros + m.frozen
+          UPDATE credit_balance b SET available_micros = b.available_micros + m.micros
           FROM moves m JOIN locked USING (account_id)
-          WHERE b.account_id = m.account_id AND (b.unlimited OR m.available >= 0 OR b.available_micros + m.available >= 0)
+          WHERE b.account_id = m.account_id AND (b.unlimited OR m.micros >= 0 OR b.available_micros + m.micros >= 0)
           RETURNING b.account_id)
-        SELECT 1 / (count(*) = ${moves.length})::int FROM moved`,
+        SELECT 1 / (count(*) = ${moves.length})::int FROM moved`),
+  );
+}
+
+/**
+ * Adds to what is frozen (negative amounts take away), in one of several rows of each account: whoever freezes and
+ * whoever settles would otherwise wait for each other's commits. One row alone may be below zero, their sum never is.
+ */
+export async function moveFrozen(db: Db, { moves, shard }: { moves: readonly Move[]; shard: number }): Promise<void> {
+  await exec(
+    db,
+    onePlan(sql`INSERT INTO credit_frozen AS f (account_id, shard, micros)
+        SELECT m.account_id, ${shard}, m.micros FROM ${rowsOf(moves, {
+          account_id: bigint((m) => m.accountId),
+          micros: bigint((m) => m.micros),
+        })} AS m ORDER BY m.account_id
+        ON CONFLICT (account_id, shard) DO UPDATE SET micros = f.micros + excluded.micros`),
   );
 }
 
@@ -84,7 +94,7 @@ export type NewEntry = {
 export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO ledger_entry (account_id, kind, from_book, to_book, amount_micros, messages, reference)
+    onePlan(sql`INSERT INTO ledger_entry (account_id, kind, from_book, to_book, amount_micros, messages, reference)
         SELECT * FROM ${rowsOf(entries, {
           account_id: bigint((e) => e.accountId),
           kind: text((e) => e.kind),
@@ -93,7 +103,7 @@ export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promi
           amount_micros: bigint((e) => e.amountMicros),
           messages: int((e) => e.messages),
           reference: text((e) => e.reference),
-        })} AS u`,
+        })} AS u`),
   );
 }
 

@@ -32,7 +32,7 @@ test('every session plans for the values at hand and gives up what takes too lon
     sql`SELECT array_agg(current_setting(name) ORDER BY n) AS values
     FROM unnest(${names}::text[]) WITH ORDINALITY AS t (name, n)`,
   );
-  expect(settings).toEqual({ values: ['force_custom_plan', 'off', '1min', '30s', 'UTC'] });
+  expect(settings).toEqual({ values: ['auto', 'off', '1min', '30s', 'UTC'] });
 });
 
 test('a lost connection is logged, also while it is in use between two statements, and the next query works', async () => {

@@ -11,11 +11,12 @@ export type PoolOptions = {
 };
 
 /**
- * Settings of every session. Plans are made for the values at hand: a generic plan, made while a table was small, has
- * slowed batch statements down a hundred times. The timeouts end what would hold back vacuum or a pool slot for ever.
+ * Settings of every session. Statements without a name are planned for the values at hand: a generic plan, made while a
+ * table was small, has slowed batch statements down a hundred times; only those marked `onePlan` may have one. The
+ * timeouts end what would hold back vacuum or a pool slot for ever.
  */
 const SESSION_SETTINGS = [
-  'plan_cache_mode=force_custom_plan',
+  'plan_cache_mode=auto',
   'jit=off',
   'statement_timeout=60s',
   'idle_in_transaction_session_timeout=30s',

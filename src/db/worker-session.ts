@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
+import { type Sql, sql } from './query.ts';
 
 const RECONNECT_MS = 500;
 
@@ -64,3 +65,10 @@ export async function openWorkerSession(options: {
     },
   };
 }
+
+/** A condition: the worker with this key lives, that is, holds its lock. */
+export const isAlive = (owner: Sql): Sql => sql`EXISTS (
+  SELECT 1 FROM pg_locks l
+  WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (l.classid::bigint << 32 | l.objid::bigint) = ${owner})`;

@@ -29,6 +29,8 @@ const chunk = (id: number, more: Partial<Chunk> = {}): Chunk => ({
   priority: 1,
   round: 0,
   attempt: 0,
+  tries: 0,
+  alternates: [],
   intent: 0,
   ids: ['a', 'b', 'c'].map((name) => `${id}${name}`),
   ...more,
@@ -56,6 +58,7 @@ const settledOf = (of: HeldChunk, count: number): Settled[] =>
     chunk: of,
     job: next,
     outcome: { kind: 'accepted', carrierIds: ['x'] },
+    elsewhere: false,
   }));
 
 test('the best chunk goes first: by priority, then by round, then by age', () => {

@@ -1,6 +1,6 @@
 import type { Submission } from '../carriers/carrier.ts';
 import type { Outcome } from '../carriers/outcome.ts';
-import type { Chunk } from './sql.ts';
+import type { Chunk, OnUnknown } from './sql.ts';
 
 /** Above every priority. */
 export const NONE_WAITS = 32_767;
@@ -19,6 +19,10 @@ export type HeldChunk = {
   readonly priority: number;
   readonly round: number;
   readonly attempt: number;
+  readonly tries: number;
+  /** Where its messages may go when this connection does not want them, best first. */
+  readonly alternates: readonly number[];
+  readonly onUnknown: OnUnknown;
   readonly jobs: readonly Job[];
   written: number;
   settled: number;
@@ -29,7 +33,14 @@ export type HeldChunk = {
 export type Pick = { readonly chunk: HeldChunk; readonly job: Job };
 
 /** The outcome of one message and the chunk that it came in. */
-export type Settled = { readonly chunk: HeldChunk; readonly job: Job; readonly outcome: Outcome };
+export type Settled = {
+  readonly chunk: HeldChunk;
+  readonly job: Job;
+  /** Null when it was withdrawn before it was written. */
+  readonly outcome: Outcome | null;
+  /** A `retry` goes to the next connection instead of this one. */
+  readonly elsewhere: boolean;
+};
 
 /** The chunks that one pump holds, best first. Pure bookkeeping: no database, no carrier. */
 export type Held = {
@@ -50,8 +61,9 @@ export function createHeld(): Held {
     add(chunk, jobs) {
       // Taken over by a rescue and claimed again by this very worker: the row is fenced on the owner, not on the claim.
       for (const old of chunks) if (old.id === chunk.id) old.lost = true;
-      const { id, accountId, priority, round, attempt } = chunk;
-      chunks.push({ id, accountId, priority, round, attempt, jobs, written: 0, settled: 0, lost: false });
+      const { id, accountId, priority, round, attempt, tries, alternates, onUnknown } = chunk;
+      const fixed = { id, accountId, priority, round, attempt, tries, alternates, onUnknown, jobs };
+      chunks.push({ ...fixed, written: 0, settled: 0, lost: false });
       chunks.sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
     },
     pick(room, allow) {

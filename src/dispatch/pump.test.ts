@@ -23,9 +23,13 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, dispatch_chunk, unknown_outcome`));
 
+/** Connections that a pump woke because messages went there, in order. */
+const wokenOthers: number[] = [];
+const wakeOther = (connectionId: number): void => void wokenOthers.push(connectionId);
+
 /** A pump on the carrier; both end with the test. */
 function pumpOn(carrier: ScriptedCarrier, more: Partial<PumpDeps> = {}): Pump {
-  const deps = { pool, connectionId: 1, owner: randomInt(1, 2 ** 47), tps: 0, log: silentLog };
+  const deps = { pool, connectionId: 1, owner: randomInt(1, 2 ** 47), tps: 0, log: silentLog, wakeOther };
   const load: PumpDeps['load'] = (chunks) => loadJobs(pool, chunks);
   const pump = startPump({ ...deps, carrier, load, settle: settleOutcomes, ...more });
   carrier.onChange = pump.wake;

@@ -18,8 +18,12 @@ import {
   type Pick,
   type Settled,
 } from './held.ts';
-import { requeue } from './requeue.ts';
+import { judge } from './judge.ts';
+import { nextConnectionsOf, requeue } from './requeue.ts';
 import * as db from './sql.ts';
+
+/** The chunks that are still this worker's, each with the messages of it that were withdrawn. */
+type Mine = ReadonlyMap<number, readonly string[]>;
 
 type Commit = [
   settled: readonly Settled[],
@@ -36,6 +40,8 @@ export type Result = {
   /** Attempts made, this one included. */
   readonly attempt: number;
   readonly outcome: Outcome;
+  /** An `unknown` is sent once more: whoever gets it may get it twice. */
+  readonly resubmit: boolean;
   /** Null when a dead worker's message is given up: nobody holds it any more. */
   readonly job: Job | null;
 };
@@ -53,8 +59,10 @@ export type PumpDeps = {
   /** The advisory lock key of this worker. */
   readonly owner: number;
   readonly carrier: Carrier;
-  /** Parts per second over this connection; 0 = no limit. */
+  /** Parts per second over this connection, of all workers together; 0 = no limit. */
   readonly tps: number;
+  /** Wakes the pumps of another connection, here and elsewhere. */
+  readonly wakeOther: (connectionId: number) => void;
   /** Messages of the chunks by id, ready to submit; one that is gone is left out. */
   readonly load: (chunks: readonly db.Chunk[]) => Promise<Map<string, Job>>;
   readonly settle: Settle;
@@ -64,6 +72,8 @@ export type PumpDeps = {
 export type Pump = {
   /** Looks at the queue and at the carrier's room again. */
   wake(): void;
+  /** So many workers, this one included, have the connection up: each takes its share of the rate. */
+  shareRate(workers: number): void;
   counts(): { inFlight: number; held: number };
   /** Writes nothing more, lets the carrier answer or give up, commits that, returns the rest to the queue. */
   stop(deadlineMs: number): Promise<void>;
@@ -72,8 +82,6 @@ export type Pump = {
 const SETTLE_BATCH = 1000;
 const POLL_MS = 1000;
 const FIRST_WAIT_MS = 50;
-/** A carrier that goes on answering "later" about one message does not want it: at 5 s a try, after five minutes. */
-const MAX_ATTEMPTS = 60;
 
 /**
  * Moves one connection's queue: claims chunks, commits the intent, writes, commits the outcomes.
@@ -99,7 +107,10 @@ export function startPump(deps: PumpDeps): Pump {
   let stopping = false;
   let deadline = Number.POSITIVE_INFINITY;
 
-  const window = (): number => carrier.room() + inFlight;
+  /** Messages that go in a second. */
+  const perSecond = (): number => Math.ceil(bucket.perSecond()) || Number.POSITIVE_INFINITY;
+  /** As many messages as should wait here at least. */
+  const wanted = (): number => Math.max(1, Math.min(carrier.room() + inFlight, perSecond()));
   const allow = (parts: number): boolean => {
     if (!bucket.ready()) return false;
     bucket.take(parts);
@@ -116,9 +127,15 @@ export function startPump(deps: PumpDeps): Pump {
     inFlight++;
     void carrier.submit(job).then((outcome) => {
       inFlight--;
-      outcomes.push({ chunk, job, outcome: endRetries(outcome, chunk.attempt + 1) });
+      outcomes.push({ chunk, job, ...judge(outcome, chunk) });
       work.raise();
     });
+  }
+
+  /** Withdrawn while it waited here: its state says so already. */
+  function pass({ chunk, job }: Pick): void {
+    chunk.written++;
+    outcomes.push({ chunk, job, outcome: null, elsewhere: false });
   }
 
   /** Commits outcomes and intents together; answers the chunks that are still this worker's. */
@@ -126,18 +143,18 @@ export function startPump(deps: PumpDeps): Pump {
     settled: readonly Settled[],
     intents: ReadonlyMap<number, number>,
     again: boolean,
-  ): Promise<Set<number>> {
-    const results = settled.map((s) => toResult(s, connectionId));
+  ): Promise<Mine> {
+    const results = settled.flatMap((s) => toResult(s, connectionId));
     const done = finishedBy(settled);
     const first = !again && results.every((result) => result.attempt === 1);
     return first ? commitFirst(settled, results, intents, done) : commitAgain(settled, results, intents, done, again);
   }
 
   /** The common case in one trip: first outcomes are all news, so no statement needs the answer of another. */
-  async function commitFirst(...[settled, results, intents, done]: Commit): Promise<Set<number>> {
+  async function commitFirst(...[settled, results, intents, done]: Commit): Promise<Mine> {
     const recorded = new Set(results.map((result) => result.messageId));
     const [mine] = await burst(pool, (tx) => [
-      intents.size === 0 ? Promise.resolve(new Set<number>()) : db.moveIntents(tx, { owner, intents }),
+      intents.size === 0 ? Promise.resolve<Mine>(new Map()) : db.moveIntents(tx, { owner, intents }),
       done.length === 0 ? Promise.resolve() : db.deleteChunks(tx, { owner, ids: done }),
       requeue(tx, connectionId, settled, recorded),
       results.length === 0 ? Promise.resolve() : deps.settle(tx, results, false),
@@ -145,9 +162,9 @@ export function startPump(deps: PumpDeps): Pump {
     return mine;
   }
 
-  function commitAgain(...[settled, results, intents, done, again]: [...Commit, boolean]): Promise<Set<number>> {
+  function commitAgain(...[settled, results, intents, done, again]: [...Commit, boolean]): Promise<Mine> {
     return transaction(pool, async (tx) => {
-      const mine = intents.size === 0 ? new Set<number>() : await db.moveIntents(tx, { owner, intents });
+      const mine: Mine = intents.size === 0 ? new Map() : await db.moveIntents(tx, { owner, intents });
       if (done.length > 0) await db.deleteChunks(tx, { owner, ids: done });
       if (results.length > 0) await requeue(tx, connectionId, settled, await deps.settle(tx, results, again));
       return mine;
@@ -177,13 +194,16 @@ export function startPump(deps: PumpDeps): Pump {
     const mine = await untilCommitted((again) => commit(settled, intentsOf(picks), again));
     uncommitted = 0;
     for (const { chunk } of settled) chunk.settled++;
+    for (const id of nextConnectionsOf(settled)) deps.wakeOther(id);
     for (const next of picks) {
-      if (mine.has(next.chunk.id) && !next.chunk.lost) write(next);
-      else next.chunk.lost = true;
+      const withdrawn = mine.get(next.chunk.id);
+      if (withdrawn === undefined || next.chunk.lost) next.chunk.lost = true;
+      else if (withdrawn.includes(next.job.messageId)) pass(next);
+      else write(next);
     }
     picked = new Set();
     for (const chunk of held.list().filter(isDone)) held.drop(chunk);
-    if (held.waiting() < window()) hunger.raise();
+    if (held.waiting() < wanted()) hunger.raise();
     return true;
   }
 
@@ -192,25 +212,37 @@ export function startPump(deps: PumpDeps): Pump {
       if (!(await turn())) await work.wait(bucket.ready() ? POLL_MS : Math.max(5, bucket.waitMs()));
   }
 
-  /** Claims when less than a window waits here, or when something more urgent than what waits here has come. */
+  /** Claims when less than is wanted waits here, or when something more urgent than what waits here has come. */
   async function feed(): Promise<number> {
     await recover();
     if (!carrier.state().up) return release().then(() => POLL_MS);
-    const wanted = Math.max(window(), 1);
-    const hungry = held.waiting() < wanted;
+    const want = wanted();
+    const hungry = held.waiting() < want;
     const belowPriority = hungry ? NONE_WAITS : held.bestPriority();
     claimInDoubt = true;
-    const chunks = await db.claimChunks(pool, {
-      connectionId,
-      owner,
-      messages: hungry ? 2 * wanted : 1,
-      belowPriority,
-    });
-    if (chunks.length > 0) await hold(chunks);
+    const messages = hungry ? 2 * want : 1;
+    const chunks = await db.claimChunks(pool, { connectionId, owner, messages, belowPriority });
+    if (chunks.length > 0) await hold(await cut(chunks, Math.max(2 * want, perSecond())));
     claimInDoubt = false;
     if (chunks.length === 0) return (await db.findNextDueMs(pool, { connectionId })) ?? POLL_MS;
     work.raise();
     return 0;
+  }
+
+  /**
+   * Gives back what is beyond `most` messages. Where there is a rate, that is more than goes in a second: no other worker
+   * could send it meanwhile, and other accounts would wait for it.
+   */
+  async function cut(chunks: readonly db.Chunk[], most: number): Promise<db.Chunk[]> {
+    const kept: db.Chunk[] = [];
+    let room = most;
+    for (const chunk of chunks) {
+      const ids = chunk.ids.slice(0, room);
+      if (ids.length < chunk.ids.length) await db.moveRestToQueue(pool, { owner, id: chunk.id, keep: ids.length });
+      kept.push({ ...chunk, ids });
+      room -= ids.length;
+    }
+    return kept;
   }
 
   /** An intent counts the ids of the row: a chunk with messages that are gone is cut to the others before its turn. */
@@ -270,6 +302,10 @@ export function startPump(deps: PumpDeps): Pump {
       work.raise();
       hunger.raise();
     },
+    shareRate(workers) {
+      bucket.setRate(deps.tps / workers);
+      work.raise();
+    },
     counts: () => ({ inFlight, held: held.waiting() }),
     async stop(deadlineMs) {
       stopping = true;
@@ -284,16 +320,9 @@ export function startPump(deps: PumpDeps): Pump {
   };
 }
 
-const toResult = ({ chunk, job, outcome }: Settled, connectionId: number): Result => ({
-  accountId: chunk.accountId,
-  messageId: job.messageId,
-  connectionId,
-  attempt: chunk.attempt + 1,
-  outcome,
-  job,
-});
-
-function endRetries(outcome: Outcome, attempt: number): Outcome {
-  if (outcome.kind !== 'retry' || !outcome.counts || attempt < MAX_ATTEMPTS) return outcome;
-  return { kind: 'refused', status: 'REJECTED', code: outcome.code, text: outcome.text, carrierIds: [] };
+function toResult({ chunk, job, outcome }: Settled, connectionId: number): Result[] {
+  if (outcome === null) return [];
+  const { accountId, attempt, onUnknown } = chunk;
+  const resubmit = outcome.kind === 'unknown' && onUnknown === 'resubmit';
+  return [{ accountId, messageId: job.messageId, connectionId, attempt: attempt + 1, outcome, resubmit, job }];
 }

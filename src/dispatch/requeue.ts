@@ -1,9 +1,21 @@
+import type { Outcome } from '../carriers/outcome.ts';
 import type { Db } from '../db/query.ts';
 import type { HeldChunk, Settled } from './held.ts';
-import { insertRetryChunk } from './sql.ts';
+import { insertChunks, insertRetryChunk, type OnUnknown } from './sql.ts';
+
+/** Messages of one chunk that go the same way. */
+type Group = {
+  readonly chunk: HeldChunk;
+  readonly elsewhere: boolean;
+  readonly counts: boolean;
+  readonly afterMs: number;
+  readonly onUnknown: OnUnknown;
+  readonly ids: string[];
+};
 
 /**
- * Queues the messages with outcome `retry` again, one chunk for each chunk and delay that they came with.
+ * Queues the messages with outcome `retry` again, one chunk for each chunk, delay and connection that they go to; those
+ * with outcome `unknown` only where their chunk says `resubmit`, and for one time: a second unknown holds them.
  * `recorded` holds the ids whose outcome this transaction really wrote: a commit that is repeated because its answer
  * was lost finds nothing to queue a second time.
  */
@@ -13,19 +25,56 @@ export async function requeue(
   settled: readonly Settled[],
   recorded: ReadonlySet<string>,
 ): Promise<void> {
-  const groups = new Map<HeldChunk, Map<number, string[]>>();
-  for (const { chunk, job, outcome } of settled) {
-    if (outcome.kind !== 'retry' || !recorded.has(job.messageId)) continue;
-    const delays = groups.get(chunk) ?? new Map<number, string[]>();
-    delays.set(outcome.afterMs, [...(delays.get(outcome.afterMs) ?? []), job.messageId]);
-    groups.set(chunk, delays);
-  }
+  const groups = groupsOf(settled.filter(({ job }) => recorded.has(job.messageId)));
+  const elsewhere = groups.flatMap((group) => (group.elsewhere ? toNextConnection(group) : []));
   // All sent before this returns: it may be part of a `burst`.
-  await Promise.all(
-    [...groups].flatMap(([{ accountId, priority, round, attempt }, delays]) =>
-      [...delays].map(([afterMs, ids]) =>
-        insertRetryChunk(tx, { accountId, connectionId, priority, round, attempt: attempt + 1, afterMs, ids }),
-      ),
-    ),
-  );
+  await Promise.all([
+    ...groups.filter((group) => !group.elsewhere).map((group) => insertRetryChunk(tx, toRetry(connectionId, group))),
+    ...(elsewhere.length > 0 ? [insertChunks(tx, elsewhere)] : []),
+  ]);
+}
+
+/** The connections that messages of these go to next. */
+export const nextConnectionsOf = (settled: readonly Settled[]): Set<number> =>
+  new Set(settled.flatMap(({ chunk, elsewhere }) => (elsewhere ? chunk.alternates.slice(0, 1) : [])));
+
+function groupsOf(settled: readonly Settled[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { chunk, job, outcome, elsewhere } of settled) {
+    const again = againOf(chunk, outcome);
+    if (again === null) continue;
+    const { afterMs, counts, onUnknown } = again;
+    const key = `${chunk.id}/${afterMs}/${counts}/${elsewhere}/${onUnknown}`;
+    const group = groups.get(key);
+    if (group) group.ids.push(job.messageId);
+    else groups.set(key, { chunk, elsewhere, counts, afterMs, onUnknown, ids: [job.messageId] });
+  }
+  return [...groups.values()];
+}
+
+function againOf({ onUnknown }: HeldChunk, outcome: Outcome | null) {
+  if (outcome?.kind === 'retry') return { afterMs: outcome.afterMs, counts: outcome.counts, onUnknown };
+  if (outcome?.kind !== 'unknown' || onUnknown === 'hold') return null;
+  return { afterMs: 0, counts: false, onUnknown: 'hold' } as const;
+}
+
+const toRetry = (connectionId: number, { chunk, counts, afterMs, onUnknown, ids }: Group) => ({
+  accountId: chunk.accountId,
+  connectionId,
+  alternates: chunk.alternates,
+  priority: chunk.priority,
+  round: chunk.round,
+  attempt: chunk.attempt + 1,
+  tries: chunk.tries + (counts ? 1 : 0),
+  afterMs,
+  onUnknown,
+  ids,
+});
+
+/** The connection that has refused them is not tried again. */
+function toNextConnection({ chunk, onUnknown, ids }: Group) {
+  const [connectionId, ...alternates] = chunk.alternates;
+  if (connectionId === undefined) return [];
+  const { accountId, priority, attempt } = chunk;
+  return [{ accountId, connectionId, alternates, priority, availableAt: null, attempt: attempt + 1, onUnknown, ids }];
 }

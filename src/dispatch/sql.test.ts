@@ -173,7 +173,7 @@ describe('the fence', () => {
 
 test('a retry comes in its old turn, with its attempts, and not before its delay', async () => {
   const list = ids(2);
-  await db.insertRetryChunk(pool, { ...chunk({ ids: list }), round: 5, attempt: 3, afterMs: 60_000 });
+  await db.insertRetryChunk(pool, { ...chunk({ ids: list }), round: 5, attempt: 3, tries: 1, afterMs: 60_000 });
   expect(await claim(all)).toEqual([]);
   await exec(pool, sql`UPDATE dispatch_chunk SET available_at = available_at - interval '1 minute'`);
   expect(await claim(all)).toMatchObject([{ round: 5, attempt: 3, ids: list }]);

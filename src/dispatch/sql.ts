@@ -1,13 +1,23 @@
 import { plainArray } from '../db/array.ts';
 import { bigint, int, rowsOf, smallint, text, timestamptz } from '../db/columns.ts';
-import { type Db, exec, many, sql } from '../db/query.ts';
+import { type Db, exec, many, onePlan, raw, sql } from '../db/query.ts';
+import { isAlive } from '../db/worker-session.ts';
+
+/** What becomes of a message that was written and never answered: it waits, or goes out once more. */
+export type OnUnknown = 'hold' | 'resubmit';
 
 export type NewChunk = {
   readonly accountId: number;
   readonly connectionId: number;
+  /** The connections that it may move to, best first. */
+  readonly alternates?: readonly number[];
   readonly priority: number;
-  /** Not before; null is at once. */
+  /** Not before, as a client asked; null is at once. */
   readonly availableAt: Date | null;
+  /** `hold` unless said otherwise. */
+  readonly onUnknown?: OnUnknown;
+  /** How often these messages were tried already. */
+  readonly attempt?: number;
   readonly ids: readonly string[];
 };
 
@@ -17,44 +27,64 @@ export type Chunk = {
   priority: number;
   round: number;
   attempt: number;
+  /** How often this connection answered "later" of these messages. */
+  tries: number;
+  alternates: number[];
+  onUnknown: OnUnknown;
   intent: number;
   ids: string[];
 };
 
+/** Everything that a chunk keeps when its messages go into another row. */
+const KEPT = sql`account_id, connection_id, alternates, priority, round, available_at, attempt, tries, on_unknown,
+  scheduled, withdrawn`;
+
+/** A schedule that was missed by more is not sent but asked about: nobody wants a morning's offer at night. */
+export const MISSED_AFTER = sql`interval '60 minutes'`;
+
 /**
- * Queues chunks. The round gives accounts fair turns: one past the account's own last, but never before the round
- * that the queue has reached, so that a newcomer starts level with the others and not in front of or behind them.
+ * The turn of a row `u` (account_id, connection_id, priority, and n for the order) that comes into a queue. Rounds give
+ * accounts fair turns: one past the account's own last, but never before the round that the queue has reached, so that
+ * a newcomer starts level with the others and not in front of or behind them.
  */
+const NEXT_ROUND = sql`greatest(
+    coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
+                AND q.priority = u.priority AND q.owner IS NULL), 0),
+    coalesce((SELECT max(q.round) + 1 FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
+                AND q.priority = u.priority AND q.account_id = u.account_id), 0))
+  + row_number() OVER (PARTITION BY u.account_id, u.connection_id, u.priority ORDER BY u.n) - 1`;
+
+/** Queues chunks, in their accounts' turns. */
 export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO dispatch_chunk (account_id, connection_id, priority, round, available_at, size, ids)
-        SELECT u.account_id, u.connection_id, u.priority,
-               greatest(
-                 coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
-                             AND q.priority = u.priority AND q.owner IS NULL), 0),
-                 coalesce((SELECT max(q.round) + 1 FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
-                             AND q.priority = u.priority AND q.account_id = u.account_id), 0))
-               + row_number() OVER (PARTITION BY u.account_id, u.connection_id, u.priority ORDER BY u.n) - 1,
-               coalesce(u.available_at, now()), u.size, u.ids::uuid[]
+    onePlan(sql`INSERT INTO dispatch_chunk (account_id, connection_id, alternates, priority, round, available_at, scheduled,
+                                    attempt, on_unknown, size, ids)
+        SELECT u.account_id, u.connection_id, u.alternates::bigint[], u.priority, ${NEXT_ROUND},
+               coalesce(u.available_at, now()), u.available_at IS NOT NULL, u.attempt, u.on_unknown, u.size,
+               u.ids::uuid[]
         FROM ${rowsOf(chunks, {
           account_id: bigint((c) => c.accountId),
           connection_id: bigint((c) => c.connectionId),
+          alternates: text((c) => plainArray(c.alternates ?? [])),
           priority: smallint((c) => c.priority),
           available_at: timestamptz((c) => c.availableAt),
+          attempt: smallint((c) => c.attempt ?? 0),
+          on_unknown: text((c) => c.onUnknown ?? 'hold'),
           size: int((c) => c.ids.length),
           ids: text((c) => plainArray(c.ids)),
           n: int((_, i) => i),
         })} AS u
-        ORDER BY u.n`,
+        ORDER BY u.n`),
   );
 }
 
-type ChunkRow = Omit<Chunk, 'ids'> & { ids: string };
-/** The driver's array parser is slow on 1,000 ids: they come as one text. */
-const withIds = <R extends ChunkRow>(row: R): Omit<R, 'ids'> & { ids: string[] } => ({
+type ChunkRow = Omit<Chunk, 'ids' | 'alternates'> & { ids: string; alternates: string };
+/** The driver's array parser is slow on 1,000 ids: arrays come as one text. */
+const withIds = <R extends ChunkRow>(row: R): Omit<R, 'ids' | 'alternates'> & Pick<Chunk, 'ids' | 'alternates'> => ({
   ...row,
   ids: row.ids.split(','),
+  alternates: row.alternates === '' ? [] : row.alternates.split(',').map(Number),
 });
 
 /**
@@ -71,37 +101,44 @@ export async function claimChunks(
     sql`WITH due AS MATERIALIZED (
           SELECT id, priority, round, size FROM dispatch_chunk
           WHERE connection_id = ${claim.connectionId} AND owner IS NULL AND available_at <= now()
-            AND priority < ${claim.belowPriority}
+            AND priority < ${claim.belowPriority} AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER})
           ORDER BY priority, round, id LIMIT 64 FOR UPDATE SKIP LOCKED),
         best AS (SELECT id, sum(size) OVER (ORDER BY priority, round, id) - size AS before FROM due)
         UPDATE dispatch_chunk c SET owner = ${claim.owner}
         FROM best WHERE c.id = best.id AND best.before < ${claim.messages}
-        RETURNING c.id, c.account_id AS "accountId", c.priority, c.round, c.attempt, c.intent,
-                  array_to_string(c.ids, ',') AS ids`,
+        RETURNING c.id, c.account_id AS "accountId", c.priority, c.round, c.attempt, c.tries, c.intent,
+                  c.on_unknown AS "onUnknown", array_to_string(c.alternates, ',') AS alternates, array_to_string(c.ids, ',') AS ids`,
   );
   return rows.map(withIds).sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
 }
 
-/** Commits how far each chunk may have been written. Answers the chunks that are still this worker's. */
+/**
+ * Commits how far each chunk may have been written. Answers the chunks that are still this worker's, each with those of
+ * its messages that were withdrawn.
+ */
 export async function moveIntents(
   db: Db,
   move: { owner: number; intents: ReadonlyMap<number, number> },
-): Promise<Set<number>> {
-  const rows = await many<{ id: number }>(
+): Promise<Map<number, readonly string[]>> {
+  const rows = await many<{ id: number; withdrawn: string | null }>(
     db,
-    sql`UPDATE dispatch_chunk c SET intent = u.intent
+    onePlan(sql`UPDATE dispatch_chunk c SET intent = u.intent
         FROM ${rowsOf([...move.intents], {
           id: bigint(([id]) => id),
           intent: int(([, intent]) => intent),
         })} AS u
-        WHERE c.id = u.id AND c.owner = ${move.owner} RETURNING c.id`,
+        WHERE c.id = u.id AND c.owner = ${move.owner}
+        RETURNING c.id, array_to_string(c.withdrawn, ',') AS withdrawn`),
   );
-  return new Set(rows.map((row) => row.id));
+  return new Map(rows.map(({ id, withdrawn }) => [id, withdrawn?.split(',') ?? []]));
 }
 
 /** Removes chunks whose messages all have an outcome. */
 export async function deleteChunks(db: Db, { owner, ids }: { owner: number; ids: readonly number[] }): Promise<void> {
-  await exec(db, sql`DELETE FROM dispatch_chunk WHERE id = ANY(${plainArray(ids)}::bigint[]) AND owner = ${owner}`);
+  await exec(
+    db,
+    onePlan(sql`DELETE FROM dispatch_chunk WHERE id = ANY(${plainArray(ids)}::bigint[]) AND owner = ${owner}`),
+  );
 }
 
 /**
@@ -115,9 +152,27 @@ export async function moveChunkToQueue(
   await exec(
     db,
     sql`WITH gone AS (DELETE FROM dispatch_chunk WHERE id = ${id} AND owner = ${owner} RETURNING *)
-        INSERT INTO dispatch_chunk (account_id, connection_id, priority, round, available_at, attempt, size, ids)
-        SELECT account_id, connection_id, priority, round, available_at, attempt, ${ids.length},
-               ${plainArray(ids)}::uuid[] FROM gone`,
+        INSERT INTO dispatch_chunk (${KEPT}, size, ids)
+        SELECT ${KEPT}, ${ids.length}, ${plainArray(ids)}::uuid[] FROM gone`,
+  );
+}
+
+/**
+ * Keeps the first `keep` messages of a claimed chunk that was not begun and gives the others back, in their turn. Under
+ * a new id: chunks of other accounts that wait for the same round go before them.
+ */
+export async function moveRestToQueue(
+  db: Db,
+  { owner, id, keep }: { owner: number; id: number; keep: number },
+): Promise<void> {
+  await exec(
+    db,
+    sql`WITH cut AS (
+          UPDATE dispatch_chunk SET ids = ids[1:${keep}::int], size = ${keep}
+          WHERE id = ${id} AND owner = ${owner} AND intent = 0 AND size > ${keep}
+          RETURNING dispatch_chunk.*, old.ids AS whole)
+        INSERT INTO dispatch_chunk (${KEPT}, size, ids)
+        SELECT ${KEPT}, cardinality(whole) - size, whole[${keep}::int + 1:] FROM cut`,
   );
 }
 
@@ -139,16 +194,69 @@ export async function moveUnheldToQueue(
 export type RetryChunk = Omit<NewChunk, 'availableAt'> & {
   readonly round: number;
   readonly attempt: number;
+  readonly tries: number;
   readonly afterMs: number;
 };
 
-/** Queues messages again that are known not to have been taken: same turn, one attempt more, not before `afterMs`. */
+/** Queues messages again: same turn, one attempt more, not before `afterMs`. */
 export async function insertRetryChunk(db: Db, chunk: RetryChunk): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO dispatch_chunk (account_id, connection_id, priority, round, attempt, available_at, size, ids)
-        VALUES (${chunk.accountId}, ${chunk.connectionId}, ${chunk.priority}, ${chunk.round}, ${chunk.attempt},
-                now() + ${chunk.afterMs} * interval '1 millisecond', ${chunk.ids.length}, ${plainArray(chunk.ids)}::uuid[])`,
+    sql`INSERT INTO dispatch_chunk (account_id, connection_id, alternates, priority, round, attempt, tries, available_at,
+                                    on_unknown, size, ids)
+        VALUES (${chunk.accountId}, ${chunk.connectionId}, ${plainArray(chunk.alternates ?? [])}::bigint[],
+                ${chunk.priority}, ${chunk.round}, ${chunk.attempt}, ${chunk.tries},
+                now() + ${chunk.afterMs} * interval '1 millisecond', ${chunk.onUnknown ?? 'hold'},
+                ${chunk.ids.length}, ${plainArray(chunk.ids)}::uuid[])`,
+  );
+}
+
+export type ChunkMove = { from: number; to: number; messages: number };
+
+/**
+ * Moves chunks that are due and wait at `dead` connections, the best `limit` of them, each to the first of its
+ * alternates that is among `up`; where it waited becomes its last alternate. A claimed chunk stays: some of its messages
+ * may have been written, and what becomes of those is for its own connection to tell.
+ */
+export async function moveChunksElsewhere(
+  db: Db,
+  { dead, up, limit }: { dead: readonly number[]; up: readonly number[]; limit: number },
+): Promise<ChunkMove[]> {
+  return many(
+    db,
+    sql`WITH waiting AS MATERIALIZED (
+          SELECT id, account_id, priority, round,
+                 (SELECT a.id FROM unnest(alternates) WITH ORDINALITY AS a (id, n)
+                  WHERE a.id = ANY(${plainArray(up)}::bigint[]) ORDER BY a.n LIMIT 1) AS connection_id
+          FROM dispatch_chunk
+          WHERE connection_id = ANY(${plainArray(dead)}::bigint[]) AND owner IS NULL AND available_at <= now()
+            AND alternates && ${plainArray(up)}::bigint[]
+          ORDER BY priority, round, id LIMIT ${limit} FOR UPDATE SKIP LOCKED),
+        u AS (SELECT w.*, row_number() OVER (ORDER BY w.priority, w.round, w.id) AS n FROM waiting w),
+        turn AS (SELECT u.id, u.connection_id, ${NEXT_ROUND} AS round FROM u)
+        UPDATE dispatch_chunk c
+        SET connection_id = t.connection_id, round = t.round, tries = 0,
+            alternates = array_append(array_remove(c.alternates, t.connection_id), c.connection_id)
+        FROM turn t WHERE c.id = t.id
+        RETURNING old.connection_id AS "from", c.connection_id AS "to", c.size AS messages`,
+  );
+}
+
+/** How many messages wait at a connection or are under way over it. */
+export async function countQueued(db: Db, { connectionId }: { connectionId: number }): Promise<number> {
+  const [row] = await many<{ count: number }>(
+    db,
+    sql`SELECT coalesce(sum(size), 0)::bigint AS count FROM dispatch_chunk WHERE connection_id = ${connectionId}`,
+  );
+  return row?.count ?? 0;
+}
+
+/** Takes a connection off the alternates of all chunks. */
+export async function deleteAlternate(db: Db, { connectionId }: { connectionId: number }): Promise<number> {
+  return exec(
+    db,
+    sql`UPDATE dispatch_chunk SET alternates = array_remove(alternates, ${connectionId})
+        WHERE ${connectionId} = ANY(alternates)`,
   );
 }
 
@@ -172,14 +280,10 @@ export async function claimOrphanChunks(
 ): Promise<(Chunk & { owner: number; connectionId: number })[]> {
   const rows = await many<ChunkRow & { owner: number; connectionId: number }>(
     db,
-    sql`SELECT id, account_id AS "accountId", connection_id AS "connectionId", priority, round, attempt, intent,
-               array_to_string(ids, ',') AS ids, owner
+    sql`SELECT id, account_id AS "accountId", connection_id AS "connectionId", priority, round, attempt,
+               tries, on_unknown AS "onUnknown", intent, array_to_string(alternates, ',') AS alternates, array_to_string(ids, ',') AS ids, owner
         FROM dispatch_chunk
-        WHERE owner IS NOT NULL AND NOT EXISTS (
-          SELECT 1 FROM pg_locks l
-          WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
-            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            AND (l.classid::bigint << 32 | l.objid::bigint) = dispatch_chunk.owner)
+        WHERE owner IS NOT NULL AND NOT ${isAlive(raw('dispatch_chunk.owner'))}
         ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   );
   return rows.map(withIds);
@@ -192,7 +296,8 @@ export async function listQueueDepths(
   return many(
     db,
     sql`SELECT connection_id AS "connectionId", sum(size - intent)::bigint AS messages,
-               coalesce(extract(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now())), 0)::float8
+               coalesce(extract(epoch FROM now() - min(available_at) FILTER (WHERE available_at <= now()
+                        AND (NOT scheduled OR available_at > now() - ${MISSED_AFTER}))), 0)::float8
                  AS "oldestSeconds"
         FROM dispatch_chunk GROUP BY connection_id ORDER BY connection_id`,
   );

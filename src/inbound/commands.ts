@@ -16,6 +16,18 @@ export function registerInboundCommands(program: Command, context: CommandContex
   const number = program.command('number').description('whose numbers are whose: where inbound messages go');
   addAssign(number, context);
   addRemove(number, context);
+  addNumberList(number, context);
+  program
+    .command('inbound')
+    .description('messages that people sent to our numbers')
+    .command('list')
+    .description('the newest inbound messages of an account, or those to numbers that nobody owns')
+    .option('--account <account>', 'name or id')
+    .option('--limit <n>', 'at most so many', Number, 50)
+    .action(async (flags: ListFlags) => context.report(await listInbound(context, flags), showInbound));
+}
+
+function addNumberList(number: Command, context: CommandContext): void {
   number
     .command('list')
     .description('all numbers and their accounts')
@@ -27,15 +39,6 @@ export function registerInboundCommands(program: Command, context: CommandContex
         ),
       ),
     );
-
-  program
-    .command('inbound')
-    .description('messages that people sent to our numbers')
-    .command('list')
-    .description('the newest inbound messages of an account, or those to numbers that nobody owns')
-    .option('--account <account>', 'name or id')
-    .option('--limit <n>', 'at most so many', Number, 50)
-    .action(async (flags: ListFlags) => context.report(await listInbound(context, flags), showInbound));
 }
 
 function addAssign(number: Command, context: CommandContext): void {

@@ -46,6 +46,37 @@ test('a long rest saves up no more than one burst', () => {
   expect(sent).toBe(10);
 });
 
+test('another rate counts from now on, and what is owed stays owed', () => {
+  const { bucket, pass } = bucketAt(100);
+  bucket.take(35);
+  bucket.setRate(50);
+  expect(bucket.perSecond()).toBe(50);
+  pass(200);
+  expect(bucket.ready()).toBe(false);
+  pass(20);
+  expect(bucket.ready()).toBe(true);
+});
+
+test('what was saved at a higher rate is cut to the burst of the lower one', () => {
+  const { bucket } = bucketAt(100);
+  bucket.setRate(20);
+  let sent = 0;
+  for (; bucket.ready(); sent++) bucket.take(1);
+  expect(sent).toBe(5);
+});
+
+test('a limit that comes and goes: what went without one is not counted afterwards', () => {
+  const { bucket, pass } = bucketAt(0);
+  bucket.take(10_000);
+  bucket.setRate(10);
+  expect(bucket.ready()).toBe(false);
+  pass(100);
+  expect(bucket.ready()).toBe(true);
+  bucket.setRate(0);
+  bucket.take(100);
+  expect(bucket.ready()).toBe(true);
+});
+
 propertyTest.prop([
   fc.integer({ min: 1, max: 5000 }),
   fc.array(fc.record({ ms: fc.integer({ min: 0, max: 2000 }), parts: fc.integer({ min: 1, max: 10 }) }), {

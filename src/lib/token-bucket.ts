@@ -5,17 +5,20 @@ export type TokenBucket = {
   ready(): boolean;
   /** How long until `ready`, in ms. */
   waitMs(): number;
+  perSecond(): number;
+  /** Another rate from now on; what is saved or owed stays, up to the new burst. */
+  setRate(perSecond: number): void;
 };
 
 /** Holds a rate of `perSecond` with bursts of at most a quarter of a second's worth; 0 means no limit. */
 export function createTokenBucket(perSecond: number, now: () => number = () => performance.now()): TokenBucket {
-  if (perSecond === 0) return { take() {}, ready: () => true, waitMs: () => 0 };
-  const burst = Math.max(1, perSecond / 4);
-  let tokens = burst;
+  let rate = perSecond;
+  let tokens = burstOf(rate);
   let at = now();
   const refill = (): void => {
+    if (rate === 0) return;
     const time = now();
-    tokens = Math.min(burst, tokens + ((time - at) * perSecond) / 1000);
+    tokens = Math.min(burstOf(rate), tokens + ((time - at) * rate) / 1000);
     at = time;
   };
   return {
@@ -25,11 +28,19 @@ export function createTokenBucket(perSecond: number, now: () => number = () => p
     },
     ready() {
       refill();
-      return tokens >= 1;
+      return rate === 0 || tokens >= 1;
     },
     waitMs() {
       refill();
-      return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) * 1000) / perSecond);
+      return rate === 0 || tokens >= 1 ? 0 : Math.ceil(((1 - tokens) * 1000) / rate);
+    },
+    perSecond: () => rate,
+    setRate(next) {
+      refill();
+      if (rate === 0) [tokens, at] = [0, now()];
+      rate = next;
     },
   };
 }
+
+const burstOf = (rate: number): number => Math.max(1, rate / 4);

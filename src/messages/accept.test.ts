@@ -26,8 +26,8 @@ beforeEach(async () => {
 });
 
 /** Numbers of Portugal go over connection 1, those of Italy over 2, all others nowhere. */
-const findRoute = (_: string, destination: string): number | null =>
-  destination.startsWith('+351') ? 1 : destination.startsWith('+39') ? 2 : null;
+const findRoute = (_: string, destination: string): number[] =>
+  destination.startsWith('+351') ? [1] : destination.startsWith('+39') ? [2, 3] : [];
 
 function newAccept(): Accept {
   const waker = { ...createWaker(pool), wake: (connectionId: number) => void woken.push(connectionId) };
@@ -122,6 +122,7 @@ describe('what is accepted', () => {
       ...numbered(5, { priority: 1, destination: '+393331234567' }),
     ]);
     const shapes = (await listChunks(pool)).map((c) => [c.connectionId, c.priority, c.size, c.ids.length]);
+    expect((await listChunks(pool)).map((c) => c.alternates).sort()).toEqual([[], [], [], [], [3]]);
     expect(shapes.sort()).toEqual(
       [
         [1, 1, 1000, 1000],

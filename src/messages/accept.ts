@@ -53,11 +53,11 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
 
   return {
     async one(actor, draft) {
-      const prepared = prepare(actor.accountId, draft, tables);
+      const prepared = prepare(actor, draft, tables);
       return prepared.kind === 'refused' ? prepared : storeOne(prepared);
     },
     async many(actor, drafts) {
-      const prepared = drafts.map((draft) => prepare(actor.accountId, draft, tables));
+      const prepared = drafts.map((draft) => prepare(actor, draft, tables));
       const stored = await store(prepared.filter((p) => p.kind === 'prepared'));
       let next = 0;
       return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
@@ -156,20 +156,21 @@ function judge(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
     : { kind: 'conflict' };
 }
 
-/** One chunk for up to 1,000 messages of the same account, connection, priority and time, in request order. */
+/** One chunk for up to 1,000 messages of the same account, route, priority and time, in request order. */
 function chunksOf(items: readonly Prepared[]): NewChunk[] {
   const open = new Map<string, { chunk: NewChunk; ids: string[] }>();
   const chunks: NewChunk[] = [];
-  for (const { message, draft } of items) {
-    const { accountId, connectionId } = message;
-    if (connectionId === null) continue;
-    const key = `${accountId}/${connectionId}/${draft.priority}/${draft.scheduledAt?.getTime() ?? ''}`;
+  for (const { message, draft, connectionIds } of items) {
+    const { accountId } = message;
+    const [connectionId, ...alternates] = connectionIds;
+    if (connectionId === undefined) continue;
+    const key = `${accountId}/${connectionIds.join()}/${draft.priority}/${draft.scheduledAt?.getTime() ?? ''}`;
     let entry = open.get(key);
     if (!entry || entry.ids.length >= CHUNK_SIZE) {
       const ids: string[] = [];
       entry = {
         ids,
-        chunk: { accountId, connectionId, priority: draft.priority, availableAt: draft.scheduledAt, ids },
+        chunk: { accountId, connectionId, alternates, priority: draft.priority, availableAt: draft.scheduledAt, ids },
       };
       open.set(key, entry);
       chunks.push(entry.chunk);

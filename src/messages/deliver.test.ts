@@ -32,6 +32,8 @@ const chunk = (ids: readonly string[], accountId = 1): Chunk => ({
   priority: 0,
   round: 0,
   attempt: 0,
+  tries: 0,
+  alternates: [],
   intent: 0,
   ids: [...ids],
 });

@@ -5,6 +5,7 @@ import type { Job } from '../dispatch/held.ts';
 import type { Result } from '../dispatch/pump.ts';
 import type { Chunk } from '../dispatch/sql.ts';
 import { timeOfId } from '../lib/ids.ts';
+import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';
 import { insertParts, type NewPart } from './parts/sql.ts';
 import { STATUS } from './states.ts';
 import * as db from './sql.ts';
@@ -63,13 +64,14 @@ async function settleAgain(tx: Db, results: readonly Result[]): Promise<Readonly
   return recorded;
 }
 
-/** What comes with the states: parts, the list of unknowns, the credit. All sent before this returns. */
+/** What comes with the states: parts, the list of unknowns, the history, the credit. All sent before this returns. */
 async function settleNews(tx: Db, news: readonly Result[]): Promise<void> {
   const parts = news.flatMap(toParts);
   const unknown = news.filter((result) => result.outcome.kind === 'unknown');
   await Promise.all([
     ...(parts.length > 0 ? [insertParts(tx, parts)] : []),
     ...(unknown.length > 0 ? [db.insertUnknowns(tx, unknown.map(toUnknown))] : []),
+    insertEvents(tx, news.flatMap(toEvent)),
     settleCredit(tx, news),
   ]);
 }
@@ -91,9 +93,11 @@ async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
   });
 }
 
-/** Whether the price stays frozen after this outcome: it is unknown, or may still be given back. */
+/** Whether the price stays frozen after this outcome: it is no end, or may still be given back. */
 const isHeld = ({ outcome, job }: Result): boolean =>
-  outcome.kind === 'unknown' || (outcome.kind === 'accepted' && job?.refundUndelivered === true);
+  outcome.kind === 'unknown' ||
+  outcome.kind === 'retry' ||
+  (outcome.kind === 'accepted' && job?.refundUndelivered === true);
 
 /** An outcome that was recorded as unknown, by whoever took this worker's chunks over, is known after all. */
 async function forgetUnknowns(tx: Db, news: readonly Result[]): Promise<void> {
@@ -138,6 +142,18 @@ function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPa
     carrierId,
   }));
 }
+
+/** The state tells of an acceptance; any other outcome may be followed by one that replaces it there. */
+function toEvent({ accountId, messageId, connectionId, attempt, outcome }: Result): NewEvent[] {
+  if (outcome.kind === 'accepted') return [];
+  const details: EventDetails = { attempt, outcome: OUTCOME_NAMES[outcome.kind] };
+  const said = outcome.kind === 'unknown' ? { carrierIds: outcome.carrierIds } : { code: outcome.code };
+  return [
+    { accountId, messageId, kind: 'attempt', connectionId, text: outcome.text, details: { ...details, ...said } },
+  ];
+}
+
+const OUTCOME_NAMES = { refused: 'REFUSED', retry: 'RETRY', unknown: 'UNKNOWN' } as const;
 
 const toUnknown = ({ accountId, messageId, connectionId, outcome }: Result) => ({
   accountId,

@@ -1,16 +1,16 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { isUuid } from '../lib/ids.ts';
-import { draft, freeOver } from '../testing/drafts.ts';
+import { actor, draft, freeOver } from '../testing/drafts.ts';
 import type { FindRoute } from '../routing/router.ts';
 import { contentHash, type Draft } from './draft.ts';
 import { prepare } from './prepare.ts';
 
 const run = (more: Partial<Draft>, route: number | null = 1) =>
   prepare(
-    7,
+    actor(7),
     draft(more),
-    freeOver(() => route),
+    freeOver(() => (route === null ? [] : [route, 8])),
   );
 const refusal = (more: Partial<Draft>, route: number | null = 1): string | null => {
   const result = run(more, route);
@@ -21,13 +21,14 @@ test('what passes is a message of the account with an id of its own, its number 
   const result = run({ destination: '351912345678', clientId: 'c' }, 3);
   if (result.kind !== 'prepared') throw new Error('refused');
   expect(result.message).toMatchObject({ accountId: 7, clientId: 'c', destination: '+351912345678', connectionId: 3 });
+  expect(result.connectionIds).toEqual([3, 8]);
   expect(isUuid(result.message.id)).toBe(true);
 });
 
 test('a route is asked for the number in E.164 and for the channel of the message', () => {
   const asked: string[][] = [];
-  const findRoute: FindRoute = (...question) => asked.push(question);
-  prepare(7, draft({ destination: '00393331234567' }), freeOver(findRoute));
+  const findRoute: FindRoute = (...question) => [asked.push(question)];
+  prepare(actor(7), draft({ destination: '00393331234567' }), freeOver(findRoute));
   expect(asked).toEqual([['SMS', '+393331234567']]);
 });
 

@@ -1,15 +1,21 @@
 import { countParts } from '../carriers/smpp/text.ts';
+import type { OnUnknown } from '../dispatch/sql.ts';
+import type { Actor } from '../http/actor.ts';
 import { newId } from '../lib/ids.ts';
 import { toE164 } from '../lib/phone.ts';
 import { type FindPrice, priceOf } from '../pricing/price-list.ts';
-import type { FindRoute } from '../routing/router.ts';
+import type { FindPolicy, FindRoute } from '../routing/router.ts';
 import type { Draft, Refusal } from './draft.ts';
 import type { NewMessage } from './sql.ts';
 
 const MAX_PARTS = 10;
 
 /** What the steps look up in memory. */
-export type Tables = { readonly findRoute: FindRoute; readonly findPrice: FindPrice };
+export type Tables = {
+  readonly findRoute: FindRoute;
+  readonly findPolicy: FindPolicy;
+  readonly findPrice: FindPrice;
+};
 
 /** A draft on its way through the steps; each step fills in what it finds. */
 type Work = {
@@ -18,7 +24,9 @@ type Work = {
   destination: string;
   parts: number;
   unicode: boolean;
-  connectionId: number | null;
+  /** Best first. */
+  connectionIds: readonly number[];
+  onUnknown: OnUnknown;
   priceMicros: number;
   refundUndelivered: boolean;
 };
@@ -61,8 +69,11 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     'route',
     (work) => {
       if (work.draft.simulation) return null;
-      work.connectionId = work.tables.findRoute(work.draft.channel, work.destination);
-      return work.connectionId === null ? 'no_route' : null;
+      const { channel, priority } = work.draft;
+      work.connectionIds = work.tables.findRoute(channel, work.destination);
+      // Bulk is never sent twice: an offer that comes doubled annoys, a code that does not come locks somebody out.
+      if (priority === 0) work.onUnknown = work.tables.findPolicy(channel, work.destination);
+      return work.connectionIds.length === 0 ? 'no_route' : null;
     },
   ],
   [
@@ -84,21 +95,24 @@ export type Prepared = {
   readonly draft: Draft;
   readonly message: NewMessage;
   readonly unicode: boolean;
+  /** The connections of its route, best first; none for a simulation. */
+  readonly connectionIds: readonly number[];
+  readonly onUnknown: OnUnknown;
 };
 
+/** The account that sends, and who of it asked: a key, or a person. */
+export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'>;
+
 /** Runs a draft through the steps. Nothing is written; the first step that refuses names the reason. */
-export function prepare(
-  accountId: number,
-  draft: Draft,
-  tables: Tables,
-): Prepared | { kind: 'refused'; refusal: Refusal } {
+export function prepare(by: Requester, draft: Draft, tables: Tables): Prepared | { kind: 'refused'; refusal: Refusal } {
   const work: Work = {
     draft,
     tables,
     destination: '',
     parts: 1,
     unicode: false,
-    connectionId: null,
+    connectionIds: [],
+    onUnknown: 'hold',
     priceMicros: 0,
     refundUndelivered: false,
   };
@@ -106,17 +120,18 @@ export function prepare(
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal };
   }
-  return { kind: 'prepared', draft, message: toMessage(accountId, work), unicode: work.unicode };
+  const { unicode, connectionIds, onUnknown } = work;
+  return { kind: 'prepared', draft, message: toMessage(by, work), unicode, connectionIds, onUnknown };
 }
 
-const toMessage = (accountId: number, { draft, ...work }: Work): NewMessage => ({
-  accountId,
+const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
+  accountId: by.accountId,
   id: newId(),
   clientId: draft.clientId,
   channel: draft.channel,
   source: draft.source,
   simulation: draft.simulation,
-  connectionId: work.connectionId,
+  connectionId: work.connectionIds[0] ?? null,
   sender: draft.sender,
   destination: work.destination,
   body: draft.body,
@@ -125,6 +140,9 @@ const toMessage = (accountId: number, { draft, ...work }: Work): NewMessage => (
   parts: work.parts,
   wantReceipt: draft.wantReceipt,
   validUntil: draft.validUntil,
+  scheduledAt: draft.scheduledAt,
   priceMicros: work.priceMicros,
   refundUndelivered: work.refundUndelivered,
+  apiKeyId: by.keyId,
+  userId: by.keyId === null ? by.userId : null,
 });

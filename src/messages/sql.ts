@@ -1,6 +1,6 @@
 import { textArray } from '../db/array.ts';
 import { bigint, boolean, bytea, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
-import { type Db, exec, many, sql } from '../db/query.ts';
+import { type Db, exec, many, onePlan, sql } from '../db/query.ts';
 import type { Channel } from '../lib/channel.ts';
 
 export type NewMessage = {
@@ -19,17 +19,22 @@ export type NewMessage = {
   readonly parts: number;
   readonly wantReceipt: boolean;
   readonly validUntil: Date | null;
+  /** Not before; null went into the queue at once. */
+  readonly scheduledAt: Date | null;
   readonly priceMicros: number;
   readonly refundUndelivered: boolean;
+  /** Who asked for it: a key, or a person with a password. */
+  readonly apiKeyId: number | null;
+  readonly userId: number | null;
 };
 
 /** Stores messages of any accounts in one statement: 1,000 rows a statement ran at 91,000 rows/s. */
 export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination,
+    onePlan(sql`INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination,
                              body, udh, binary_body, parts, want_receipt, valid_until, price_micros,
-                             refund_undelivered)
+                             refund_undelivered, api_key_id, user_id, scheduled_at)
         SELECT * FROM ${rowsOf(rows, {
           account_id: bigint((r) => r.accountId),
           id: uuid((r) => r.id),
@@ -48,7 +53,10 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
           valid_until: timestamptz((r) => r.validUntil),
           price_micros: bigint((r) => r.priceMicros),
           refund_undelivered: boolean((r) => r.refundUndelivered),
-        })} AS u`,
+          api_key_id: bigint((r) => r.apiKeyId),
+          user_id: bigint((r) => r.userId),
+          scheduled_at: timestamptz((r) => r.scheduledAt),
+        })} AS u`),
   );
 }
 
@@ -166,11 +174,11 @@ const stateColumns = (rows: readonly NewState[]) =>
 export async function insertStates(db: Db, rows: readonly NewState[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, updated_at,
+    onePlan(sql`INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, updated_at,
                                    error_code, error_text, credit_held)
         SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
                CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held
-        FROM ${stateColumns(rows)}`,
+        FROM ${stateColumns(rows)}`),
   );
 }
 
@@ -248,22 +256,25 @@ export type StateMove = {
   readonly doneAt: Date | null;
   readonly errorCode: string | null;
   readonly errorText: string | null;
+  /** The words of the receipt that says so. */
+  readonly receiptText?: string | null;
 };
 
 /**
  * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED of our own
  * timer. All ids lie in [firstId, lastId]. Receipts give their time to the minute: it is never put before the submit.
- * Answers the messages that moved, and whether their price was frozen until now.
+ * Answers the messages that moved, whether their price was frozen until now, and since when the state that they leave
+ * was a final one (null: it was not).
  */
 export async function moveStates(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly StateMove[]; firstId: string; lastId: string },
-): Promise<{ accountId: number; id: string; held: boolean }[]> {
+): Promise<{ accountId: number; id: string; held: boolean; expiredAt: Date | null }[]> {
   return many(
     db,
     sql`UPDATE message_state s
         SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(), error_code = u.error_code,
-            error_text = u.error_text, credit_held = false
+            error_text = u.error_text, receipt_text = u.receipt_text, credit_held = false
         FROM ${rowsOf(moves, {
           account_id: bigint((m) => m.accountId),
           id: uuid((m) => m.id),
@@ -271,11 +282,13 @@ export async function moveStates(
           done_at: timestamptz((m) => m.doneAt),
           error_code: text((m) => m.errorCode),
           error_text: text((m) => m.errorText),
+          receipt_text: text((m) => m.receiptText ?? null),
         })} AS u
         WHERE s.account_id = u.account_id AND s.id = u.id
           AND (s.status IN (0, 1) OR (u.status = 3 AND s.status = 4 AND s.error_code = ${EXPIRED_BY_US}))
           AND s.id BETWEEN ${firstId} AND ${lastId}
-        RETURNING s.account_id AS "accountId", s.id, old.credit_held AS held`,
+        RETURNING s.account_id AS "accountId", s.id, old.credit_held AS held,
+                  CASE WHEN old.status = 4 THEN old.updated_at END AS "expiredAt"`,
   );
 }
 

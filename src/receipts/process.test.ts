@@ -142,6 +142,25 @@ describe('matching', () => {
   });
 });
 
+describe('the time of the end', () => {
+  const arrivedAt = new Date('2027-01-31T09:41:23.456Z');
+
+  test.each([
+    ['the minute in which it came', '09:41:00', arrivedAt],
+    ['an earlier minute', '09:40:00', new Date('2027-01-31T09:40:00Z')],
+    ['a later minute', '09:42:00', new Date('2027-01-31T09:42:00Z')],
+    ['a second', '09:41:22', new Date('2027-01-31T09:41:22Z')],
+    ['nothing', null, arrivedAt],
+  ])('of a receipt that tells %s is as exact as can be known', async (_, said, doneAt) => {
+    const id = await sent({});
+    const receipts = [receipt('A1', { doneAt: said === null ? null : new Date(`2027-01-31T${said}Z`) })];
+    await insertReceiptBatches(pool, [{ connectionId: 1, receipts }]);
+    await exec(pool, sql`UPDATE receipt_batch SET received_at = ${arrivedAt}`);
+    await processReceipts(pool, now);
+    expect((await stateOf(id))?.doneAt).toEqual(doneAt);
+  });
+});
+
 describe('parking', () => {
   test('a receipt that comes before the answer to its submit is matched once that is there', async () => {
     const id = await stored({}, 1);

@@ -66,9 +66,16 @@ async function judge<A extends Arrived>(tx: PoolClient, arrived: readonly A[], n
   return judged;
 }
 
-function toMatched({ receipt, receivedAt }: Arrived, match: Match & { kind: 'hit' }): MatchedReceipt {
+function toMatched({ connectionId, receipt, receivedAt }: Arrived, match: Match & { kind: 'hit' }): MatchedReceipt {
   const { accountId, messageId, part } = match;
-  return { accountId, messageId, part, receivedAt, receipt: { ...receipt, doneAt: doneAtOf(receipt, receivedAt) } };
+  return {
+    accountId,
+    messageId,
+    part,
+    connectionId,
+    receivedAt,
+    receipt: { ...receipt, doneAt: doneAtOf(receipt, receivedAt) },
+  };
 }
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Outcome } from '../carriers/outcome.ts';
 import { runCommand } from '../cli.ts';
 import { insertConnection } from '../connections/sql.ts';
 import { exec, sql } from '../db/query.ts';
@@ -104,10 +105,11 @@ test('the same receipt a thousand times speaks of one submit', async () => {
 });
 
 test('what was refused or never answered was not taken', async () => {
-  for (const outcome of [
+  const outcomes: Outcome[] = [
     { kind: 'refused', status: 'REJECTED', code: 'ESME_RINVDSTADR', text: 'no', carrierIds: [] },
     { kind: 'unknown', text: 'no answer', carrierIds: [] },
-  ] as const) {
+  ];
+  for (const outcome of outcomes) {
     const id = newId();
     await insertMessages(pool, [newMessage({ id, connectionId: main })]);
     await settleOutcomes(pool, [resultOf(id, outcome, { connectionId: main })], false);

@@ -1,7 +1,7 @@
 import type { Receipt } from '../carriers/events.ts';
 import { plainArray } from '../db/array.ts';
 import { bigint, int, json, rowsOf, text, timestamptz } from '../db/columns.ts';
-import { type Db, exec, many, sql } from '../db/query.ts';
+import { type Db, exec, many, onePlan, sql } from '../db/query.ts';
 
 /** A receipt as JSON keeps it: dates are texts. */
 export type StoredReceipt = Omit<Receipt, 'doneAt'> & { readonly doneAt: string | null };
@@ -18,11 +18,11 @@ export async function insertReceiptBatches(
 ): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO receipt_batch (connection_id, receipts)
+    onePlan(sql`INSERT INTO receipt_batch (connection_id, receipts)
         SELECT * FROM ${rowsOf(batches, {
           connection_id: bigint((b) => b.connectionId),
           receipts: json((b) => toJson(b.receipts)),
-        })} AS u`,
+        })} AS u`),
   );
 }
 

@@ -33,8 +33,8 @@ async function route(): Promise<(destination: string, channel?: Channel) => numb
   const router = createRouter(pool);
   await router.reload();
   return (destination, channel = 'SMS') => {
-    const id = router.find(channel, destination);
-    return id === null ? null : connectionIds.indexOf(id);
+    const [id] = router.find(channel, destination);
+    return id === undefined ? null : connectionIds.indexOf(id);
   };
 }
 
@@ -54,6 +54,36 @@ test('of equal prefixes the lowest priority number decides, of equal priorities 
   expect((await route())('+393331234567')).toBe(2);
 });
 
+test('the routes of the deciding prefix follow each other in their order, those of shorter ones do not count', async () => {
+  await add('39', 2, 200);
+  await add('39', 1, 100);
+  await add('', 0, 1);
+  const router = createRouter(pool);
+  await router.reload();
+  const named = (number: string) => router.find('SMS', number).map((id) => connectionIds.indexOf(id));
+  expect(named('+393331234567')).toEqual([1, 2]);
+  expect(named('+351912345678')).toEqual([0]);
+  expect((await db.listRoutes(pool)).map((r) => [r.prefix, r.connection, r.order])).toEqual([
+    ['39', 'two', 1],
+    ['39', 'three', 2],
+    ['', 'one', 1],
+  ]);
+});
+
+test('the sandbox never stands in for a real carrier, nor a real carrier for the sandbox', async () => {
+  const made = await insertConnection(pool, { name: 'sandbox', kind: 'smpp', sandbox: true, settings: {} });
+  const addSandbox = (prefix: string, priority: number) =>
+    db.insertRoute(pool, { channel: 'SMS', prefix, connectionId: made?.id ?? 0, priority });
+  await add('39', 0);
+  await addSandbox('39', 1000);
+  await addSandbox('351', 1);
+  await add('351', 1);
+  const router = createRouter(pool);
+  await router.reload();
+  expect(router.find('SMS', '+393331234567')).toEqual([connectionIds[0]]);
+  expect(router.find('SMS', '+351912345678')).toEqual([made?.id]);
+});
+
 test('a longer prefix decides against any priority', async () => {
   await add('39', 0, 1);
   await add('393', 1, 999);
@@ -68,7 +98,7 @@ test('channels have routes of their own', async () => {
 
 test('without a route there is no connection, and before the first reload neither', async () => {
   await add('39', 0);
-  expect(createRouter(pool).find('SMS', '+393331234567')).toBeNull();
+  expect(createRouter(pool).find('SMS', '+393331234567')).toEqual([]);
   expect((await route())('+351912345678')).toBeNull();
 });
 
@@ -78,9 +108,9 @@ test('a change counts after the next reload, taking away included', async () => 
   await router.reload();
   expect(await db.deleteRoute(pool, { id })).toBe(1);
   expect(await db.deleteRoute(pool, { id })).toBe(0);
-  expect(router.find('SMS', '+393331234567')).toBe(connectionIds[0]);
+  expect(router.find('SMS', '+393331234567')).toEqual([connectionIds[0]]);
   await router.reload();
-  expect(router.find('SMS', '+393331234567')).toBeNull();
+  expect(router.find('SMS', '+393331234567')).toEqual([]);
 });
 
 test('adding a route again changes its priority and makes no second one', async () => {
@@ -93,6 +123,7 @@ test('routes of one connection are taken away together', async () => {
   await add('39', 0);
   await add('351', 0);
   await add('', 1);
+  expect(await db.countRoutesOf(pool, { connectionId: connectionIds[0] ?? 0 })).toBe(2);
   expect(await db.deleteRoutesOf(pool, { connectionId: connectionIds[0] ?? 0 })).toBe(2);
   expect((await db.listRoutes(pool)).map((r) => r.prefix)).toEqual(['']);
 });

@@ -1,28 +1,50 @@
 import type { Pool } from 'pg';
+import type { OnUnknown } from '../dispatch/sql.ts';
 import type { Channel } from '../lib/channel.ts';
 import { type PrefixTable, prefixTable } from '../lib/prefix-table.ts';
-import { listRoutes } from './sql.ts';
+import { listRoutes, type Route } from './sql.ts';
 
 /** NOTIFY channel that is raised by every change of routes, connections and prices. */
 export const ROUTING_CHANNEL = 'heliograph_routing';
 
-/** The connection that a number on a channel is routed to, or null. `destination` is E.164 with its plus. */
-export type FindRoute = (channel: Channel, destination: string) => number | null;
+/**
+ * The connections that a number on a channel is routed to, best first: the others are for when that one fails. Empty
+ * when no route leads there. `destination` is E.164 with its plus.
+ */
+export type FindRoute = (channel: Channel, destination: string) => readonly number[];
+
+/** What becomes of a single send to this number whose submit is never answered, as its first route says. */
+export type FindPolicy = (channel: Channel, destination: string) => OnUnknown;
+
+const NOWHERE: readonly number[] = [];
 
 /**
- * Routing from memory: the longest prefix wins, then the lowest priority number. The table is small and read for
- * every message, so it is kept here and read again at each change.
+ * Routing from memory: the longest prefix wins, and its routes follow each other by their priority numbers. The table is
+ * small and read for every message, so it is kept here and read again at each change.
  */
-export function createRouter(pool: Pool): { find: FindRoute; reload(): Promise<void> } {
-  let table: PrefixTable<number> = prefixTable([]);
+export function createRouter(pool: Pool): { find: FindRoute; findPolicy: FindPolicy; reload(): Promise<void> } {
+  let table: PrefixTable<readonly number[]> = prefixTable([]);
+  let policies: PrefixTable<OnUnknown> = prefixTable([]);
   return {
-    find: (channel, destination) => table.find(channel, destination) ?? null,
+    find: (channel, destination) => table.find(channel, destination) ?? NOWHERE,
+    findPolicy: (channel, destination) => policies.find(channel, destination) ?? 'hold',
     async reload() {
       // The best route of each prefix comes first.
       const routes = await listRoutes(pool);
-      table = prefixTable(
-        routes.map(({ channel, prefix, connectionId }) => ({ group: channel, prefix, value: connectionId })),
-      );
+      policies = prefixTable(routes.map((r) => ({ group: r.channel, prefix: r.prefix, value: r.onUnknown })));
+      const byPrefix = Map.groupBy(routes, ({ channel, prefix }) => `${channel}/${prefix}`);
+      table = prefixTable([...byPrefix.values()].flatMap(rowOf));
     },
   };
+}
+
+/**
+ * Real carriers and the sandbox do not stand in for each other: a message for a person must not end in the sandbox, which
+ * would report it as delivered, and a trial must not reach a person.
+ */
+function rowOf(routes: readonly Route[]) {
+  const [best] = routes;
+  if (best === undefined) return [];
+  const alike = routes.filter(({ sandbox }) => sandbox === best.sandbox);
+  return [{ group: best.channel, prefix: best.prefix, value: alike.map(({ connectionId }) => connectionId) }];
 }

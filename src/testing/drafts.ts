@@ -36,5 +36,6 @@ export const actor = (accountId = 1): Actor => ({
 /** These routes, and a price of nothing for every number. */
 export const freeOver = (findRoute: FindRoute): Tables => ({
   findRoute,
+  findPolicy: () => 'hold',
   findPrice: () => ({ unitMicros: 0, refundUndelivered: false }),
 });

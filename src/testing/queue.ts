@@ -24,8 +24,11 @@ export const newMessage = (more: Partial<NewMessage> = {}): NewMessage => ({
   parts: 1,
   wantReceipt: true,
   validUntil: null,
+  scheduledAt: null,
   priceMicros: 0,
   refundUndelivered: false,
+  apiKeyId: null,
+  userId: null,
   ...more,
 });
 
@@ -38,6 +41,7 @@ export type Queued = {
   readonly size?: number;
   readonly parts?: number;
   readonly availableAt?: Date | null;
+  readonly alternates?: readonly number[];
 };
 
 /** Stores messages and their chunks; returns the ids in order. */
@@ -50,6 +54,7 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
     size = 1000,
     parts = 1,
     availableAt = null,
+    alternates = [],
   } = queued;
   const messages = Array.from({ length: count }, () => newMessage({ accountId, connectionId, parts }));
   const ids = messages.map((message) => message.id);
@@ -58,7 +63,7 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
     for (let i = 0; i < count; i += 1000) await insertMessages(tx, messages.slice(i, i + 1000));
     await insertChunks(
       tx,
-      chunks.map((list) => ({ accountId, connectionId, priority, availableAt, ids: list })),
+      chunks.map((list) => ({ accountId, connectionId, alternates, priority, availableAt, ids: list })),
     );
   });
   return ids;
@@ -71,6 +76,7 @@ export const resultOf = (messageId: string, outcome: Outcome, more: Partial<Resu
   connectionId: 1,
   attempt: 1,
   outcome,
+  resubmit: false,
   job: null,
   ...more,
 });
@@ -104,6 +110,8 @@ export type ChunkState = {
   priority: number;
   round: number;
   attempt: number;
+  tries: number;
+  alternates: number[];
   owner: number | null;
   intent: number;
   size: number;
@@ -114,8 +122,8 @@ export type ChunkState = {
 export const listChunks = (pool: Pool): Promise<ChunkState[]> =>
   many(
     pool,
-    sql`SELECT id, account_id AS "accountId", connection_id AS "connectionId", priority, round, attempt, owner, intent,
-               size, ids
+    sql`SELECT id, account_id AS "accountId", connection_id AS "connectionId", priority, round, attempt, tries,
+               alternates, owner, intent, size, ids
         FROM dispatch_chunk ORDER BY priority, round, id`,
   );
 

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { listInboundMessages } from '../../src/inbound/sql.ts';
+import { findConnection } from '../../src/connections/sql.ts';
+import { NOBODY } from '../../src/inbound/receive.ts';
+import { insertNumber, listInboundMessages } from '../../src/inbound/sql.ts';
 import { operate } from '../../src/testing/operator.ts';
 import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
 import { until } from '../../src/testing/until.ts';
@@ -11,14 +13,13 @@ const EMOJI = 'Così 😀 '.repeat(30).trim();
 
 const untilBound = ({ smsc }: TestProgram) =>
   until('a bind', () => smsc.sessions().some((session) => session.mode !== null));
-const assign = (program: TestProgram) =>
-  operate(program, ...['number', 'assign', '--number', '4400', '--connection', 'main', '--account', 'Acme']);
-const received = ({ pool, account }: TestProgram) =>
-  listInboundMessages(pool, { accountId: account.accountId, limit: 100 });
+const received = ({ pool, account }: TestProgram, accountId = account.accountId) =>
+  listInboundMessages(pool, { accountId, limit: 100 });
 
-test('messages from handsets in every form are whole, with their account, and told to the operator', async () => {
+test('messages from handsets in every form are whole, and belong to whom the operator gave the number', async () => {
   await using program = await startTestProgram();
-  expect(await assign(program)).toMatchObject({ code: 0, answer: { number: '4400', connection: 'main' } });
+  const number = ['--number', '4400', '--connection', 'main', '--account', 'Acme'];
+  expect(await operate(program, 'number', 'assign', ...number)).toMatchObject({ code: 0 });
   await untilBound(program);
   const forms = [
     { text: 'Ciao' },
@@ -35,10 +36,9 @@ test('messages from handsets in every form are whole, with their account, and to
   }
   await program.smsc.injectMo({ ...HANDSET, destination: '4401', text: 'Anybody?' });
 
-  const listed = await operate(program, 'inbound', 'list', '--account', 'Acme');
   const texts = forms.map(({ text }) => ({ ...HANDSET, connection: 'main', body: text }));
-  expect(listed.answer).toMatchObject(texts.toReversed());
-  expect((await operate(program, 'inbound', 'list')).answer).toMatchObject([{ accountId: 0, body: 'Anybody?' }]);
+  expect(await received(program)).toMatchObject(texts.toReversed());
+  expect(await received(program, NOBODY)).toMatchObject([{ body: 'Anybody?' }]);
   expect(program.smsc.ledger.violations()).toEqual([]);
 });
 
@@ -50,7 +50,9 @@ test('a worker that is killed between the parts loses none, and a part that the 
     carriers: { main: { script: { deliverWindow: 1 } } },
   });
   const { smsc, pool } = program;
-  await assign(program);
+  const connection = await findConnection(pool, { name: 'main' });
+  const { accountId } = program.account;
+  await insertNumber(pool, { connectionId: connection?.id ?? 0, number: '4400', accountId });
   const first = startWorkerProcess(program);
   await untilBound(program);
   // The carrier hears no answer, so the second part waits.
@@ -73,7 +75,7 @@ test('a worker that is killed between the parts loses none, and a part that the 
   }
 });
 
-test('while the database is away the carrier keeps the message, and brings it later', async () => {
+test('a message that cannot be stored stays with the carrier, which brings it again', async () => {
   await using program = await startTestProgram({ carriers: { main: { script: { retryMs: 50 } } } });
   await untilBound(program);
   await program.pool.query('ALTER TABLE inbound_message RENAME TO gone');
@@ -81,5 +83,5 @@ test('while the database is away the carrier keeps the message, and brings it la
   await until('a second try', () => program.smsc.ledger.counts().deliverWrites > 1);
   await program.pool.query('ALTER TABLE gone RENAME TO inbound_message');
   expect(await injected).toEqual({ parts: 1, acked: 1 });
-  expect(await listInboundMessages(program.pool, { accountId: 0, limit: 10 })).toMatchObject([{ body: 'Patience' }]);
+  expect(await received(program, NOBODY)).toMatchObject([{ body: 'Patience' }]);
 });

@@ -20,6 +20,29 @@ test('a known refusal is explained, an unknown one named', () => {
   expect(fateOf(response(STATUS.ESME_RCNTSUBDL))).toMatchObject({ text: 'The carrier answered ESME_RCNTSUBDL' });
 });
 
+test.each([
+  STATUS.ESME_RSUBMITFAIL,
+  STATUS.ESME_RINVSERTYP,
+  STATUS.ESME_RPROHIBITED,
+  STATUS.ESME_RSERTYPUNAUTH,
+  0x22,
+  0x4a1,
+])('status %i blames the carrier or our account there: another one may take the message', (status) => {
+  expect(fateOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: true });
+});
+
+test.each([
+  STATUS.ESME_RINVDSTADR,
+  STATUS.ESME_RINVSRCADR,
+  STATUS.ESME_RINVMSGLEN,
+  STATUS.ESME_RINVEXPIRY,
+  STATUS.ESME_RX_R_APPN,
+  STATUS.ESME_RDELIVERYFAILURE,
+  0x4ff,
+])('status %i speaks of the message, or nobody knows of what: it ends it', (status) => {
+  expect(fateOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: false });
+});
+
 test('a protocol error, or a bind that is gone, is not the fault of the message', () => {
   for (const status of [STATUS.ESME_RINVBNDSTS, STATUS.ESME_RINVCMDID, STATUS.ESME_RINVTLVLEN]) {
     expect(fateOf(response(status))).toMatchObject({ kind: 'again', cause: 'rebind' });

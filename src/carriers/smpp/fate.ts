@@ -7,7 +7,14 @@ import { readText, TAG } from './tlv.ts';
 /** What one answer means for one part of a message. */
 export type Fate =
   | { readonly kind: 'accepted'; readonly carrierId: string }
-  | { readonly kind: 'refused'; readonly status: Refusal; readonly code: string; readonly text: string }
+  /** `elsewhere`: for a reason that another carrier need not have. */
+  | {
+      readonly kind: 'refused';
+      readonly status: Refusal;
+      readonly elsewhere: boolean;
+      readonly code: string;
+      readonly text: string;
+    }
   /** Known not to have been taken. `cause` says what must happen before it goes again. */
   | { readonly kind: 'again'; readonly cause: Cause; readonly code: string; readonly text: string }
   | { readonly kind: 'unknown'; readonly text: string };
@@ -48,13 +55,35 @@ function fateOfStatus(status: number, text: string): Fate {
     case 'bug':
       return { kind: 'again', cause: 'rebind', code, text };
     case 'permanent':
-      return { kind: 'refused', status: refusalOf(status), code, text };
+      return { kind: 'refused', status: refusalOf(status), elsewhere: BLAMES_THE_CARRIER.has(status), code, text };
   }
 }
 
 function refusalOf(status: number): Refusal {
   return status === STATUS.ESME_RINVDSTADR ? 'UNDELIVERABLE' : 'REJECTED';
 }
+
+/** Seen at Infobip, and of no meaning in the standard (protocol sheet smpp, section 3). */
+const NETWORK_NOT_COVERED = 0x22;
+const CHANNEL_DISABLED = 0x4a1;
+
+/**
+ * Final refusals that speak of the carrier, of our account there or of how it wants to be spoken to: another carrier may
+ * well take the message. All others speak of the message, or nobody knows of what, and end it: a number that is wrong
+ * is wrong everywhere, and a text that one carrier blocks is not offered around.
+ */
+const BLAMES_THE_CARRIER: ReadonlySet<number> = new Set([
+  STATUS.ESME_RSUBMITFAIL,
+  STATUS.ESME_RINVSERTYP,
+  STATUS.ESME_RSERTYPUNAUTH,
+  STATUS.ESME_RPROHIBITED,
+  STATUS.ESME_RSERTYPDENIED,
+  STATUS.ESME_RINVDCS,
+  STATUS.ESME_RTLVNOTALLWD,
+  STATUS.ESME_RMISSINGTLV,
+  NETWORK_NOT_COVERED,
+  CHANNEL_DISABLED,
+]);
 
 /** The refusals that people ask about; the others are told by their name. */
 const REASONS: ReadonlyMap<number, string> = new Map([

@@ -271,6 +271,14 @@ describe('several parts', () => {
     expect(peer.submits()).toHaveLength(2);
   });
 
+  test('a refusal that blames the carrier lets another one try, unless this one has taken a part', async () => {
+    const script = onSubmit((pdu, nth) => (nth === 2 ? accept(pdu, 'one') : refuse(pdu, STATUS.ESME_RSUBMITFAIL)));
+    const { carrier } = await bound(script);
+    const [whole, rest] = [await carrier.submit(submission()), await carrier.submit(submission({ body: LONG }))];
+    expect(whole).toMatchObject({ kind: 'refused', elsewhere: true, carrierIds: [] });
+    expect(rest).toMatchObject({ kind: 'refused', elsewhere: false, carrierIds: ['one'] });
+  });
+
   test('a later part without an answer ends the message as unknown, with the ids so far', async () => {
     const { carrier } = await bound((pdu, link) => {
       if (pdu.command !== 'submit_sm') return false;

@@ -45,7 +45,8 @@ async function sendLater(pool: Pool, slot: Slot, frame: Buffer, validUntil: Date
     if (turn === 'stopped') return STOPPED;
     const fate = await sendOnce(pool, slot, frame);
     if (fate.kind !== 'again') return fate;
-    if (tries === MOST_TRIES) return { kind: 'refused', status: 'REJECTED', code: fate.code, text: fate.text };
+    if (tries === MOST_TRIES)
+      return { kind: 'refused', status: 'REJECTED', elsewhere: false, code: fate.code, text: fate.text };
     delayMs = delayOf(fate, pool);
   }
 }
@@ -54,6 +55,7 @@ const STOPPED: Fate = { kind: 'unknown', text: 'Stopped before the remaining par
 const EXPIRED = {
   kind: 'refused',
   status: 'EXPIRED',
+  elsewhere: false,
   code: 'EXPIRED',
   text: 'The validity ended before it was sent',
 } as const;
@@ -62,7 +64,8 @@ const EXPIRED = {
 export const EXPIRED_OUTCOME: Outcome = { ...EXPIRED, carrierIds: [] };
 
 function outcomeOf(fate: Exclude<Fate, { kind: 'accepted' }>, carrierIds: readonly string[], pool: Pool): Outcome {
-  if (fate.kind !== 'again') return { ...fate, carrierIds };
+  if (fate.kind === 'refused') return { ...fate, elsewhere: fate.elsewhere && carrierIds.length === 0, carrierIds };
+  if (fate.kind === 'unknown') return { ...fate, carrierIds };
   const counts = fate.cause === 'later' || fate.cause === 'rebind';
   return { kind: 'retry', afterMs: delayOf(fate, pool), counts, code: fate.code, text: fate.text };
 }

@@ -22,7 +22,8 @@ export async function insertParts(db: Db, rows: readonly NewPart[]): Promise<voi
           carrier_id: text((r) => r.carrierId),
         })} AS u
         ON CONFLICT (account_id, message_id, part) DO UPDATE
-          SET connection_id = excluded.connection_id, carrier_id = excluded.carrier_id, status = 1, done_at = NULL`,
+          SET connection_id = excluded.connection_id, carrier_id = excluded.carrier_id, status = 1, done_at = NULL,
+              receipt_text = NULL`,
   );
 }
 
@@ -52,25 +53,29 @@ export type PartMove = {
   readonly part: number;
   readonly status: number;
   readonly doneAt: Date | null;
+  /** The words of the receipt that says so. */
+  readonly receiptText: string | null;
 };
 
-/** Moves parts of long messages, forward only. All ids lie in [firstId, lastId]. */
+/** Moves parts of long messages, forward only. All ids lie in [firstId, lastId]. Answers the parts that moved. */
 export async function moveParts(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly PartMove[]; firstId: string; lastId: string },
-): Promise<number> {
-  return exec(
+): Promise<{ messageId: string; part: number }[]> {
+  return many(
     db,
-    sql`UPDATE message_part p SET status = u.status, done_at = u.done_at
+    sql`UPDATE message_part p SET status = u.status, done_at = u.done_at, receipt_text = u.receipt_text
         FROM ${rowsOf(moves, {
           account_id: bigint((m) => m.accountId),
           message_id: uuid((m) => m.messageId),
           part: smallint((m) => m.part),
           status: smallint((m) => m.status),
           done_at: timestamptz((m) => m.doneAt),
+          receipt_text: text((m) => m.receiptText),
         })} AS u
         WHERE p.account_id = u.account_id AND p.message_id = u.message_id AND p.part = u.part AND p.status IN (0, 1)
-          AND p.message_id BETWEEN ${firstId} AND ${lastId}`,
+          AND p.message_id BETWEEN ${firstId} AND ${lastId}
+        RETURNING p.message_id AS "messageId", p.part`,
   );
 }
 
