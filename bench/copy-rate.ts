@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Pool } from 'pg';
+import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
 
 const ROWS_A_STATEMENT = 10_000;
@@ -16,36 +16,37 @@ type Dump = { readonly table: string; readonly columns: string; readonly rows: n
  *
  * @returns messages a second (each with its state), and the rate of the message rows alone
  */
-export async function copyRate(pool: Pool): Promise<{ messagesPerSecond: number; messageRowsPerSecond: number }> {
+export async function copyRate(
+  connectionString: string,
+): Promise<{ messagesPerSecond: number; messageRowsPerSecond: number }> {
+  // A connection of its own: COPY does not go over one that pipelines.
+  const client = new pg.Client({ connectionString });
+  await client.connect();
   const messages = await dump(
-    pool,
+    client,
     'message',
     'account_id, id, client_id, channel, source, simulation, connection_id, sender, destination, body, udh, binary_body, parts, want_receipt, valid_until',
   );
   const states = await dump(
-    pool,
+    client,
     'message_state',
     'account_id, id, status, attempts, connection_id, carrier_id, submitted_at, done_at, updated_at, error_code, error_text',
   );
-  const messageSeconds = await load(pool, messages);
-  const stateSeconds = await load(pool, states);
+  const messageSeconds = await load(client, messages);
+  const stateSeconds = await load(client, states);
+  await client.end();
   return {
     messagesPerSecond: messages.rows / (messageSeconds + stateSeconds),
     messageRowsPerSecond: messages.rows / messageSeconds,
   };
 }
 
-async function dump(pool: Pool, table: string, columns: string): Promise<Dump> {
-  const client = await pool.connect();
-  try {
-    const chunks: Buffer[] = [];
-    const stream = client.query(to(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT BINARY`));
-    for await (const chunk of stream) chunks.push(chunk);
-    const { blocks, rows } = cut(Buffer.concat(chunks));
-    return { table, columns, rows, blocks };
-  } finally {
-    client.release();
-  }
+async function dump(client: pg.Client, table: string, columns: string): Promise<Dump> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of client.query(to(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT BINARY`)))
+    chunks.push(chunk);
+  const { blocks, rows } = cut(Buffer.concat(chunks));
+  return { table, columns, rows, blocks };
 }
 
 /** Each tuple says how many fields follow, each field how long it is. */
@@ -66,22 +67,17 @@ function cut(all: Buffer): { blocks: Buffer[]; rows: number } {
   return { blocks, rows };
 }
 
-async function load(pool: Pool, { table, columns, blocks }: Dump): Promise<number> {
-  await pool.query(`CREATE TABLE bench_copy (LIKE ${table} INCLUDING ALL)`);
+async function load(client: pg.Client, { table, columns, blocks }: Dump): Promise<number> {
+  await client.query(`CREATE TABLE bench_copy (LIKE ${table} INCLUDING ALL)`);
   const start = performance.now();
-  for (const block of blocks) await copy(pool, `COPY bench_copy (${columns}) FROM STDIN BINARY`, block);
+  for (const block of blocks) await copy(client, `COPY bench_copy (${columns}) FROM STDIN BINARY`, block);
   const seconds = (performance.now() - start) / 1000;
-  await pool.query('DROP TABLE bench_copy');
+  await client.query('DROP TABLE bench_copy');
   return seconds;
 }
 
-async function copy(pool: Pool, statement: string, block: Buffer): Promise<void> {
-  const client = await pool.connect();
-  try {
-    const stream = client.query(from(statement));
-    stream.end(block);
-    await once(stream, 'finish');
-  } finally {
-    client.release();
-  }
+async function copy(client: pg.Client, statement: string, block: Buffer): Promise<void> {
+  const stream = client.query(from(statement));
+  stream.end(block);
+  await once(stream, 'finish');
 }

@@ -1,9 +1,16 @@
 import { benchEngine } from './engine.ts';
+import { benchGrow } from './grow.ts';
+import { benchIdle } from './idle.ts';
 import { type Report, show } from './report.ts';
 import { benchSend } from './send.ts';
 
 /** `npm run bench` runs all, `npm run bench -- NAME` one. Ratios, not seconds, are what to compare between machines. */
-const BENCHES: Readonly<Record<string, () => Promise<Report>>> = { engine: benchEngine, send: benchSend };
+const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
+  engine: benchEngine,
+  send: benchSend,
+  grow: benchGrow,
+  idle: benchIdle,
+};
 
 const [wanted] = process.argv.slice(2);
 for (const [name, bench] of Object.entries(BENCHES)) {

@@ -62,6 +62,17 @@ CREATE TABLE app_user (
 CREATE INDEX app_user_account ON app_user USING btree (account_id, id);
 COMMENT ON TABLE app_user IS 'reference';
 
+CREATE TABLE bulk_request (
+  account_id bigint NOT NULL,
+  global_id text NOT NULL,
+  body_hash bytea NOT NULL,
+  results json,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT bulk_request_pkey PRIMARY KEY (account_id, global_id)
+);
+CREATE INDEX bulk_request_created ON bulk_request USING btree (created_at);
+COMMENT ON TABLE bulk_request IS 'distributed';
+
 CREATE TABLE client_message_id (
   account_id bigint NOT NULL,
   client_id text NOT NULL,
@@ -142,15 +153,24 @@ CREATE TABLE dispatch_chunk (
   intent integer DEFAULT 0 NOT NULL,
   size integer NOT NULL,
   ids uuid[] NOT NULL,
+  on_unknown text DEFAULT 'hold'::text NOT NULL,
+  scheduled boolean DEFAULT false NOT NULL,
+  withdrawn uuid[],
   alternates bigint[] DEFAULT '{}'::bigint[] NOT NULL,
   tries smallint DEFAULT 0 NOT NULL,
-  CONSTRAINT dispatch_chunk_pkey PRIMARY KEY (id)
+  CONSTRAINT dispatch_chunk_pkey PRIMARY KEY (id),
+  CONSTRAINT dispatch_chunk_on_unknown_check CHECK ((on_unknown = ANY (ARRAY['hold'::text, 'resubmit'::text])))
 );
 ALTER TABLE dispatch_chunk ALTER COLUMN ids SET STORAGE EXTERNAL;
 CREATE INDEX dispatch_chunk_claim ON dispatch_chunk USING btree (connection_id, priority, round, id) WHERE (owner IS NULL);
 CREATE INDEX dispatch_chunk_owner ON dispatch_chunk USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX dispatch_chunk_rounds ON dispatch_chunk USING btree (connection_id, priority, account_id, round);
 COMMENT ON TABLE dispatch_chunk IS 'local';
+
+CREATE TABLE expiry_progress (
+  done_to timestamp with time zone NOT NULL
+);
+COMMENT ON TABLE expiry_progress IS 'local';
 
 CREATE TABLE inbound_message (
   account_id bigint NOT NULL,
@@ -241,9 +261,36 @@ CREATE TABLE message (
   valid_until timestamp with time zone,
   price_micros bigint DEFAULT 0 NOT NULL,
   refund_undelivered boolean DEFAULT false NOT NULL,
+  api_key_id bigint,
+  user_id bigint,
+  scheduled_at timestamp with time zone,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 COMMENT ON TABLE message IS 'distributed';
+
+CREATE TABLE message_deadline (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  ids uuid[] NOT NULL,
+  CONSTRAINT message_deadline_pkey PRIMARY KEY (id)
+);
+ALTER TABLE message_deadline ALTER COLUMN ids SET STORAGE EXTERNAL;
+CREATE INDEX message_deadline_due ON message_deadline USING btree (due_at);
+COMMENT ON TABLE message_deadline IS 'local';
+
+CREATE TABLE message_event (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  id uuid DEFAULT uuidv7() NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  kind text NOT NULL,
+  connection_id bigint,
+  text text,
+  details json DEFAULT '{}'::json NOT NULL,
+  CONSTRAINT message_event_pkey PRIMARY KEY (account_id, message_id, id)
+) PARTITION BY RANGE (message_id);
+COMMENT ON TABLE message_event IS 'distributed';
 
 CREATE TABLE message_part (
   account_id bigint NOT NULL,
@@ -253,6 +300,7 @@ CREATE TABLE message_part (
   carrier_id text NOT NULL,
   status smallint NOT NULL,
   done_at timestamp with time zone,
+  receipt_text text,
   CONSTRAINT message_part_pkey PRIMARY KEY (account_id, message_id, part)
 ) PARTITION BY RANGE (message_id);
 CREATE INDEX message_part_carrier ON ONLY message_part USING btree (connection_id, carrier_id);
@@ -271,11 +319,26 @@ CREATE TABLE message_state (
   error_code text,
   error_text text,
   credit_held boolean DEFAULT false NOT NULL,
+  possible_duplicate boolean DEFAULT false NOT NULL,
+  receipt_text text,
   CONSTRAINT message_state_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 CREATE INDEX message_state_carrier ON ONLY message_state USING btree (connection_id, carrier_id);
+CREATE INDEX message_state_id ON ONLY message_state USING brin (id);
 CREATE INDEX message_state_submitted ON ONLY message_state USING brin (submitted_at);
 COMMENT ON TABLE message_state IS 'distributed';
+
+CREATE TABLE nameless_submit (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  connection_id bigint NOT NULL,
+  destination text NOT NULL,
+  sender text NOT NULL,
+  valid_until timestamp with time zone NOT NULL,
+  CONSTRAINT nameless_submit_pkey PRIMARY KEY (account_id, message_id)
+);
+CREATE INDEX nameless_submit_destination ON nameless_submit USING btree (connection_id, destination);
+COMMENT ON TABLE nameless_submit IS 'distributed';
 
 CREATE TABLE price (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -299,6 +362,7 @@ CREATE TABLE receipt_batch (
   received_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT receipt_batch_pkey PRIMARY KEY (id)
 );
+ALTER TABLE receipt_batch ALTER COLUMN receipts SET STORAGE EXTERNAL;
 COMMENT ON TABLE receipt_batch IS 'local';
 
 CREATE TABLE receipt_unmatched (
@@ -322,9 +386,11 @@ CREATE TABLE route (
   connection_id bigint NOT NULL,
   priority integer DEFAULT 100 NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  on_unknown text DEFAULT 'hold'::text NOT NULL,
   CONSTRAINT route_pkey PRIMARY KEY (id),
   CONSTRAINT route_channel_prefix_connection_id_key UNIQUE (channel, prefix, connection_id),
   CONSTRAINT route_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT route_on_unknown_check CHECK ((on_unknown = ANY (ARRAY['hold'::text, 'resubmit'::text]))),
   CONSTRAINT route_prefix_check CHECK ((prefix ~ '^[0-9]{0,15}$'::text)),
   CONSTRAINT route_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id)
 );
@@ -354,6 +420,11 @@ CREATE TABLE unknown_outcome (
   connection_id bigint NOT NULL,
   reason text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  destination text DEFAULT ''::text NOT NULL,
+  sender text DEFAULT ''::text NOT NULL,
+  parts smallint DEFAULT 1 NOT NULL,
+  valid_until timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT unknown_outcome_pkey PRIMARY KEY (account_id, message_id)
 );
+CREATE INDEX unknown_outcome_destination ON unknown_outcome USING btree (connection_id, destination);
 COMMENT ON TABLE unknown_outcome IS 'distributed';

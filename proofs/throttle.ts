@@ -8,7 +8,7 @@ import { openStage } from './stage.ts';
 const TPS = 200;
 const THROTTLED_SHARE = 0.3;
 const PAUSE_MS = 50;
-const WINDOW = 20;
+const WINDOW = 50;
 const PATIENCE_MS = 20_000;
 
 const SECONDS: Readonly<Record<Mode, number>> = { tiny: 5, quick: 30, full: 600 };

@@ -27,6 +27,7 @@ test('without any variable the program serves this machine only, with its own da
     logLevel: 'info',
     publicUrl: 'http://127.0.0.1:8080',
     retentionDays: 90,
+    failoverSeconds: 30,
   });
 });
 
@@ -45,6 +46,7 @@ test('every variable reaches its setting', () => {
     LOG_LEVEL: 'warn',
     PUBLIC_URL: 'https://sms.example.com/',
     RETENTION_DAYS: '30',
+    FAILOVER_SECONDS: '5',
   });
   expect(config).toEqual({
     host: '::',
@@ -59,6 +61,7 @@ test('every variable reaches its setting', () => {
     logLevel: 'warn',
     publicUrl: 'https://sms.example.com',
     retentionDays: 30,
+    failoverSeconds: 5,
   });
 });
 

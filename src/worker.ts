@@ -17,6 +17,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { type Loop, startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
+import { deleteOldBulkRequests } from './messages/bulk/sql.ts';
 import { loadJobs, settleOutcomes } from './messages/deliver.ts';
 import { endSimulated } from './simulation/simulate.ts';
 import { findNextSimulatedMs } from './simulation/sql.ts';
@@ -67,7 +68,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL],
     onNotify: (channel, payload) => {
       if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
-      if (channel === LINKS_CHANNEL) return loops['rates']?.wake();
+      // Without a payload the session was away: others may have taken this worker for dead.
+      if (channel === LINKS_CHANNEL) return loops[payload === '' ? 'connections' : 'rates']?.wake();
       deps.onRoutingChange();
       void supervisor.reload();
       loops['failover']?.wake();
@@ -125,6 +127,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   );
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
   start('old receipts', () => deleteOldUnmatched(pool, UNMATCHED_DAYS).then(() => HOUR));
+  start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {
     supervisor,

@@ -5,6 +5,7 @@ import { type CommandContext, table } from '../cli.ts';
 import { AppError } from '../errors.ts';
 import { notifyRoutes } from '../routing/sql.ts';
 import { loadSecretKey } from '../secret-key.ts';
+import { removeConnection } from './remove.ts';
 import { createConnection, passwordOf, updateConnection } from './save.ts';
 import { findConnection, listConnectionStatus, moveConnectionStatus } from './sql.ts';
 
@@ -22,7 +23,7 @@ type SmppFlags = {
   set: string[];
 };
 
-/** `connection add smpp`, `update`, `list`, `test`, `pause` and `resume`. */
+/** `connection add smpp`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {
   const connection = program.command('connection').description('the links to carriers');
   addSmpp(connection.command('add').description('add a connection; a running program connects at once'), context);
@@ -49,6 +50,15 @@ export function registerConnectionCommands(program: Command, context: CommandCon
       context.report(result, ({ detail }) => detail, result.ok);
     });
 
+  connection
+    .command('remove')
+    .argument('<name>')
+    .description('remove a connection that no route leads to and no message waits for')
+    .action(async (name: string) => {
+      await context.withDatabase((pool) => removeConnection(pool, { name }));
+      context.report({ name }, () => `Connection ${name} was removed.`);
+    });
+
   for (const [verb, status] of [
     ['pause', 'paused'],
     ['resume', 'active'],
@@ -56,7 +66,9 @@ export function registerConnectionCommands(program: Command, context: CommandCon
     connection
       .command(verb)
       .argument('<name>')
-      .description(`set a connection to ${status}; its messages ${status === 'paused' ? 'wait' : 'go on'}`)
+      .description(
+        `set a connection to ${status}; its messages ${status === 'paused' ? 'go over the next one of their route, or wait' : 'go on'}`,
+      )
       .action(async (name: string) => {
         await context.withDatabase(async (pool) => {
           if (!(await findConnection(pool, { name }))) throw unknownConnection(name);

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { CarrierHost } from '../carriers/carrier.ts';
 import { exec, sql } from '../db/query.ts';
+import { openWorkerSession } from '../db/worker-session.ts';
 import { silentLog } from '../lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { receipt } from '../testing/receipts.ts';
@@ -26,6 +27,8 @@ const change = (id: number) => db.moveConnectionSettings(pool, { id, settings: {
 /** A supervisor whose starts and stops the test sees; a stop ends when `stopping` does. */
 function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> = Promise.resolve()) {
   const events: string[] = [];
+  /** Among how many workers each connection was last said to share its rate. */
+  const shares = new Map<string, number>();
   const hosts = new Map<string, CarrierHost>();
   const carriers = new Map<string, ReturnType<typeof createScriptedCarrier>>();
   const supervisor = superviseConnections({
@@ -46,6 +49,7 @@ function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> =
       events.push(`start ${name} ${version}`);
       return {
         wake: () => events.push(`wake ${name}`),
+        shareRate: (workers) => void shares.set(name, workers),
         counts: () => ({ inFlight: 0, held: 0 }),
         stop: async () => {
           await stopping;
@@ -59,7 +63,7 @@ function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> =
   });
   onTestFinished(() => supervisor.stop(100));
   const names = (): string[] => supervisor.list().map((run) => run.connection.name);
-  return { supervisor, events, hosts, carriers, names };
+  return { supervisor, events, shares, hosts, carriers, names };
 }
 
 test('active connections run, paused ones do not, and a reload without a change touches nothing', async () => {
@@ -179,6 +183,42 @@ test('a report writes what this worker sees, and sweeps what dead ones saw', asy
   await supervisor.report();
   expect(await db.listConnectionStatus(pool)).toMatchObject([{ up: true, bindsUp: 1, bindsWanted: 1 }]);
   expect(await db.deleteStaleConnectionStatus(pool)).toBe(0);
+});
+
+test('the rate is shared among the workers that have the connection up, from the start', async () => {
+  await insert('one');
+  await insert('two');
+  const other = { connectionId: 1, worker: 5, up: true, bindsUp: 1, bindsWanted: 1, fault: null };
+  await db.insertConnectionStatus(pool, other);
+  const { supervisor, shares } = supervised();
+  await supervisor.reload();
+  expect(Object.fromEntries(shares)).toEqual({ one: 2, two: 1 });
+  await db.insertConnectionStatus(pool, { ...other, worker: 6 });
+  await db.insertConnectionStatus(pool, { ...other, worker: 7, up: false, bindsUp: 0 });
+  await supervisor.report();
+  await supervisor.shareRates();
+  expect(Object.fromEntries(shares)).toEqual({ one: 3, two: 1 });
+  await db.deleteConnectionStatus(pool, { connectionId: 1, worker: 5 });
+  await supervisor.shareRates();
+  expect(shares.get('one')).toBe(2);
+});
+
+test('the others hear of a change that a worker sees, and of its end', async () => {
+  await insert('one');
+  const { supervisor, carriers } = supervised();
+  await supervisor.reload();
+  let heard = 0;
+  const session = await openWorkerSession({
+    connectionString: database.connectionString,
+    channels: [db.LINKS_CHANNEL],
+    onNotify: () => void heard++,
+    log: silentLog,
+  });
+  onTestFinished(() => session.close());
+  carriers.get('one')?.setUp(false);
+  await expect.poll(() => heard).toBe(1);
+  await supervisor.stop(100);
+  await expect.poll(() => heard).toBe(2);
 });
 
 test('stop ends everything and forgets what this worker saw', async () => {

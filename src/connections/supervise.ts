@@ -134,7 +134,6 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     async report() {
       for (const run of running.values()) await reportOne(run);
       await db.deleteStaleConnectionStatus(deps.pool);
-      await shareRates();
     },
     async stop(deadlineMs) {
       stopped = true;

@@ -46,17 +46,23 @@ export async function freeze(tx: Db, charges: readonly Charge[], reference: stri
   ]);
 }
 
+/** A price that is paid once for all messages with the same key. */
+export type OnceCharge = Charge & { readonly key: string | null };
+
 /**
  * Tells which of these messages fit into the credit, one by one in order: a message that does not fit is passed over,
  * and a cheaper one behind it may still fit. Locks the balances until the end of the transaction.
  */
-export async function fitIntoCredit(tx: Db, charges: readonly Charge[]): Promise<boolean[]> {
+export async function fitIntoCredit(tx: Db, charges: readonly OnceCharge[]): Promise<boolean[]> {
   const balances = await db.claimBalances(tx, { accountIds: [...new Set(charges.map((charge) => charge.accountId))] });
   const left = new Map(balances.map((b) => [b.accountId, b.unlimited ? Number.POSITIVE_INFINITY : b.availableMicros]));
-  return charges.map(({ accountId, micros }) => {
+  const paid = new Set<string>();
+  return charges.map(({ accountId, micros, key }) => {
+    if (key !== null && paid.has(key)) return true;
     const available = left.get(accountId) ?? 0;
     if (micros > available) return false;
     left.set(accountId, available - micros);
+    if (key !== null) paid.add(key);
     return true;
   });
 }

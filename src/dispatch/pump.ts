@@ -139,11 +139,7 @@ export function startPump(deps: PumpDeps): Pump {
   }
 
   /** Commits outcomes and intents together; answers the chunks that are still this worker's. */
-  function commit(
-    settled: readonly Settled[],
-    intents: ReadonlyMap<number, number>,
-    again: boolean,
-  ): Promise<Mine> {
+  function commit(settled: readonly Settled[], intents: ReadonlyMap<number, number>, again: boolean): Promise<Mine> {
     const results = settled.flatMap((s) => toResult(s, connectionId));
     const done = finishedBy(settled);
     const first = !again && results.every((result) => result.attempt === 1);

@@ -9,6 +9,8 @@ type Group = {
   readonly elsewhere: boolean;
   readonly counts: boolean;
   readonly afterMs: number;
+  /** Where they may still go when they are answered next. */
+  readonly alternates: readonly number[];
   readonly onUnknown: OnUnknown;
   readonly ids: string[];
 };
@@ -43,25 +45,26 @@ function groupsOf(settled: readonly Settled[]): Group[] {
   for (const { chunk, job, outcome, elsewhere } of settled) {
     const again = againOf(chunk, outcome);
     if (again === null) continue;
-    const { afterMs, counts, onUnknown } = again;
-    const key = `${chunk.id}/${afterMs}/${counts}/${elsewhere}/${onUnknown}`;
+    const { counts, afterMs } = again;
+    const key = `${chunk.id}/${outcome?.kind}/${afterMs}/${counts}/${elsewhere}`;
     const group = groups.get(key);
     if (group) group.ids.push(job.messageId);
-    else groups.set(key, { chunk, elsewhere, counts, afterMs, onUnknown, ids: [job.messageId] });
+    else groups.set(key, { chunk, elsewhere, ...again, ids: [job.messageId] });
   }
   return [...groups.values()];
 }
 
-function againOf({ onUnknown }: HeldChunk, outcome: Outcome | null) {
-  if (outcome?.kind === 'retry') return { afterMs: outcome.afterMs, counts: outcome.counts, onUnknown };
+/** What this connection may have taken goes to no other one, whatever it answers the second time. */
+function againOf({ onUnknown, alternates }: HeldChunk, outcome: Outcome | null) {
+  if (outcome?.kind === 'retry') return { afterMs: outcome.afterMs, counts: outcome.counts, onUnknown, alternates };
   if (outcome?.kind !== 'unknown' || onUnknown === 'hold') return null;
-  return { afterMs: 0, counts: false, onUnknown: 'hold' } as const;
+  return { afterMs: 0, counts: false, onUnknown: 'hold', alternates: [] } as const;
 }
 
-const toRetry = (connectionId: number, { chunk, counts, afterMs, onUnknown, ids }: Group) => ({
+const toRetry = (connectionId: number, { chunk, counts, afterMs, alternates, onUnknown, ids }: Group) => ({
   accountId: chunk.accountId,
   connectionId,
-  alternates: chunk.alternates,
+  alternates,
   priority: chunk.priority,
   round: chunk.round,
   attempt: chunk.attempt + 1,

@@ -22,7 +22,7 @@ export const ErrorOut = Type.Object(
 );
 
 /** Contract 7: errors of the wholesale interface. */
-const WholesaleErrorOut = Type.Object(
+export const WholesaleErrorOut = Type.Object(
   {
     status: Type.Literal('error'),
     message: Type.String(),

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { type Charge, fitIntoCredit, freeze } from '../credit/charge.ts';
+import { type Charge, fitIntoCredit, freeze, type OnceCharge } from '../credit/charge.ts';
 import { isShortage } from '../credit/sql.ts';
 import { groupCommit } from '../db/group-commit.ts';
 import type { Db } from '../db/query.ts';
@@ -7,6 +7,8 @@ import { burst, transaction } from '../db/transaction.ts';
 import { insertChunks, type NewChunk } from '../dispatch/sql.ts';
 import type { Waker } from '../dispatch/wake.ts';
 import type { Actor } from '../http/actor.ts';
+import { deadlinesOf } from './expiry/deadlines.ts';
+import { insertDeadlines } from './expiry/sql.ts';
 import { contentHash, type Draft, type Verdict } from './draft.ts';
 import { prepare, type Prepared, type Tables } from './prepare.ts';
 import { planSimulation } from '../simulation/simulate.ts';
@@ -23,7 +25,21 @@ export type Accept = {
   one(actor: Actor, draft: Draft): Promise<Verdict>;
   /** Many messages in one transaction of their own: all that are accepted are stored, or the call rejects and none is. */
   many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
+  /** As `many`, for a request that counts once: null, and nothing stored, when it was not free. */
+  once(actor: Actor, drafts: readonly Draft[], request: OnceOnly): Promise<Verdict[] | null>;
 };
+
+/** A request that counts once. Both are called in the transaction that stores its messages. */
+export type OnceOnly = {
+  /** Takes the request's id; false when another has it. Waits for one that is being stored at the moment. */
+  take(tx: Db): Promise<boolean>;
+  /** Keeps what the request is answered. */
+  keep(tx: Db, verdicts: readonly Verdict[]): Promise<void>;
+};
+
+/** Called with the verdicts before the credit is frozen. */
+type Keep = OnceOnly['keep'];
+const keepNothing: Keep = () => Promise.resolve();
 
 /**
  * Takes messages: each draft runs through the steps of `prepare`, then client ids, messages, queue chunks and the
@@ -35,19 +51,29 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
    * commit alone. When it does not, all is rolled back and done again with the balance locked from the start, to find
    * out which messages fit.
    */
-  async function store(items: readonly Prepared[]): Promise<Verdict[]> {
+  async function storing<T>(
+    supposed: (chunks: NewChunk[]) => Promise<T>,
+    fitting: (chunks: NewChunk[]) => Promise<T>,
+  ): Promise<T> {
     const chunks: NewChunk[] = [];
-    const simple = items.every(({ message }) => message.clientId === null && !message.simulation);
-    const stored = simple
-      ? burst(pool, (tx) => [insertAll(tx, items, chunks)]).then(() => items.map(accepted))
-      : transaction(pool, (tx) => storeAll(tx, items, chunks));
-    const verdicts = await stored.catch((error: unknown) => {
+    const stored = await supposed(chunks).catch((error: unknown) => {
       if (!isShortage(error)) throw error;
       chunks.length = 0;
-      return transaction(pool, (tx) => storeFitting(tx, items, chunks));
+      return fitting(chunks);
     });
     for (const connectionId of new Set(chunks.map((chunk) => chunk.connectionId))) waker.wake(connectionId);
-    return verdicts;
+    return stored;
+  }
+
+  function store(items: readonly Prepared[]): Promise<Verdict[]> {
+    const simple = items.every(({ message }) => message.clientId === null && !message.simulation);
+    return storing(
+      (chunks) =>
+        simple
+          ? burst(pool, (tx) => [insertAll(tx, items, chunks)]).then(() => items.map(accepted))
+          : transaction(pool, (tx) => storeAll(tx, items, chunks, keepNothing)),
+      (chunks) => transaction(pool, (tx) => storeFitting(tx, items, chunks, keepNothing)),
+    );
   }
   const storeOne = groupCommit<Prepared, Verdict>({ flush: store, maxItems: ROWS_A_STATEMENT, inFlight: 2 });
 
@@ -58,32 +84,60 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
     },
     async many(actor, drafts) {
       const prepared = drafts.map((draft) => prepare(actor, draft, tables));
-      const stored = await store(prepared.filter((p) => p.kind === 'prepared'));
-      let next = 0;
-      return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
+      return withRefused(prepared, await store(prepared.filter((p) => p.kind === 'prepared')));
+    },
+    async once(actor, drafts, request) {
+      const prepared = drafts.map((draft) => prepare(actor, draft, tables));
+      const items = prepared.filter((p) => p.kind === 'prepared');
+      const keep: Keep = (tx, stored) => request.keep(tx, withRefused(prepared, stored));
+      const taking = (how: typeof storeAll) => (chunks: NewChunk[]) =>
+        transaction(pool, async (tx) => ((await request.take(tx)) ? how(tx, items, chunks, keep) : null));
+      const stored = await storing(taking(storeAll), taking(storeFitting));
+      return stored && withRefused(prepared, stored);
     },
   };
 }
 
+type Refused = Extract<Verdict, { kind: 'refused' }>;
+
+/** The verdicts on all drafts, of those on the drafts that were not refused at first sight. */
+function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly Verdict[]): Verdict[] {
+  let next = 0;
+  return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
+}
+
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 
-async function storeAll(tx: Db, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
+async function storeAll(tx: Db, items: readonly Prepared[], chunks: NewChunk[], keep: Keep): Promise<Verdict[]> {
   const { fresh, verdicts } = await claimClientIds(tx, items);
   const simulated = fresh.flatMap(({ message }) => (message.simulation ? [message] : []));
   if (simulated.length > 0) await planSimulation(tx, simulated);
-  await insertAll(tx, fresh, chunks);
+  await Promise.all([keep(tx, verdicts), insertAll(tx, fresh, chunks)]);
   return verdicts;
 }
 
-async function storeFitting(tx: Db, items: readonly Prepared[], chunks: NewChunk[]): Promise<Verdict[]> {
-  const fits = await fitIntoCredit(tx, items.map(chargeOf));
-  const verdicts = await storeAll(
-    tx,
-    items.filter((_, i) => fits[i]),
-    chunks,
+async function storeFitting(tx: Db, items: readonly Prepared[], chunks: NewChunk[], keep: Keep): Promise<Verdict[]> {
+  const fits = await fitIntoCredit(tx, await chargesOf(tx, items));
+  const withShort = (verdicts: readonly Verdict[]): Verdict[] => {
+    let next = 0;
+    return fits.map((fit) => (fit ? (verdicts[next++] as Verdict) : { kind: 'refused', refusal: 'no_credit' }));
+  };
+  const affordable = items.filter((_, i) => fits[i]);
+  return withShort(await storeAll(tx, affordable, chunks, (to, verdicts) => keep(to, withShort(verdicts))));
+}
+
+/** What each message would cost. A client id in use makes it a repeat or a conflict: neither costs anything. */
+async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge[]> {
+  const claims = items.flatMap(({ message: { accountId, clientId } }) =>
+    clientId === null ? [] : [{ accountId, clientId }],
   );
-  let next = 0;
-  return fits.map((fit) => (fit ? (verdicts[next++] as Verdict) : { kind: 'refused', refusal: 'no_credit' }));
+  const inUse = claims.length > 0 ? await db.listClientIds(tx, claims) : [];
+  const used = new Set(inUse.map((holder) => `${holder.accountId}/${holder.clientId}`));
+  return items.map((item) => ({
+    ...chargeOf(item),
+    micros: item.message.clientId !== null && used.has(keyOf(item)) ? 0 : item.message.priceMicros,
+    key: item.message.clientId === null ? null : keyOf(item),
+  }));
 }
 
 /** Messages, their chunks and their credit. Everything is sent before this returns, as a `burst` wants it. */
@@ -91,12 +145,14 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[])
   if (fresh.length === 0) return;
   const messages = fresh.map((p) => p.message);
   chunks.push(...chunksOf(fresh));
+  const deadlines = deadlinesOf(messages);
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_A_STATEMENT) }, (_, i) =>
     messages.slice(i * ROWS_A_STATEMENT, (i + 1) * ROWS_A_STATEMENT),
   );
   await Promise.all([
     ...batches.map((batch) => db.insertMessages(tx, batch)),
     ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),
+    ...(deadlines.length > 0 ? [insertDeadlines(tx, deadlines)] : []),
     freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
   ]);
 }
@@ -160,17 +216,20 @@ function judge(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
 function chunksOf(items: readonly Prepared[]): NewChunk[] {
   const open = new Map<string, { chunk: NewChunk; ids: string[] }>();
   const chunks: NewChunk[] = [];
-  for (const { message, draft, connectionIds } of items) {
+  for (const { message, draft, connectionIds, onUnknown } of items) {
     const { accountId } = message;
     const [connectionId, ...alternates] = connectionIds;
     if (connectionId === undefined) continue;
-    const key = `${accountId}/${connectionIds.join()}/${draft.priority}/${draft.scheduledAt?.getTime() ?? ''}`;
+    const key = `${accountId}/${connectionIds.join()}/${draft.priority}/${onUnknown}/${draft.scheduledAt?.getTime() ?? ''}`;
     let entry = open.get(key);
     if (!entry || entry.ids.length >= CHUNK_SIZE) {
       const ids: string[] = [];
       entry = {
         ids,
-        chunk: { accountId, connectionId, alternates, priority: draft.priority, availableAt: draft.scheduledAt, ids },
+        chunk: {
+          ...{ accountId, connectionId, alternates, onUnknown },
+          ...{ priority: draft.priority, availableAt: draft.scheduledAt, ids },
+        },
       };
       open.set(key, entry);
       chunks.push(entry.chunk);

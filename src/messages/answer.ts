@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import { AppError, invalidFields } from '../errors.ts';
-import { type Draft, type Refusal, REFUSALS, type Verdict } from './draft.ts';
-import type { BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOut } from './schema.ts';
+import { type Refusal, REFUSALS, type Verdict } from './draft.ts';
+import type { StoredResult } from './bulk/sql.ts';
+import type { BulkIn, BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOut } from './schema.ts';
 
 /** Refusals that are mistakes of the request's form: 400 on a single send, with the field of each body. */
 const MALFORMED: Partial<Record<Refusal, { readonly send: string; readonly messageServer: string }>> = {
@@ -67,12 +68,23 @@ function statusCodeOf(verdict: Verdict): number {
   return verdict.refusal === 'no_credit' ? 402 : 400;
 }
 
-export function answerBulk(drafts: readonly Draft[], verdicts: readonly Verdict[]): Static<typeof BulkOut> {
-  const results = verdicts.map((verdict, i) => ({
-    destination: drafts[i]?.destination ?? '',
-    id: verdict.kind === 'accepted' ? verdict.messageId : null,
-    accepted: verdict.kind === 'accepted',
-    statusCode: statusCodeOf(verdict),
+/** What one destination of a bulk send is answered. */
+export const toResult = (verdict: Verdict): StoredResult => [
+  verdict.kind === 'accepted' ? verdict.messageId : null,
+  statusCodeOf(verdict),
+];
+
+export function answerBulk(bulk: BulkIn, stored: readonly StoredResult[]): Static<typeof BulkOut> {
+  const destinations = bulk.messages.flatMap((message) => message.destinations);
+  const results = stored.map(([id, statusCode], i) => ({
+    destination: destinations[i] ?? '',
+    id,
+    accepted: id !== null,
+    statusCode,
   }));
-  return { accepted: results.filter((result) => result.accepted).length, results };
+  return {
+    globalId: bulk.globalId ?? null,
+    accepted: results.filter((result) => result.accepted).length,
+    results,
+  };
 }

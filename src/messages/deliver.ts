@@ -4,14 +4,11 @@ import type { Db } from '../db/query.ts';
 import type { Job } from '../dispatch/held.ts';
 import type { Result } from '../dispatch/pump.ts';
 import type { Chunk } from '../dispatch/sql.ts';
-import { timeOfId } from '../lib/ids.ts';
 import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';
+import { validUntilOf } from './expiry/validity.ts';
 import { insertParts, type NewPart } from './parts/sql.ts';
 import { STATUS } from './states.ts';
 import * as db from './sql.ts';
-
-/** Carriers keep a message 24 to 72 hours when nothing is said; we say 48 hours, so that trying again has an end. */
-const DEFAULT_VALIDITY_MS = 48 * 3_600_000;
 
 /** The dispatcher's `load`: the messages of these chunks as the carrier needs them, by id. */
 export async function loadJobs(pool: Db, chunks: readonly Chunk[]): Promise<Map<string, Job>> {
@@ -27,7 +24,7 @@ const toJob = (row: db.QueuedMessage): Job => ({
   sender: row.sender,
   body: row.body,
   ...(row.binaryBody ? { binary: { udh: row.udh ?? new Uint8Array(), data: row.binaryBody } } : {}),
-  validUntil: row.validUntil ?? new Date(timeOfId(row.id).getTime() + DEFAULT_VALIDITY_MS),
+  validUntil: validUntilOf(row),
   wantReceipt: row.wantReceipt,
   parts: row.parts,
   priceMicros: row.priceMicros,

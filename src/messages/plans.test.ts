@@ -62,7 +62,7 @@ const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {
   moveOutcomes: (to) => db.moveOutcomes(to, batch(state)),
   claimStates: (to) => parts.claimStates(to, { keys: batch(key), ...range() }),
   moveParts: (to) => {
-    const end = { part: 1, status: STATUS.DELIVERED, doneAt: new Date() };
+    const end = { part: 1, status: STATUS.DELIVERED, doneAt: new Date(), receiptText: 'stat:DELIVRD' };
     return parts.moveParts(to, { moves: batch((id, n) => ({ ...key(id, n), ...end })), ...range() });
   },
   listPartStatuses: (to) => parts.listPartStatuses(to, { keys: batch(key), ...range() }),

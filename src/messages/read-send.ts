@@ -30,6 +30,7 @@ export const readSend = (body: SendIn): Draft => ({
 export function readMessageServer(body: MessageServerIn, now: Date): Draft {
   const text = fillIn(body.body, body.placeholders ?? {});
   refuseFaults(messageServerFaults(body, text, now));
+  const scheduledAt = readSchedule(body.scheduledDate);
   const binary = body.udhData ? { udh: Buffer.from(body.udhData, 'hex'), data: Buffer.from(text, 'latin1') } : null;
   return {
     ...BASE,
@@ -40,10 +41,13 @@ export function readMessageServer(body: MessageServerIn, now: Date): Draft {
     binary,
     simulation: body.simulation ?? false,
     wantReceipt: body.enableNotification ?? true,
-    validUntil: body.validityPeriod === undefined ? null : new Date(now.getTime() + body.validityPeriod * 60_000),
-    scheduledAt: readSchedule(body.scheduledDate),
+    validUntil: readValidity(body.validityPeriod, scheduledAt ?? now),
+    scheduledAt,
   };
 }
+
+const readValidity = (minutes: number | undefined, from: Date): Date | null =>
+  minutes === undefined ? null : new Date(from.getTime() + minutes * 60_000);
 
 const BEYOND_LATIN1 = /[^\0-\xff]/;
 

@@ -1,21 +1,22 @@
 import { Type } from 'typebox';
-import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
-import { answerBulk, answerMessageServer, answerSend } from './answer.ts';
-import { readBulk, readMessageServer, readSend } from './read-send.ts';
+import { ErrorOut, ref, WholesaleErrorOut } from '../http/schema.ts';
+import { answerMessageServer, answerSend } from './answer.ts';
+import { sendBulk } from './bulk/send.ts';
+import { readMessageServer, readSend } from './read-send.ts';
 import * as schema from './schema.ts';
 
 const SEND = '/api/message-server/sms/send';
 const BULK = '/services/sms/send';
 
 const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
-const MAX_DESTINATIONS = 10_000;
 
 const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
 
 /** Contract 7: single and bulk sends. */
-export function messageRoutes(app: App, { accept, clock }: ApiDeps): void {
+export function messageRoutes(app: App, deps: ApiDeps): void {
+  const { accept, clock } = deps;
   const maySend = requireScope('SMS');
 
   app.post(SEND, {
@@ -25,9 +26,10 @@ export function messageRoutes(app: App, { accept, clock }: ApiDeps): void {
       operationId: 'sendSms',
       summary: 'Send one SMS',
       description:
-        'Two bodies are taken: the short one and that of the message server. The answer has the form of the body.',
+        'Two bodies are taken: the short one and that of the message server. The answer has the form of the body. A ' +
+        '`campaignId` is ignored, as every field that is not named here: single messages belong to no campaign.',
       body: Type.Union([schema.SendIn, schema.MessageServerIn]),
-      response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]) },
+      response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]), 409: ref(ErrorOut) },
     },
     handler: async ({ actor, body }) => {
       if (isSend(body)) return answerSend(body, await accept.one(actor, readSend(body)));
@@ -42,15 +44,11 @@ export function messageRoutes(app: App, { accept, clock }: ApiDeps): void {
       tags: ['Sending'],
       operationId: 'sendBulkSms',
       summary: 'Send many SMS: up to 10,000 destinations a request',
+      description:
+        'Each destination has its own result, in the order of the request: a bad one does not stop the others.',
       body: schema.BulkIn,
-      response: { 200: schema.BulkOut },
+      response: { 200: schema.BulkOut, 409: ref(WholesaleErrorOut) },
     },
-    handler: async ({ actor, body }) => {
-      const count = body.messages.reduce((sum, message) => sum + message.destinations.length, 0);
-      if (count > MAX_DESTINATIONS)
-        throw new AppError('too_large', { message: `${count} destinations: at most ${MAX_DESTINATIONS} a request` });
-      const drafts = readBulk(body, clock.now());
-      return answerBulk(drafts, await accept.many(actor, drafts));
-    },
+    handler: ({ actor, body }) => sendBulk(deps, actor, body),
   });
 }

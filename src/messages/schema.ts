@@ -72,7 +72,9 @@ const SmsResult = Type.Object({
   phoneNumber: Type.String(),
   accepted: Type.Boolean(),
   channel: Type.Enum([...CHANNELS], { type: 'string' }),
-  statusCode: Type.Integer({ description: '200 accepted, 400 bad number, 402 no credit, 403 opted out.' }),
+  statusCode: Type.Integer({
+    description: '200 accepted; 400 bad number, no route or no price; 402 no credit. 403, opted out, is reserved.',
+  }),
   reasons: Type.Array(Type.String()),
 });
 
@@ -103,13 +105,22 @@ export const MessageServerOut = Type.Object(
 );
 
 export const BulkIn = Type.Object({
+  globalId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'Your id of this request, for 24 hours: sent again with the same body it sends nothing and is answered as the ' +
+        'first time, with another body it is a conflict (409).',
+    }),
+  ),
   simulation: Simulation,
   enableConcatenated: Type.Optional(Type.Boolean({ description: 'Allow texts of several parts (default true).' })),
   enableUnicode: Type.Optional(Type.Boolean({ description: 'Allow texts outside GSM 03.38 (default true).' })),
   enableDelivery: Type.Optional(Type.Boolean({ description: 'Ask for delivery receipts (default true).' })),
   messages: Type.Array(
     Type.Object({
-      destinations: Type.Array(Type.String({ maxLength: 40 }), { minItems: 1 }),
+      destinations: Type.Array(Type.String(), { minItems: 1 }),
       ids: Type.Optional(Type.Array(ClientId, { description: 'Your references, one for each destination.' })),
       sender: Sender,
       body: Type.Optional(Type.String()),
@@ -123,6 +134,7 @@ export const BulkIn = Type.Object({
 
 export const BulkOut = Type.Object(
   {
+    globalId: orNull(Type.String({ description: 'As in the request; null when it had none.' })),
     accepted: Type.Integer({ description: 'How many destinations were accepted.' }),
     results: Type.Array(
       Type.Object({
@@ -130,7 +142,9 @@ export const BulkOut = Type.Object(
         id: orNull(Type.String({ description: 'Ours; null when refused.' })),
         accepted: Type.Boolean(),
         statusCode: Type.Integer({
-          description: '200; 400 bad destination or body; 402 no credit; 403 opted out; 409 id used for other content.',
+          description:
+            '200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 409 id used for other ' +
+            'content. Reserved: 401 sender not allowed, 403 opted out, 429 throttled; no rule refuses for these yet.',
         }),
       }),
       { description: 'In the order of the request.' },

@@ -90,7 +90,7 @@ export async function insertClientIds(db: Db, claims: readonly ClientIdClaim[]):
   return new Set(rows.map((row) => row.messageId));
 }
 
-/** Who holds these client ids. */
+/** Who holds these client ids: those used within 24 hours. */
 export async function listClientIds(
   db: Db,
   keys: readonly { accountId: number; clientId: string }[],
@@ -104,7 +104,8 @@ export async function listClientIds(
         JOIN ${rowsOf(keys, {
           account_id: bigint((k) => k.accountId),
           client_id: text((k) => k.clientId),
-        })} AS u ON c.account_id = u.account_id AND c.client_id = u.client_id`,
+        })} AS u ON c.account_id = u.account_id AND c.client_id = u.client_id
+        WHERE c.created_at >= now() - interval '24 hours'`,
   );
 }
 
@@ -118,6 +119,7 @@ export type QueuedMessage = {
   parts: number;
   wantReceipt: boolean;
   validUntil: Date | null;
+  scheduledAt: Date | null;
   priceMicros: number;
   refundUndelivered: boolean;
 };
@@ -130,7 +132,8 @@ export async function listQueuedMessages(
   return many(
     db,
     sql`SELECT m.id, m.sender, m.destination, m.body, m.udh, m.binary_body AS "binaryBody", m.parts,
-               m.want_receipt AS "wantReceipt", m.valid_until AS "validUntil", m.price_micros AS "priceMicros",
+               m.want_receipt AS "wantReceipt", m.valid_until AS "validUntil", m.scheduled_at AS "scheduledAt",
+               m.price_micros AS "priceMicros",
                m.refund_undelivered AS "refundUndelivered"
         FROM ${rowsOf(look.messages, {
           account_id: bigint((m) => m.accountId),

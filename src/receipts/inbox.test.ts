@@ -6,7 +6,7 @@ import { silentLog } from '../lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { receipt } from '../testing/receipts.ts';
 import { createReceiptInbox } from './inbox.ts';
-import { deleteReceiptBatches, type StoredReceipt } from './sql.ts';
+import { deleteReceiptBatches } from './sql.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -19,11 +19,12 @@ beforeEach(() => exec(pool, sql`TRUNCATE receipt_batch`));
 
 /** The stored carrier ids of a connection, in order. */
 async function stored(connectionId: number): Promise<string[]> {
-  const rows = await many<{ receipts: StoredReceipt[] }>(
+  const rows = await many<{ carrierId: string }>(
     pool,
-    sql`SELECT receipts FROM receipt_batch WHERE connection_id = ${connectionId} ORDER BY id`,
+    sql`SELECT receipt->0->>0 AS "carrierId" FROM receipt_batch, json_array_elements(receipts) WITH ORDINALITY AS r (receipt, n)
+        WHERE connection_id = ${connectionId} ORDER BY id, n`,
   );
-  return rows.flatMap((row) => row.receipts.map((r) => r.carrierIds[0] ?? ''));
+  return rows.map((row) => row.carrierId);
 }
 
 test('a receipt is committed, and its worker woken, before its promise resolves', async () => {
@@ -62,7 +63,5 @@ test('what a receipt holds is the same when it is taken out', async () => {
   const [batch] = await deleteReceiptBatches(pool, 10);
   expect(batch?.connectionId).toBe(7);
   expect(batch?.receivedAt).toBeInstanceOf(Date);
-  expect(batch?.receipts).toEqual([
-    { ...full, doneAt: doneAt.toISOString(), raw: expect.stringMatching(/^é 💥 .* NULL$/) },
-  ]);
+  expect(batch?.receipts).toEqual([{ ...full, raw: expect.stringMatching(/^é 💥 .* NULL$/) }]);
 });

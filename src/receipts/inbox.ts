@@ -5,27 +5,45 @@ import { insertReceiptBatches } from './sql.ts';
 
 type Arrived = { readonly connectionId: number; readonly receipt: Receipt };
 
+/** Receipts that are committed together, and the promise that tells it to all of them. */
+type Batch = { readonly byConnection: Map<number, Receipt[]>; readonly stored: Promise<void>; count: number };
+
+const MOST_IN_BATCH = 1000;
+
 /**
  * The durable inbox of receipts: the promise resolves when the receipt is committed, and only then may the carrier be
- * answered. `onStored` is called after each commit.
+ * answered. What arrives while a commit is under way goes together into the next one and shares its promise, since one
+ * for each receipt shows in the gateway's CPU. `onStored` is called after each commit.
  */
 export function createReceiptInbox(pool: Pool, onStored: () => void): (arrived: Arrived) => Promise<void> {
-  return groupCommit<Arrived, void>({
-    maxItems: 1000,
+  /** The batch that still takes receipts. */
+  let open: Batch | null = null;
+
+  const store = groupCommit<Batch['byConnection'], void>({
+    maxItems: 1,
     inFlight: 1,
     async flush(items) {
-      const byConnection = new Map<number, Receipt[]>();
-      for (const { connectionId, receipt } of items) {
-        const receipts = byConnection.get(connectionId);
-        if (receipts) receipts.push(receipt);
-        else byConnection.set(connectionId, [receipt]);
-      }
-      await insertReceiptBatches(
-        pool,
-        [...byConnection].map(([connectionId, receipts]) => ({ connectionId, receipts })),
-      );
+      const [byConnection = new Map<number, Receipt[]>()] = items;
+      if (open?.byConnection === byConnection) open = null;
+      const batches = [...byConnection].map(([connectionId, receipts]) => ({ connectionId, receipts }));
+      await insertReceiptBatches(pool, batches);
       onStored();
-      return items.map(() => undefined);
+      return [undefined];
     },
   });
+
+  function openBatch(): Batch {
+    const byConnection = new Map<number, Receipt[]>();
+    return { byConnection, stored: store(byConnection), count: 0 };
+  }
+
+  return ({ connectionId, receipt }) => {
+    const batch = (open ??= openBatch());
+    const receipts = batch.byConnection.get(connectionId);
+    if (receipts) receipts.push(receipt);
+    else batch.byConnection.set(connectionId, [receipt]);
+    batch.count += 1;
+    if (batch.count === MOST_IN_BATCH) open = null;
+    return batch.stored;
+  };
 }

@@ -1,8 +1,8 @@
+import type { Receipt } from '../carriers/events.ts';
 import { spellings } from '../carriers/smpp/receipts.ts';
 import type { Db } from '../db/query.ts';
 import { firstIdAt } from '../lib/ids.ts';
-import { type CarrierIdHit, listByCarrierIds } from '../messages/sql.ts';
-import type { StoredReceipt } from './sql.ts';
+import { listByCarrierIds } from '../messages/sql.ts';
 
 const HOUR_MS = 3_600_000;
 /** Most receipts come within hours: looking there first keeps the partitions of other days out of the plan. */
@@ -11,7 +11,8 @@ const EVER = firstIdAt(new Date(0));
 
 export type Match =
   | { readonly kind: 'hit'; readonly accountId: number; readonly messageId: string; readonly part: number | null }
-  | { readonly kind: 'unknown' | 'ambiguous' };
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'ambiguous' };
 
 /**
  * Finds the messages that receipts of one connection speak of, in order. First by the id exactly as spelled among
@@ -21,41 +22,47 @@ export type Match =
 export async function matchReceipts(
   db: Db,
   connectionId: number,
-  receipts: readonly StoredReceipt[],
+  receipts: readonly Receipt[],
   now: Date,
 ): Promise<Match[]> {
   const lastId = firstIdAt(new Date(now.getTime() + HOUR_MS));
   const recent = { connectionId, firstId: firstIdAt(new Date(now.getTime() - RECENT_MS)), lastId };
-  const exact = await matchBy(db, recent, receipts, (receipt) => receipt.carrierIds);
-  const rest = receipts.filter((_, i) => exact[i]?.kind === 'unknown');
+  const ids = receipts.map((receipt) => receipt.carrierIds);
+  const exact = await matchBy(db, recent, ids);
+  const rest = ids.filter((_, i) => exact[i]?.kind === 'unknown');
   if (rest.length === 0) return exact;
   const ever = { connectionId, firstId: EVER, lastId };
-  const spelled = await matchBy(db, ever, rest, (receipt) => receipt.carrierIds.flatMap(spellings));
+  const spelled = await matchBy(
+    db,
+    ever,
+    rest.map((some) => some.flatMap(spellings)),
+  );
   let next = 0;
   return exact.map((match) => (match.kind === 'unknown' ? (spelled[next++] as Match) : match));
 }
 
+/** For each list of ids, the message that they speak of. */
 async function matchBy(
   db: Db,
   look: { connectionId: number; firstId: string; lastId: string },
-  receipts: readonly StoredReceipt[],
-  idsOf: (receipt: StoredReceipt) => readonly string[],
+  idLists: readonly (readonly string[])[],
 ): Promise<Match[]> {
-  const carrierIds = [...new Set(receipts.flatMap(idsOf))];
-  const hits = new Map<string, CarrierIdHit[]>();
-  for (const hit of await listByCarrierIds(db, { ...look, carrierIds })) {
-    const same = hits.get(hit.carrierId);
-    if (same) same.push(hit);
-    else hits.set(hit.carrierId, [hit]);
+  const matches = new Map<string, Match>();
+  for (const { carrierId, accountId, id: messageId, part } of await listByCarrierIds(db, {
+    ...look,
+    carrierIds: idLists.flat(),
+  })) {
+    matches.set(carrierId, agreed(matches.get(carrierId), { kind: 'hit', accountId, messageId, part }));
   }
-  return receipts.map((receipt) => decide(idsOf(receipt).flatMap((id) => hits.get(id) ?? [])));
+  return idLists.map((ids) => ids.reduce<Match>((match, id) => agreed(match, matches.get(id)), UNKNOWN));
 }
 
-function decide(hits: readonly CarrierIdHit[]): Match {
-  const [first] = hits;
-  if (first === undefined) return { kind: 'unknown' };
-  const same = hits.every((hit) => hit.id === first.id && hit.part === first.part && hit.accountId === first.accountId);
-  return same
-    ? { kind: 'hit', accountId: first.accountId, messageId: first.id, part: first.part }
-    : { kind: 'ambiguous' };
+const UNKNOWN: Match = { kind: 'unknown' };
+const AMBIGUOUS: Match = { kind: 'ambiguous' };
+
+/** Both, when they do not speak of different messages. */
+function agreed(a: Match = UNKNOWN, b: Match = UNKNOWN): Match {
+  if (a.kind === 'unknown' || b.kind === 'ambiguous') return b;
+  if (b.kind === 'unknown' || a.kind === 'ambiguous') return a;
+  return a.messageId === b.messageId && a.part === b.part && a.accountId === b.accountId ? a : AMBIGUOUS;
 }

@@ -358,7 +358,7 @@ describe('several workers', () => {
     const other = await pool.connect();
     onTestFinished(() => other.release(true));
     await other.query('BEGIN');
-    const first = { accountId: 1, messageId: id, part: 1, receipt: receipt('P1'), receivedAt: now() };
+    const first = { accountId: 1, messageId: id, part: 1, connectionId: 1, receipt: receipt('P1'), receivedAt: now() };
     expect(await receiveReceipts(other, [first])).toEqual(new Set());
     await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('P2')] }]);
     const processing = processReceipts(pool, now);

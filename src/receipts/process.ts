@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import type { Receipt } from '../carriers/events.ts';
 import { transaction } from '../db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
 import { type Match, matchReceipts } from './match.ts';
@@ -8,8 +9,12 @@ const BATCHES = 8;
 const PARKED = 1000;
 const FIRST_RETRY_MS = 100;
 
-type Arrived = { readonly connectionId: number; readonly receipt: db.StoredReceipt; readonly receivedAt: Date };
-type Judged<A extends Arrived> = { readonly arrived: A; readonly match: Match };
+type Arrived = { readonly connectionId: number; readonly receipt: Receipt; readonly receivedAt: Date };
+/** What became of receipts: those that moved their messages, and the others with the reason. */
+type Judged<A extends Arrived> = {
+  readonly found: A[];
+  readonly rest: { readonly arrived: A; readonly reason: db.Unmatched['reason'] }[];
+};
 
 /**
  * Works off the inbox: takes batches, matches them, moves the messages and parks what fits none, in one transaction.
@@ -22,9 +27,9 @@ export function processReceipts(pool: Pool, now: () => Date): Promise<number> {
     const arrived = batches.flatMap(({ connectionId, receivedAt, receipts }) =>
       receipts.map((receipt) => ({ connectionId, receipt, receivedAt })),
     );
-    const judged = await judge(tx, arrived, now());
-    const rest = judged.filter(({ match }) => match.kind !== 'hit');
-    if (rest.length > 0) await db.insertUnmatched(tx, rest.map(toUnmatched));
+    const { rest } = await judge(tx, arrived, now());
+    const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
+    if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
     return arrived.length;
   });
 }
@@ -37,61 +42,42 @@ export function processReceipts(pool: Pool, now: () => Date): Promise<number> {
 export function retryUnmatched(pool: Pool, now: () => Date): Promise<number> {
   return transaction(pool, async (tx) => {
     const parked = await db.claimUnmatched(tx, PARKED);
-    const judged = await judge(tx, parked, now());
-    const found = judged.filter(({ match }) => match.kind === 'hit').map(({ arrived }) => arrived.id);
-    if (found.length > 0) await db.deleteUnmatched(tx, found);
-    const rest = judged.flatMap(({ arrived, match }) =>
-      match.kind === 'hit' ? [] : [{ id: arrived.id, reason: match.kind }],
-    );
-    if (rest.length > 0) await db.moveUnmatchedLater(tx, rest);
+    const { found, rest } = await judge(tx, parked, now());
+    const foundIds = found.map(({ id }) => id);
+    if (foundIds.length > 0) await db.deleteUnmatched(tx, foundIds);
+    const later = rest.map(({ arrived: { id }, reason }) => ({ id, reason }));
+    if (later.length > 0) await db.moveUnmatchedLater(tx, later);
     return parked.length;
   });
 }
 
 /** Matches receipts of any connections and moves the messages that they fit. */
-async function judge<A extends Arrived>(tx: PoolClient, arrived: readonly A[], now: Date): Promise<Judged<A>[]> {
-  const judged: Judged<A>[] = [];
-  for (const connectionId of new Set(arrived.map((a) => a.connectionId))) {
-    const own = arrived.filter((a) => a.connectionId === connectionId);
-    const matches = await matchReceipts(
-      tx,
-      connectionId,
-      own.map((a) => a.receipt),
-      now,
-    );
-    own.forEach((a, i) => judged.push({ arrived: a, match: matches[i] as Match }));
+async function judge<A extends Arrived>(tx: PoolClient, arrived: readonly A[], now: Date): Promise<Judged<A>> {
+  const judged: Judged<A> = { found: [], rest: [] };
+  const matched: MatchedReceipt[] = [];
+  for (const [connectionId, own] of Map.groupBy(arrived, (a) => a.connectionId)) {
+    const receipts = own.map((a) => a.receipt);
+    const matches = await matchReceipts(tx, connectionId, receipts, now);
+    own.forEach((a, i) => sort(a, matches[i] ?? { kind: 'unknown' }, judged, matched));
   }
-  const matched = judged.flatMap(({ arrived: a, match }) => (match.kind === 'hit' ? [toMatched(a, match)] : []));
   if (matched.length > 0) await receiveReceipts(tx, matched);
   return judged;
 }
 
-function toMatched({ connectionId, receipt, receivedAt }: Arrived, match: Match & { kind: 'hit' }): MatchedReceipt {
+function sort<A extends Arrived>(arrived: A, match: Match, judged: Judged<A>, matched: MatchedReceipt[]): void {
+  if (match.kind !== 'hit') return void judged.rest.push({ arrived, reason: match.kind });
   const { accountId, messageId, part } = match;
-  return {
-    accountId,
-    messageId,
-    part,
-    connectionId,
-    receivedAt,
-    receipt: { ...receipt, doneAt: doneAtOf(receipt, receivedAt) },
-  };
+  const { connectionId, receivedAt } = arrived;
+  const receipt = { ...arrived.receipt, doneAt: doneAtOf(arrived) };
+  judged.found.push(arrived);
+  matched.push({ accountId, messageId, part, connectionId, receivedAt, receipt });
 }
 
 const MINUTE_MS = 60_000;
 
 /** Most receipts tell the minute only: for one that came within that minute, its arrival is the better time. */
-function doneAtOf({ doneAt }: db.StoredReceipt, receivedAt: Date): Date | null {
+function doneAtOf({ receipt: { doneAt }, receivedAt }: Arrived): Date | null {
   if (doneAt === null) return null;
-  const done = new Date(doneAt);
-  const lateMs = receivedAt.getTime() - done.getTime();
-  return done.getTime() % MINUTE_MS === 0 && lateMs >= 0 && lateMs < MINUTE_MS ? receivedAt : done;
+  const lateMs = receivedAt.getTime() - doneAt.getTime();
+  return doneAt.getTime() % MINUTE_MS === 0 && lateMs >= 0 && lateMs < MINUTE_MS ? receivedAt : doneAt;
 }
-
-const toUnmatched = ({ arrived: { connectionId, receipt, receivedAt }, match }: Judged<Arrived>) => ({
-  connectionId,
-  receipt,
-  receivedAt,
-  reason: match.kind === 'ambiguous' ? ('ambiguous' as const) : ('unknown' as const),
-  retryMs: FIRST_RETRY_MS,
-});

@@ -3,10 +3,41 @@ import { plainArray } from '../db/array.ts';
 import { bigint, int, json, rowsOf, text, timestamptz } from '../db/columns.ts';
 import { type Db, exec, many, onePlan, sql } from '../db/query.ts';
 
-/** A receipt as JSON keeps it: dates are texts. */
-export type StoredReceipt = Omit<Receipt, 'doneAt'> & { readonly doneAt: string | null };
+export type ReceiptBatch = { connectionId: number; receipts: Receipt[]; receivedAt: Date };
 
-export type ReceiptBatch = { connectionId: number; receipts: StoredReceipt[]; receivedAt: Date };
+/**
+ * A receipt as the inbox keeps it, for the moment until it is worked off: without the names of its fields, which are a
+ * third of the octets, and with its time as a number. Writing and reading it takes a third of the time.
+ */
+type Row = readonly [
+  carrierIds: readonly string[],
+  state: Receipt['state'],
+  doneAtMs: number | null,
+  errorCode: string | null,
+  destination: string,
+  sender: string,
+  raw: string,
+];
+
+const toRow = (r: Receipt): Row => [
+  r.carrierIds,
+  r.state,
+  r.doneAt === null ? null : r.doneAt.getTime(),
+  r.errorCode,
+  r.destination,
+  r.sender,
+  r.raw,
+];
+
+const fromRow = ([carrierIds, state, doneAtMs, errorCode, destination, sender, raw]: Row): Receipt => ({
+  carrierIds,
+  state,
+  doneAt: doneAtMs === null ? null : new Date(doneAtMs),
+  errorCode,
+  destination,
+  sender,
+  raw,
+});
 
 /** A carrier may put a NUL anywhere; PostgreSQL's text may hold none. */
 const toJson = (value: unknown): string => JSON.stringify(value).replaceAll('\\u0000', '\\ufffd');
@@ -21,25 +52,27 @@ export async function insertReceiptBatches(
     onePlan(sql`INSERT INTO receipt_batch (connection_id, receipts)
         SELECT * FROM ${rowsOf(batches, {
           connection_id: bigint((b) => b.connectionId),
-          receipts: json((b) => toJson(b.receipts)),
+          receipts: json((b) => toJson(b.receipts.map(toRow))),
         })} AS u`),
   );
 }
 
 /** Takes the oldest batches, in order. Gone only when the caller's transaction commits. */
 export async function deleteReceiptBatches(db: Db, limit: number): Promise<ReceiptBatch[]> {
-  const rows = await many<ReceiptBatch & { id: number }>(
+  const rows = await many<Omit<ReceiptBatch, 'receipts'> & { id: number; receipts: Row[] }>(
     db,
     sql`DELETE FROM receipt_batch WHERE id IN (
           SELECT id FROM receipt_batch ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
         RETURNING id, connection_id AS "connectionId", receipts, received_at AS "receivedAt"`,
   );
-  return rows.sort((a, b) => a.id - b.id);
+  return rows
+    .sort((a, b) => a.id - b.id)
+    .map(({ connectionId, receivedAt, receipts }) => ({ connectionId, receivedAt, receipts: receipts.map(fromRow) }));
 }
 
 export type Unmatched = {
   readonly connectionId: number;
-  readonly receipt: StoredReceipt;
+  readonly receipt: Receipt;
   readonly reason: 'unknown' | 'ambiguous';
   readonly receivedAt: Date;
 };
@@ -63,13 +96,20 @@ export async function insertUnmatched(
   );
 }
 
+export type Parked = Unmatched & { readonly id: number; readonly tries: number };
+
+/** Parked receipts stay for days and people look at them, so they keep the names of their fields. */
+type InJson = Omit<Receipt, 'doneAt'> & { readonly doneAt: string | null };
+const fromJson = (r: InJson): Receipt => ({ ...r, doneAt: r.doneAt === null ? null : new Date(r.doneAt) });
+
 /** Locks parked receipts whose time to be tried again has come. */
-export async function claimUnmatched(db: Db, limit: number): Promise<(Unmatched & { id: number; tries: number })[]> {
-  return many(
+export async function claimUnmatched(db: Db, limit: number): Promise<Parked[]> {
+  const rows = await many<Omit<Parked, 'receipt'> & { receipt: InJson }>(
     db,
     sql`SELECT id, connection_id AS "connectionId", receipt, reason, received_at AS "receivedAt", tries
         FROM receipt_unmatched WHERE next_try_at <= now() ORDER BY next_try_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   );
+  return rows.map((row) => ({ ...row, receipt: fromJson(row.receipt) }));
 }
 
 export async function deleteUnmatched(db: Db, ids: readonly number[]): Promise<void> {

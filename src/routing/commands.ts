@@ -20,7 +20,10 @@ export function registerRouteCommands(program: Command, context: CommandContext)
     .requiredOption('--connection <name>', 'name of the connection')
     .option('--priority <n>', 'lower goes first among equal prefixes; the next ones are for when it fails', Number, 100)
     .addOption(
-      new Option('--on-unknown <policy>', 'of single sends without an answer: keep them for a receipt, or send them twice')
+      new Option(
+        '--on-unknown <policy>',
+        'of single sends without an answer: keep them for a receipt, or send them twice',
+      )
         .choices(['hold', 'resubmit'])
         .default('hold'),
     )

@@ -17,6 +17,6 @@ export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
   authenticate: refuse,
   probes: [],
   clock: systemClock,
-  accept: { one: refuse, many: refuse },
+  accept: { one: refuse, many: refuse, once: refuse },
   ...overrides,
 });

@@ -2,7 +2,7 @@ import type { Carrier, CarrierHost, CarrierState, Submission } from '../carrier.
 import type { Outcome } from '../outcome.ts';
 import { createConcatRefs } from './concat-refs.ts';
 import { createDeliveries, type Deliveries } from './deliveries.ts';
-import { encodeSubmission } from './encode-submission.ts';
+import { encodeSubmission, type Frames } from './encode-submission.ts';
 import { createPool } from './pool.ts';
 import { type BindKind, createSession, type Session, TIMING, type Timing } from './session.ts';
 import type { SmppSettings } from './settings.ts';
@@ -42,7 +42,10 @@ export function createSmppCarrier(
       { kind, settings, password: secret.password, timing: { ...TIMING, ...timing } },
       {
         changed: () => pool.changed(),
-        deliver: (delivery) => deliveries?.take(delivery) ?? Promise.resolve(STATUS.ESME_RX_T_APPN),
+        deliver: (delivery, answer) => {
+          if (deliveries) void deliveries.take(delivery, answer);
+          else answer(STATUS.ESME_RX_T_APPN);
+        },
         log: (level, message, fields) => host?.log(level, message, fields),
       },
     );
@@ -54,19 +57,16 @@ export function createSmppCarrier(
     for (const session of sessions) session.start();
   }
 
-  async function submit(submission: Submission): Promise<Outcome> {
+  function submit(submission: Submission): Promise<Outcome> {
     const { validUntil } = submission;
-    if (validUntil !== null && validUntil.getTime() <= Date.now()) return EXPIRED_OUTCOME;
+    if (validUntil !== null && validUntil.getTime() <= Date.now()) return Promise.resolve(EXPIRED_OUTCOME);
     const frames = framesOf(submission);
-    if (!Array.isArray(frames)) return frames;
+    if ('kind' in frames) return Promise.resolve(frames);
     const slot = pool.claim();
-    if (!slot) return NO_ROOM;
-    const outcome = await sendParts(pool, slot, frames, validUntil);
-    pool.release(slot);
-    return outcome;
+    return slot ? sendParts(pool, slot, frames, validUntil) : Promise.resolve(NO_ROOM);
   }
 
-  function framesOf(submission: Submission): Buffer[] | Outcome {
+  function framesOf(submission: Submission): Frames | Outcome {
     try {
       return encodeSubmission(submission, settings, nextRef);
     } catch (error) {

@@ -44,6 +44,8 @@ export type Connection = {
   readonly closed: Promise<Closed>;
   /** Sends an encoded request under a fresh sequence number, which is written into `frame`. */
   request(frame: Buffer, timeoutMs: number): Promise<Answer>;
+  /** The same without a promise, of which a message at full speed can afford one in all. */
+  ask(frame: Buffer, timeoutMs: number, answer: (answer: Answer) => void): void;
   /** Sends a response (or a request that has none); dropped when the connection is ending. */
   send(pdu: Pdu): void;
   /** False while the peer does not read fast enough. */
@@ -53,6 +55,7 @@ export type Connection = {
 };
 
 const RESPONSE_BIT = 0x80000000;
+const COMMAND_OFFSET = 4;
 const SEQUENCE_OFFSET = 12;
 const LAST_SEQUENCE = 0x7fffffff;
 const MISSED_PERIODS = 2;
@@ -107,12 +110,17 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     void request(encodePdu({ command: 'enquire_link', status: 0, sequence: 0 }), options.enquireMs);
   }
 
-  function request(frame: Buffer, timeoutMs: number): Promise<Answer> {
-    if (ending) return Promise.resolve({ kind: 'closed', written: false });
+  function ask(frame: Buffer, timeoutMs: number, answer: (answer: Answer) => void): void {
+    if (ending) return answer({ kind: 'closed', written: false });
     sequence = sequence === LAST_SEQUENCE ? 1 : sequence + 1;
     frame.writeUInt32BE(sequence, SEQUENCE_OFFSET);
+    const responseId = frame.readUInt32BE(COMMAND_OFFSET) + RESPONSE_BIT;
     const place = outbox.push(frame);
-    return pending.add({ sequence, commandId: frame.readUInt32BE(4), place, deadline: performance.now() + timeoutMs });
+    pending.add(sequence, { responseId, place, deadline: performance.now() + timeoutMs, answer });
+  }
+
+  function request(frame: Buffer, timeoutMs: number): Promise<Answer> {
+    return new Promise((answer) => ask(frame, timeoutMs, answer));
   }
 
   function send(pdu: Pdu): void {
@@ -204,6 +212,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     opened: opened.promise,
     closed: closed.promise,
     request,
+    ask,
     send,
     close,
     writable: () => !ending && outbox.open(),

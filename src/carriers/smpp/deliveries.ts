@@ -10,8 +10,8 @@ const MOST_AT_HOST = 10_000;
 const NO_OCTETS = new Uint8Array(0);
 
 export type Deliveries = {
-  /** Gives a delivery to the host; resolves, once it is committed there, with the command_status to answer. */
-  take(delivery: Delivery): Promise<number>;
+  /** Gives a delivery to the host; answers, once it is committed there, with the command_status for the carrier. */
+  take(delivery: Delivery, answer: (status: number) => void): Promise<void>;
   /** From here on everything is refused for now, so that the carrier keeps it. */
   stop(): void;
 };
@@ -21,18 +21,18 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
   let atHost = 0;
   let stopping = false;
 
-  async function take(delivery: Delivery): Promise<number> {
-    if (stopping || atHost >= MOST_AT_HOST) return STATUS.ESME_RX_T_APPN;
+  async function take(delivery: Delivery, answer: (status: number) => void): Promise<void> {
+    if (stopping || atHost >= MOST_AT_HOST) return answer(STATUS.ESME_RX_T_APPN);
     atHost += 1;
+    let status: number = STATUS.ESME_ROK;
     try {
       await give(delivery);
-      return STATUS.ESME_ROK;
     } catch (error) {
       host.log('warn', 'A delivery was not stored and will come again', { reason: String(error) });
-      return STATUS.ESME_RX_T_APPN;
-    } finally {
-      atHost -= 1;
+      status = STATUS.ESME_RX_T_APPN;
     }
+    atHost -= 1;
+    answer(status);
   }
 
   function give(delivery: Delivery): Promise<void> {

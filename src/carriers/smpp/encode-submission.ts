@@ -19,6 +19,9 @@ type Part = {
   readonly tlvs: Tlvs;
 };
 
+/** The parts of a message, in order: there is always one. */
+export type Frames = readonly [Buffer, ...Buffer[]];
+
 /**
  * The submit_sm frames of a message, in part order (protocol sheet smpp, sections 5 to 9). `nextRef` gives the
  * reference that ties the parts together. Throws RangeError when the message cannot be written as SMPP; all parts
@@ -28,12 +31,12 @@ export function encodeSubmission(
   submission: Submission,
   settings: SmppSettings,
   nextRef: (destination: string) => number,
-): Buffer[] {
+): Frames {
   const parts = submission.binary ? [binaryPart(submission.binary)] : textParts(submission, settings, nextRef);
   const source = sourceAddress(submission.sender, settings);
   const destination = destinationAddress(submission.destination, settings);
   const validity = validityPeriod(submission.validUntil, settings.validity);
-  return parts.map((part) =>
+  const encode = (part: Part): Buffer =>
     encodePdu({
       command: 'submit_sm',
       status: 0,
@@ -56,8 +59,10 @@ export function encodeSubmission(
       defaultMessageId: 0,
       shortMessage: part.shortMessage,
       tlvs: part.tlvs,
-    }),
-  );
+    });
+  const [first, ...others] = parts;
+  if (!first) throw new RangeError('a message has at least one part');
+  return [encode(first), ...others.map(encode)];
 }
 
 function binaryPart({ udh, data }: { readonly udh: Uint8Array; readonly data: Uint8Array }): Part {

@@ -9,9 +9,19 @@ export type Answer =
   /** The connection ended first. `written` is false only when no octet of the request can have left this process. */
   | { readonly kind: 'closed'; readonly written: boolean };
 
+type Waiting = {
+  /** The command_id that its response has. */
+  readonly responseId: number;
+  /** Its place in the outbox. */
+  readonly place: number;
+  /** On the clock of `performance.now()`. */
+  readonly deadline: number;
+  readonly answer: (answer: Answer) => void;
+};
+
 export type Pending = {
-  /** `place` is the request's place in the outbox, `deadline` on the clock of `performance.now()`. */
-  add(request: { sequence: number; commandId: number; place: number; deadline: number }): Promise<Answer>;
+  /** Takes a request; its `answer` is called exactly once. */
+  add(sequence: number, request: Waiting): void;
   /** False when nothing waits for this response: it is late, doubled, or of another command. */
   respond(pdu: Pdu): boolean;
   fail(failure: DecodeFailure): boolean;
@@ -19,15 +29,6 @@ export type Pending = {
   /** Answers everything that is left; `given` is the outbox's last place that the socket was given. */
   close(given: number): void;
   count(): number;
-};
-
-const RESPONSE_BIT = 0x80000000;
-
-type Waiting = {
-  readonly responseId: number;
-  readonly place: number;
-  readonly deadline: number;
-  readonly answer: (answer: Answer) => void;
 };
 
 /** The requests of one connection that wait for their response, by sequence number. */
@@ -59,10 +60,7 @@ export function createPending(): Pending {
   }
 
   return {
-    add: ({ sequence, commandId, place, deadline }) =>
-      new Promise((answer) => {
-        waiting.set(sequence, { responseId: commandId + RESPONSE_BIT, place, deadline, answer });
-      }),
+    add: (sequence, request) => void waiting.set(sequence, request),
     respond: (pdu) => settle(pdu.sequence, COMMAND[pdu.command], { kind: 'response', pdu }),
     fail: ({ sequence, commandId, reason }) => settle(sequence, commandId, { kind: 'unreadable', reason }),
     expire,

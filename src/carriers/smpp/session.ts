@@ -38,8 +38,8 @@ export type SessionOptions = {
 export type SessionEvents = {
   /** `up()`, `writable()` or `fault()` may have changed. */
   changed(): void;
-  /** Resolves with the command_status of the answer; must not reject. */
-  deliver(delivery: Delivery): Promise<number>;
+  /** `answer` is to be called once, with the command_status of the answer. */
+  deliver(delivery: Delivery, answer: (status: number) => void): void;
   log: CarrierHost['log'];
 };
 
@@ -54,7 +54,7 @@ export type Session = {
   /** Set while the carrier refuses the credentials or the certificate. */
   fault(): string | null;
   /** Sends a request over the bind. The answer is `closed`, not written, while there is no connection. */
-  request(frame: Buffer): Promise<Answer>;
+  request(frame: Buffer, answer: (answer: Answer) => void): void;
   /** Takes no new requests, waits for the open answers, unbinds and binds again. */
   rebind(reason: string): void;
   /** Unbinds orderly, within `deadlineMs` at most, and stays away. */
@@ -149,23 +149,24 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     events.changed();
   }
 
-  async function request(frame: Buffer): Promise<Answer> {
-    if (!connection) return NOT_CONNECTED;
+  function request(frame: Buffer, answer: (answer: Answer) => void): void {
+    if (!connection) return answer(NOT_CONNECTED);
     openRequests += 1;
-    const answer = await connection.request(frame, submitTimeoutMs);
-    openRequests -= 1;
-    timeoutsInARow = answer.kind === 'timeout' ? timeoutsInARow + 1 : 0;
-    // A whole window without one answer: the carrier's side is stuck although the link lives.
-    if (timeoutsInARow >= settings.window) rebind('the carrier answers no submits');
-    calmDown();
-    return answer;
+    connection.ask(frame, submitTimeoutMs, (given) => {
+      openRequests -= 1;
+      timeoutsInARow = given.kind === 'timeout' ? timeoutsInARow + 1 : 0;
+      // A whole window without one answer: the carrier's side is stuck although the link lives.
+      if (timeoutsInARow >= settings.window) rebind('the carrier answers no submits');
+      calmDown();
+      answer(given);
+    });
   }
 
   function receive(pdu: Pdu): void {
     switch (pdu.command) {
       case 'deliver_sm':
       case 'data_sm':
-        void receiveDelivery(pdu);
+        receiveDelivery(pdu);
         return;
       case 'unbind':
         connection?.send({ command: 'unbind_resp', status: 0, sequence: pdu.sequence });
@@ -180,13 +181,14 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
   }
 
   /** Not only while `bound`: the first delivery may come in one segment with the answer to the bind. */
-  async function receiveDelivery(delivery: Delivery): Promise<void> {
+  function receiveDelivery(delivery: Delivery): void {
     const from = connection;
     openDeliveries += 1;
-    const status = await events.deliver(delivery);
-    openDeliveries -= 1;
-    from?.send(deliveryResponse(delivery, status));
-    calmDown();
+    events.deliver(delivery, (status) => {
+      openDeliveries -= 1;
+      from?.send(deliveryResponse(delivery, status));
+      calmDown();
+    });
   }
 
   function calmDown(): void {

@@ -341,9 +341,9 @@ test('a later part that stays throttled is given up after 20 tries, with the ids
     fault: () => null,
     rebind: () => undefined,
     stop: () => Promise.resolve(),
-    request: (): Promise<Answer> => {
+    request: (_frame: Buffer, answer: (answer: Answer) => void): void => {
       asked += 1;
-      return Promise.resolve({ kind: 'response', pdu: answers[asked - 1] ?? PDU });
+      answer({ kind: 'response', pdu: answers[asked - 1] ?? PDU });
     },
   };
   const pool = {

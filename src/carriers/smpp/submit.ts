@@ -1,4 +1,5 @@
 import type { Outcome } from '../outcome.ts';
+import type { Frames } from './encode-submission.ts';
 import { type Fate, fateOf } from './fate.ts';
 import type { Pool, Slot } from './pool.ts';
 
@@ -8,33 +9,54 @@ const MOST_TRIES = 20;
 const RETRY_LATER_MS = 5000;
 
 /**
- * Sends the parts of one message one after the other, so that they arrive in order, and resolves with its outcome
- * (protocol sheet smpp, sections 3, 4 and 11). The first part that is not taken gives the message back as `retry`.
- * Later parts are repeated here: giving back a message that was taken in part would send its first parts twice.
+ * Sends the parts of one message one after the other, so that they arrive in order, frees its slot and resolves with
+ * its outcome (protocol sheet smpp, sections 3, 4 and 11). The first part that is not taken gives the message back as
+ * `retry`. Later parts are repeated here: giving back a message that was taken in part would send its first parts twice.
  */
-export async function sendParts(
+export function sendParts(
+  pool: Pool,
+  slot: Slot,
+  [first, ...later]: Frames,
+  validUntil: Date | null,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const end = (outcome: Outcome): void => {
+      pool.release(slot);
+      resolve(outcome);
+    };
+    // Most messages are one part: this promise is the only one that they cost.
+    sendOnce(pool, slot, first, (fate) => {
+      if (fate.kind !== 'accepted') end(outcomeOf(fate, [], pool));
+      else if (later.length === 0) end({ kind: 'accepted', carrierIds: [fate.carrierId] });
+      else void sendRest(pool, slot, later, validUntil, [fate.carrierId]).then(end);
+    });
+  });
+}
+
+async function sendRest(
   pool: Pool,
   slot: Slot,
   frames: readonly Buffer[],
   validUntil: Date | null,
+  carrierIds: string[],
 ): Promise<Outcome> {
-  const carrierIds: string[] = [];
   for (const frame of frames) {
-    const first = carrierIds.length === 0;
-    const fate = first ? await sendOnce(pool, slot, frame) : await sendLater(pool, slot, frame, validUntil);
+    const fate = await sendLater(pool, slot, frame, validUntil);
     if (fate.kind !== 'accepted') return outcomeOf(fate, carrierIds, pool);
     carrierIds.push(fate.carrierId);
   }
   return { kind: 'accepted', carrierIds };
 }
 
-async function sendOnce(pool: Pool, slot: Slot, frame: Buffer): Promise<Fate> {
+function sendOnce(pool: Pool, slot: Slot, frame: Buffer, done: (fate: Fate) => void): void {
   const { session } = slot.lane;
-  const fate = fateOf(await session.request(frame));
-  if (fate.kind === 'accepted') pool.flowing();
-  else if (fate.kind === 'again' && fate.cause === 'throttle') pool.throttled();
-  else if (fate.kind === 'again' && fate.cause === 'rebind') session.rebind(fate.text);
-  return fate;
+  session.request(frame, (answer) => {
+    const fate = fateOf(answer);
+    if (fate.kind === 'accepted') pool.flowing();
+    else if (fate.kind === 'again' && fate.cause === 'throttle') pool.throttled();
+    else if (fate.kind === 'again' && fate.cause === 'rebind') session.rebind(fate.text);
+    done(fate);
+  });
 }
 
 async function sendLater(pool: Pool, slot: Slot, frame: Buffer, validUntil: Date | null): Promise<Fate> {
@@ -43,7 +65,7 @@ async function sendLater(pool: Pool, slot: Slot, frame: Buffer, validUntil: Date
     const turn = await pool.ready(slot, delayMs, validUntil);
     if (turn === 'expired') return EXPIRED;
     if (turn === 'stopped') return STOPPED;
-    const fate = await sendOnce(pool, slot, frame);
+    const fate = await new Promise<Fate>((done) => sendOnce(pool, slot, frame, done));
     if (fate.kind !== 'again') return fate;
     if (tries === MOST_TRIES)
       return { kind: 'refused', status: 'REJECTED', elsewhere: false, code: fate.code, text: fate.text };

@@ -1,6 +1,7 @@
 import { countSeptets, decodeGsm7, encodeGsm7, septetCut } from './gsm7.ts';
 import type { Message } from './message.ts';
 import { readUint, TAG } from './tlv.ts';
+import { latin1 } from './wire.ts';
 
 /** What a carrier means by data_coding 0. */
 export type DefaultAlphabet = 'gsm' | 'latin1' | 'ascii' | 'utf8';
@@ -132,9 +133,9 @@ function decodeOctets(octets: Uint8Array, dataCoding: number, defaultAlphabet: D
   const charset = CHARSETS.get(dataCoding);
   if (charset !== undefined) return new TextDecoder(charset).decode(octets);
   if (isUcs2(dataCoding)) return decodeUcs2(octets);
-  if (!isDefaultAlphabet(dataCoding)) return Buffer.from(octets).toString('latin1');
+  if (!isDefaultAlphabet(dataCoding)) return latin1(octets);
   if (defaultAlphabet === 'gsm') return decodeGsm7(octets);
-  return Buffer.from(octets).toString(defaultAlphabet === 'utf8' ? 'utf8' : 'latin1');
+  return defaultAlphabet === 'utf8' ? Buffer.from(octets).toString('utf8') : latin1(octets);
 }
 
 /** SMPP's own value, the class group of TS 23.038 (0x18 is a flash message), and message waiting in UCS-2. */
@@ -203,7 +204,7 @@ export function userData(message: Content): Uint8Array {
 export function textOf(message: Content, defaultAlphabet: DefaultAlphabet): string {
   const octets = userData(message);
   const udh = message.esmClass & UDH_INDICATOR ? readUdh(octets) : null;
-  return decodeText(octets.subarray(udh?.length ?? 0), message.dataCoding, defaultAlphabet);
+  return decodeText(udh ? octets.subarray(udh.length) : octets, message.dataCoding, defaultAlphabet);
 }
 
 export type Concat = { readonly ref: number; readonly total: number; readonly seq: number };

@@ -1,4 +1,4 @@
-import { type Field, fail, type ReadCursor, readOctets, type WriteCursor, writeOctets } from './wire.ts';
+import { type Field, fail, latin1, type ReadCursor, readOctets, type WriteCursor, writeOctets } from './wire.ts';
 
 /** Optional parameters by tag. Unknown tags are kept; of a repeated tag the first is kept. */
 export type Tlvs = ReadonlyMap<number, Uint8Array>;
@@ -86,7 +86,9 @@ export function cStringValue(value: string): Uint8Array {
 export function readUint(tlvs: Tlvs, tag: number, octets: 1 | 2 | 4): number | null {
   const value = tlvs.get(tag);
   if (value?.length !== octets) return null;
-  return value.reduce((sum, octet) => sum * 256 + octet, 0);
+  let sum = 0;
+  for (const octet of value) sum = sum * 256 + octet;
+  return sum;
 }
 
 /** The string in a parameter up to its NUL, which some peers leave out; null when it is missing. */
@@ -94,5 +96,5 @@ export function readText(tlvs: Tlvs, tag: number): string | null {
   const value = tlvs.get(tag);
   if (!value) return null;
   const end = value.indexOf(0);
-  return Buffer.from(end < 0 ? value : value.subarray(0, end)).toString('latin1');
+  return latin1(value, end < 0 ? value.length : end);
 }

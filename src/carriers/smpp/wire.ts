@@ -46,6 +46,12 @@ export function readCString(cursor: ReadCursor, name: string): string {
   return end === start ? '' : bytes.toString('latin1', start, end);
 }
 
+/** The octets before `end` as text. Octets of a frame are views of a Buffer already, and are read without a copy. */
+export function latin1(octets: Uint8Array, end = octets.length): string {
+  const bytes = Buffer.isBuffer(octets) ? octets : Buffer.from(octets.buffer, octets.byteOffset, octets.length);
+  return bytes.toString('latin1', 0, end);
+}
+
 /** A view of the next `length` octets. */
 export function readOctets(cursor: ReadCursor, name: string, length: number): Uint8Array {
   const end = cursor.offset + length;

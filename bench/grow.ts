@@ -1,0 +1,76 @@
+import type { Pool } from 'pg';
+import type { Report } from './report.ts';
+import { openStage, sendBulk, type Stage } from './stage.ts';
+
+const MESSAGES = 100_000;
+const STORED = Number(process.argv[3] ?? 5_000_000);
+const ROWS_A_STATEMENT = 250_000;
+const LOOK_UPS = 2_000;
+
+/** The engine with five million messages stored already, against the same engine on an empty database. */
+export async function benchGrow(): Promise<Report> {
+  const stage = await openStage();
+  try {
+    const empty = await sendBulk(stage, MESSAGES);
+    const fewP99Ms = await lookUpP99Ms(stage);
+    await fill(stage.pool, STORED);
+    const full = await sendBulk(stage, MESSAGES);
+    const manyP99Ms = await lookUpP99Ms(stage);
+    return {
+      name: 'grow',
+      ratio: empty.seconds / full.seconds,
+      target: 0.8,
+      figures: {
+        stored: STORED,
+        emptyPerSecond: Math.round(MESSAGES / empty.seconds),
+        fullPerSecond: Math.round(MESSAGES / full.seconds),
+        lookUpP99MsFew: fewP99Ms,
+        lookUpP99MsMany: manyP99Ms,
+        lookUpRatio: manyP99Ms / fewP99Ms,
+        lookUpRatioTarget: 1.5,
+        gatewayPeakMb: stage.gateway.peakMb(),
+      },
+    };
+  } finally {
+    await stage.close();
+  }
+}
+
+/** Messages of today, delivered long ago: with ids in order, as they would have come. */
+async function fill(pool: Pool, rows: number): Promise<void> {
+  await pool.query('SET statement_timeout = 0');
+  for (let done = 0; done < rows; done += ROWS_A_STATEMENT) {
+    await pool.query(
+      `WITH ids AS MATERIALIZED (SELECT uuidv7(interval '-1 minute') AS id, n FROM generate_series(1, $1::int) AS n),
+       messages AS (
+         INSERT INTO message (account_id, id, channel, source, simulation, connection_id, sender, destination, body, parts,
+                              want_receipt)
+         SELECT 1, id, 'SMS', 'API', false, 1, 'Heliograph', '+3933' || (10000000 + n), 'Stored before the bench', 1, true
+         FROM ids)
+       INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, done_at,
+                                  updated_at)
+       SELECT 1, id, 3, 1, 1, 'stored-' || ($2::int + n), now(), now(), now() FROM ids`,
+      [Math.min(ROWS_A_STATEMENT, rows - done), done],
+    );
+  }
+  await pool.query('VACUUM ANALYZE');
+}
+
+/** Status look-ups over HTTP, one after the other, of messages from all over the table. */
+async function lookUpP99Ms({ pool, address, apiKey }: Stage): Promise<number> {
+  const { rows } = await pool.query<{ id: string }>(
+    `SELECT id FROM message TABLESAMPLE BERNOULLI (100.0 * least(1, $1::float8 / (SELECT count(*) FROM message))) LIMIT $1`,
+    [LOOK_UPS],
+  );
+  const times: number[] = [];
+  for (const { id } of rows) {
+    const start = performance.now();
+    const answer = await fetch(`${address}/api/partner-gateway/v1/messages/status/${id}`, {
+      headers: { 'x-api-key': apiKey },
+    });
+    await answer.arrayBuffer();
+    if (answer.status !== 200) throw new Error(`status ${answer.status}`);
+    times.push(performance.now() - start);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
+}

@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import { attachEmbedded } from '../src/db/embedded.ts';
+import { createPool } from '../src/db/pool.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { type Running, runCommand } from './processes.ts';
+import { BODY, destinationOf } from './traffic.ts';
+
+const DESTINATIONS_A_REQUEST = 5_000;
+const REQUESTS_AT_ONCE = 3;
+const POLL_MS = 50;
+const DEADLINE_MS = 300_000;
+
+/** A gateway and a carrier, each a process of its own, on a fresh durable database. */
+export type Stage = {
+  readonly gateway: Running;
+  readonly address: string;
+  readonly apiKey: string;
+  /** Of the bench's own, on the gateway's database. */
+  readonly pool: Pool;
+  readonly connectionString: string;
+  close(): Promise<void>;
+};
+
+export async function openStage(): Promise<Stage> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'heliograph-bench-'));
+  const env = { DATA_DIR: dataDir };
+  const carrier = await runCommand(['sandbox', '--port', '0', '--receipt-delay', '100']);
+  const gateway = await runCommand(['serve'], { ...env, PORT: '0', SANDBOX: 'off' });
+  const server = await attachEmbedded({ dataDir, log: silentLog });
+  const pool = createPool(server.connectionString, { max: 4, applicationName: 'bench', log: silentLog });
+  const operate = async (...args: string[]): Promise<void> => (await runCommand(args, env)).stop();
+  const smpp = [
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(carrier.ready['port']),
+    '--system-id',
+    'bench',
+    '--password',
+    'bench',
+  ];
+  await operate('connection', 'add', 'smpp', '--name', 'bench', ...smpp, '--binds', '2', '--window', '1000');
+  await operate('route', 'add', '--channel', 'SMS', '--connection', 'bench');
+  await operate('credit', 'add', 'Demo', '1000000');
+  await until(async () => (await count(pool, 'SELECT count(*) FROM connection_status WHERE binds_up = 2')) === 1);
+  return {
+    gateway,
+    address: String(gateway.ready['address']),
+    apiKey: (gateway.ready['demo'] as { apiKey: string }).apiKey,
+    pool,
+    connectionString: server.connectionString,
+    async close() {
+      await pool.end();
+      await server.release();
+      await gateway.stop();
+      await carrier.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error('the bench did not come to an end');
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+const count = async (pool: Pool, query: string, values: unknown[] = []): Promise<number> =>
+  (await pool.query<{ count: number }>(query, values)).rows[0]?.count ?? 0;
+
+/**
+ * Sends messages in bulk and waits until each has its receipt. Counting all of them again and again would take a fifth
+ * of a core from what is measured: the end is watched on one message of each request, and counted once.
+ */
+export async function sendBulk(stage: Stage, messages: number): Promise<{ acceptSeconds: number; seconds: number }> {
+  const delivered = 'SELECT count(*) FROM message_state WHERE status = 3';
+  const before = await count(stage.pool, delivered);
+  const firsts = Array.from({ length: messages / DESTINATIONS_A_REQUEST }, (_, i) => i * DESTINATIONS_A_REQUEST);
+  const bodies = firsts.map(bodyOf);
+  const lastIds: string[] = [];
+  const start = performance.now();
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, () => post(stage, bodies, lastIds)));
+  const accepted = performance.now();
+  const sample = `${delivered} AND account_id = 1 AND id = ANY($1::uuid[])`;
+  await until(async () => (await count(stage.pool, sample, [lastIds])) === lastIds.length);
+  await until(async () => (await count(stage.pool, delivered)) - before === messages);
+  return { acceptSeconds: (accepted - start) / 1000, seconds: (performance.now() - start) / 1000 };
+}
+
+async function post({ address, apiKey }: Stage, bodies: string[], lastIds: string[]): Promise<void> {
+  for (let body = bodies.pop(); body !== undefined; body = bodies.pop()) {
+    const answer = await fetch(`${address}/services/sms/send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
+      body,
+    });
+    const { accepted, results } = (await answer.json()) as { accepted: number; results: { id: string }[] };
+    if (accepted !== DESTINATIONS_A_REQUEST) throw new Error(`status ${answer.status}, ${accepted} accepted`);
+    lastIds.push(results.at(-1)?.id ?? '');
+  }
+}
+
+function bodyOf(first: number): string {
+  const destinations = Array.from({ length: DESTINATIONS_A_REQUEST }, (_, i) => destinationOf(first + i));
+  return JSON.stringify({ messages: [{ destinations, sender: 'Heliograph', body: BODY }] });
+}

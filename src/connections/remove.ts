@@ -1,0 +1,47 @@
+import type { Pool } from 'pg';
+import type { Db } from '../db/query.ts';
+import { transaction } from '../db/transaction.ts';
+import { countQueued, deleteAlternate } from '../dispatch/sql.ts';
+import { AppError } from '../errors.ts';
+import { countRoutesOf, notifyRoutes } from '../routing/sql.ts';
+import * as db from './sql.ts';
+
+/**
+ * Removes a connection; running workers unbind. Messages that went over it keep their states. Errors: 404; 409 with what
+ * to do first, while routes lead to it, messages wait for it, or numbers are assigned to it.
+ */
+export async function removeConnection(pool: Pool, { name }: { name: string }): Promise<void> {
+  await transaction(pool, async (tx) => {
+    const connection = await db.findConnection(tx, { name });
+    if (!connection) throw new AppError('not_found', { message: `There is no connection ${name}` });
+    await refuseWhileInUse(tx, connection);
+    await deleteAlternate(tx, { connectionId: connection.id });
+    await db.deleteConnection(tx, connection).catch(explainNumbers(name));
+    await notifyRoutes(tx);
+  });
+}
+
+async function refuseWhileInUse(tx: Db, { id: connectionId, name }: db.Connection): Promise<void> {
+  const routes = await countRoutesOf(tx, { connectionId });
+  if (routes > 0)
+    throw inUse(
+      `${routes} routes lead to connection ${name}: take them away with "route remove" ("route list" shows them)`,
+    );
+  const messages = await countQueued(tx, { connectionId });
+  if (messages > 0)
+    throw inUse(
+      `${messages} messages wait for connection ${name}: let them go out ("connection resume ${name}") or end before it is removed`,
+    );
+}
+
+const inUse = (message: string): AppError => new AppError('conflict', { message });
+
+const explainNumbers =
+  (name: string) =>
+  (cause: unknown): never => {
+    const isForeignKey = cause instanceof Error && 'code' in cause && cause.code === '23503';
+    if (!isForeignKey) throw cause;
+    throw inUse(
+      `Numbers are assigned to connection ${name}: take them away with "number remove" ("number list" shows them)`,
+    );
+  };
