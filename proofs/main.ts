@@ -6,6 +6,7 @@ import { createRandom } from '../src/carriers/sandbox/random.ts';
 import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import { accept } from './accept.ts';
 import { crash, crashPostgres } from './crash.ts';
+import { fair } from './fair.ts';
 import type { Findings, Mode, Proof } from './proof.ts';
 import { receipts } from './receipts.ts';
 import { throttle } from './throttle.ts';
@@ -17,6 +18,7 @@ const PROOFS: Readonly<Record<string, Proof>> = {
   accept,
   receipts,
   throttle,
+  fair,
 };
 
 const USAGE = `npm run prove -- [NAME] [--quick|--full] [--seed N] [--sabotage]

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { insertConnection, insertConnectionStatus } from './connections/sql.ts';
 import { exec, sql } from './db/query.ts';
 import { registerGauges } from './gauges.ts';
-import { insertUnknowns } from './messages/sql.ts';
+import { insertUnknowns } from './unknowns/sql.ts';
 import { insertUnmatched } from './receipts/sql.ts';
 import { newId } from './lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';

@@ -2,8 +2,8 @@ import type { Pool } from 'pg';
 import { Gauge, type Registry } from 'prom-client';
 import { listConnectionStatus } from './connections/sql.ts';
 import { listQueueDepths } from './dispatch/sql.ts';
-import { countUnknowns } from './messages/sql.ts';
 import { countUnmatched } from './receipts/sql.ts';
+import { countUnknowns } from './unknowns/sql.ts';
 
 type Reading = { readonly connection: string; readonly value: number };
 type Names = ReadonlyMap<number, string>;

@@ -30,7 +30,7 @@ async function refuseWhileInUse(tx: Db, { id: connectionId, name }: db.Connectio
   const messages = await countQueued(tx, { connectionId });
   if (messages > 0)
     throw inUse(
-      `${messages} messages wait for connection ${name}: let them go out ("connection resume ${name}") or end before it is removed`,
+      `${messages} messages wait for connection ${name}: let them go out ("connection resume ${name}"), or pause it, so that they go over the other connections of their route`,
     );
 }
 

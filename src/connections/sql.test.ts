@@ -84,3 +84,24 @@ test('what a worker saw is forgotten when it says so, and when it has been silen
   await seen(1, 13);
   expect(await db.deleteStaleConnectionStatus(pool)).toBe(0);
 });
+
+test('how many other workers have a connection up is counted, and only while they say so', async () => {
+  await insert('one');
+  await insert('two');
+  for (const worker of [11, 12, 13]) await seen(1, worker);
+  await seen(2, 12, { up: false });
+  await exec(pool, sql`UPDATE connection_status SET updated_at = now() - interval '61 seconds' WHERE worker = 13`);
+  expect(await db.listWorkersUp(pool, { besides: 11 })).toEqual([{ connectionId: 1, workers: 1 }]);
+  expect(await db.listWorkersUp(pool, { besides: 99 })).toEqual([{ connectionId: 1, workers: 2 }]);
+});
+
+test('what a dead worker saw is forgotten at once, what a living one sees stays', async () => {
+  await insert('one');
+  await seen(1, 11);
+  await seen(1, 12);
+  const alive = await pool.connect();
+  await alive.query('SELECT pg_advisory_lock(12)');
+  expect(await db.deleteDeadConnectionStatus(pool)).toBe(1);
+  expect(await db.listWorkersUp(pool, { besides: 0 })).toEqual([{ connectionId: 1, workers: 1 }]);
+  alive.release(true);
+});

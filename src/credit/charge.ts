@@ -38,11 +38,12 @@ export async function freeze(tx: Db, charges: readonly Charge[], reference: stri
       tx,
       sums.map((s) => ({ ...s, ...side, amountMicros: s.micros })),
     ),
-    db.moveFrozen(tx, { moves: sums, shard: FREEZING_SHARD }),
+    // The balance first: whoever looks what fits (`fitIntoCredit`) holds it already when he comes here.
     db.moveAvailable(
       tx,
       sums.map((s) => ({ accountId: s.accountId, micros: -s.micros })),
     ),
+    db.moveFrozen(tx, { moves: sums, shard: FREEZING_SHARD }),
   ]);
 }
 

@@ -71,12 +71,9 @@ function showCredit(context: CommandContext, reference: string): Promise<Shown &
   return context.withDatabase(async (pool) => {
     const { id: accountId } = await findAccount(pool, { reference });
     const balance = await balanceOf(pool, accountId);
-    const books = new Map((await listBooks(pool, { accountId })).map(({ book, micros }) => [book, micros]));
-    const total = [...books.values()].reduce((sum, micros) => sum + micros, 0);
-    const agrees =
-      total === 0 &&
-      (books.get('available') ?? 0) === balance.availableMicros &&
-      (books.get('frozen') ?? 0) === balance.frozenMicros;
+    const books = await listBooks(pool, { accountId });
+    const total = books.reduce((sum, { micros }) => sum + micros, 0);
+    const agrees = total === 0 && books.every((book) => (book.balanceMicros ?? book.micros) === book.micros);
     return { ...toShown(accountId, balance), agrees };
   });
 }

@@ -107,15 +107,27 @@ export async function insertEntries(db: Db, entries: readonly NewEntry[]): Promi
   );
 }
 
-/** What the books of an account hold by the ledger alone: the balance must say the same, and all books make zero. */
+/**
+ * What the books of an account hold by the ledger alone, and what its balance says of the two books that it keeps: the
+ * same, at any instant, and all books make zero. One statement, so that both are of one instant.
+ */
 export async function listBooks(
   db: Db,
   { accountId }: { accountId: number },
-): Promise<{ book: Book; micros: number }[]> {
+): Promise<{ book: Book; micros: number; balanceMicros: number | null }[]> {
   return many(
     db,
-    sql`SELECT book, sum(micros)::bigint AS micros FROM (
-          SELECT to_book AS book, amount_micros AS micros FROM ledger_entry WHERE account_id = ${accountId}
+    sql`SELECT book, sum(micros)::bigint AS micros,
+               CASE book
+                 WHEN 'available' THEN
+                   (SELECT available_micros FROM credit_balance WHERE account_id = ${accountId})
+                 WHEN 'frozen' THEN
+                   (SELECT coalesce(sum(micros), 0)::bigint FROM credit_frozen WHERE account_id = ${accountId})
+               END AS "balanceMicros"
+        FROM (
+          SELECT unnest('{outside,available,frozen,earned}'::text[]) AS book, 0 AS micros
+          UNION ALL
+          SELECT to_book, amount_micros FROM ledger_entry WHERE account_id = ${accountId}
           UNION ALL
           SELECT from_book, -amount_micros FROM ledger_entry WHERE account_id = ${accountId}) AS sides
         GROUP BY book ORDER BY book`,

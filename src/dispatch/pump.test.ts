@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Outcome } from '../carriers/outcome.ts';
 import { createPool } from '../db/pool.ts';
-import { exec, one, sql } from '../db/query.ts';
+import { exec, many, one, sql } from '../db/query.ts';
 import { silentLog } from '../lib/log.ts';
 import { loadJobs, settleOutcomes } from '../messages/deliver.ts';
 import { STATUS } from '../messages/states.ts';
@@ -13,6 +13,7 @@ import { listChunks, listUnknownIds, queueMessages, statesOf } from '../testing/
 import { accepted, createScriptedCarrier, retry, type ScriptedCarrier } from '../testing/scripted-carrier.ts';
 import { until } from '../testing/until.ts';
 import { type Pump, type PumpDeps, startPump } from './pump.ts';
+import { deleteChunks, moveChunkToQueue } from './sql.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -187,6 +188,103 @@ describe('retries', () => {
   });
 });
 
+describe('failover', () => {
+  const SUBMIT_FAILED: Outcome = {
+    kind: 'refused',
+    status: 'REJECTED',
+    elsewhere: true,
+    code: 'ESME_RSUBMITFAIL',
+    text: 'submit failed',
+    carrierIds: [],
+  };
+
+  test('what one connection refuses for its own reasons goes to the next, which is woken; its answer is the outcome', async () => {
+    const ids = await queueMessages(pool, { count: 20, alternates: [2, 3] });
+    const first = createScriptedCarrier({
+      script: ({ messageId }) => (ids.indexOf(messageId) % 2 === 0 ? SUBMIT_FAILED : accepted(messageId)),
+    });
+    pumpOn(first);
+    await until('the first connection is done', async () =>
+      (await listChunks(pool)).every((c) => c.connectionId !== 1),
+    );
+    const moved = ids.filter((_, i) => i % 2 === 0);
+    const chunks = await listChunks(pool);
+    expect(chunks.flatMap((c) => c.ids)).toEqual(moved);
+    expect(chunks.every((c) => c.connectionId === 2 && c.attempt === 1 && c.alternates.join() === '3')).toBe(true);
+    expect(wokenOthers).toContain(2);
+    const waiting = await statesOf(pool, moved);
+    expect([...waiting.values()].every((s) => s.status === STATUS.ACCEPTED && s.submittedAt === null)).toBe(true);
+
+    const second = createScriptedCarrier();
+    pumpOn(second, { connectionId: 2 });
+    await queueEmpty();
+    expect(second.submitted).toEqual(moved);
+    expect(
+      await many(
+        pool,
+        sql`SELECT connection_id AS connection, attempts, count(*)::int AS count FROM message_state
+            WHERE carrier_id = 'c-' || id GROUP BY 1, 2 ORDER BY 1`,
+      ),
+    ).toEqual([
+      { connection: 1, attempts: 1, count: 10 },
+      { connection: 2, attempts: 2, count: 10 },
+    ]);
+  });
+
+  test('when the last connection refuses as well, that is the end, in its words', async () => {
+    const [id = ''] = await queueMessages(pool, { alternates: [2] });
+    pumpOn(createScriptedCarrier({ script: () => SUBMIT_FAILED }));
+    pumpOn(createScriptedCarrier({ script: () => ({ ...SUBMIT_FAILED, text: 'no, too' }) }), { connectionId: 2 });
+    await queueEmpty();
+    expect((await statesOf(pool, [id])).get(id)).toMatchObject({
+      status: STATUS.REJECTED,
+      attempts: 2,
+      errorText: 'no, too',
+    });
+  });
+
+  test('"later" twice on one connection is enough when there is another; throttling does not count', async () => {
+    const [id = ''] = await queueMessages(pool, { alternates: [2] });
+    const first = createScriptedCarrier({
+      script: (_, time) => (time < 4 ? retry(0) : retry(0, true, 'ESME_RSYSERR')),
+    });
+    pumpOn(first);
+    const second = createScriptedCarrier();
+    pumpOn(second, { connectionId: 2 });
+    await queueEmpty();
+    expect([first.submitted.length, second.submitted]).toEqual([5, [id]]);
+    expect((await statesOf(pool, [id])).get(id)).toMatchObject({ status: STATUS.ACCEPTED, attempts: 6 });
+  });
+
+  test('an unknown outcome stays where it is, whatever the route says', async () => {
+    const ids = await queueMessages(pool, { count: 5, alternates: [2] });
+    pumpOn(createScriptedCarrier({ script: () => ({ kind: 'unknown', text: 'no answer', carrierIds: [] }) }));
+    await queueEmpty();
+    expect(await listUnknownIds(pool)).toEqual(new Set(ids));
+  });
+
+  test('a commit whose answer was lost moves nothing twice', async () => {
+    await using relay = await startLostAnswers(database.connectionString);
+    const own = createPool(relay.connectionString, { max: 2, applicationName: 'pump', log: silentLog });
+    const ids = await queueMessages(pool, { count: 40, alternates: [2] });
+    const first = createScriptedCarrier({
+      window: 40,
+      script: () => {
+        relay.loseNext();
+        return SUBMIT_FAILED;
+      },
+    });
+    const pump = pumpOn(first, { pool: own });
+    const second = createScriptedCarrier();
+    pumpOn(second, { connectionId: 2 });
+    await queueEmpty();
+    await pump.stop(300);
+    await own.end();
+    expect(relay.lost()).toBeGreaterThan(0);
+    expect(sorted(second.submitted)).toEqual(sorted(ids));
+  });
+});
+
 describe('order', () => {
   test('a single send overtakes the bulk that waits', async () => {
     const bulk = await queueMessages(pool, { priority: 1, count: 200 });
@@ -214,6 +312,22 @@ describe('order', () => {
     expect(carrier.submitted.filter((id) => much.includes(id))).toEqual(much);
   });
 
+  test('a chunk of many at a low rate is taken piece by piece, so that another account has its turn after two', async () => {
+    const much = await queueMessages(pool, { accountId: 1, count: 1000 });
+    const carrier = createScriptedCarrier({ window: 10 });
+    const pump = pumpOn(carrier, { tps: 100 });
+    await until('the first are submitted', () => carrier.submitted.length >= 10);
+    expect(pump.counts().held).toBeLessThanOrEqual(110);
+    const little = await queueMessages(pool, { accountId: 2, count: 3 });
+    const before = carrier.submitted.length;
+    await until('the others had their turn', () => little.every((id) => carrier.submitted.includes(id)));
+    // What is held of the first piece and the next, a window of which may be held already: 210, and the three.
+    expect(carrier.submitted.length - before).toBeLessThanOrEqual(213);
+    expect(carrier.submitted.filter((id) => !little.includes(id))).toEqual(
+      much.slice(0, carrier.submitted.length - little.length),
+    );
+  });
+
   test('one connection gets nothing of another', async () => {
     const ours = await queueMessages(pool, { connectionId: 1, count: 5 });
     await queueMessages(pool, { connectionId: 2, count: 5 });
@@ -234,6 +348,22 @@ describe('order', () => {
     expect(seconds).toBeGreaterThan((120 - 50 - 2) / 200 - 0.01);
     expect(seconds).toBeLessThan(2);
   });
+});
+
+test('two workers share the rate, and send together what one may', async () => {
+  const tps = 400;
+  const ids = await queueMessages(pool, { count: 1000 });
+  const carriers = [1, 2].map(() => createScriptedCarrier({ window: 20 }));
+  for (const carrier of carriers) pumpOn(carrier, { tps }).shareRate(2);
+  const count = (): number => carriers.reduce((sum, { submitted }) => sum + submitted.length, 0);
+  await until('the first burst is over', () => count() >= 150);
+  const [start, begun] = [performance.now(), count()];
+  await until('most are submitted, and both still have work', () => count() >= 700);
+  const perSecond = ((count() - begun) * 1000) / (performance.now() - start);
+  expect(perSecond).toBeGreaterThan(0.9 * tps);
+  expect(perSecond).toBeLessThan(1.1 * tps);
+  await queueEmpty();
+  expect(sorted(carriers.flatMap(({ submitted }) => submitted))).toEqual(sorted(ids));
 });
 
 describe('failures of the database', () => {
@@ -370,10 +500,9 @@ describe('the carrier goes away', () => {
     await until('the window is full', () => waiting.length === 20);
     await until('both chunks are held', () => pump.counts().held === 15);
     // As the rescue does: what was written stays out, the rest is queued.
-    await exec(
-      pool,
-      sql`UPDATE dispatch_chunk SET owner = NULL, ids = ids[intent + 1:], size = size - intent, intent = 0`,
-    );
+    for (const { id, ids: all, intent } of await listChunks(pool))
+      if (intent < all.length) await moveChunkToQueue(pool, { owner: 1, id, ids: all.slice(intent) });
+      else await deleteChunks(pool, { owner: 1, ids: [id] });
     await until('all are submitted', () => {
       answerOne();
       return carrier.submitted.length >= ids.length && waiting.length === 0;

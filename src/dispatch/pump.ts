@@ -127,6 +127,9 @@ export function startPump(deps: PumpDeps): Pump {
     inFlight++;
     void carrier.submit(job).then((outcome) => {
       inFlight--;
+      // The carrier had no room any more: nothing went out. A message refused at its first part pays for all of them,
+      // which makes up for the later parts of others that were sent twice.
+      if (outcome.kind === 'retry' && outcome.code === 'NOT_SENT') bucket.take(-job.parts);
       outcomes.push({ chunk, job, ...judge(outcome, chunk) });
       work.raise();
     });

@@ -171,6 +171,138 @@ describe('the fence', () => {
   });
 });
 
+describe('a chunk that is cut', () => {
+  const everything = (id: number) =>
+    one<{ row: Record<string, unknown> }>(pool, sql`SELECT to_jsonb(c) AS row FROM dispatch_chunk c WHERE id = ${id}`);
+  const moved = { id: 0, owner: 0, intent: 0, size: 0, ids: [] };
+
+  test('keeps its first messages, and the others wait behind those of other accounts in the same turn', async () => {
+    const list = ids(10);
+    await db.insertChunks(pool, [chunk({ ids: list })]);
+    await db.insertChunks(pool, [chunk({ accountId: 2 })]);
+    const [first] = await claim({ messages: 1 });
+    await db.moveRestToQueue(pool, { owner: 7, id: first?.id ?? 0, keep: 4 });
+    const chunks = await listChunks(pool);
+    expect(chunks.map((c) => [c.accountId, c.owner, c.round, c.size])).toEqual([
+      [1, 7, 0, 4],
+      [2, null, 0, 1],
+      [1, null, 0, 6],
+    ]);
+    expect([chunks[0]?.ids, chunks[2]?.ids]).toEqual([list.slice(0, 4), list.slice(4)]);
+  });
+
+  test('is like the other part in all that is not its place, and so is one that is given back', async () => {
+    const availableAt = new Date(Date.now() - 60_000);
+    await db.insertChunks(pool, [
+      chunk({
+        accountId: 3,
+        alternates: [5, 6],
+        priority: 2,
+        availableAt,
+        attempt: 4,
+        onUnknown: 'resubmit',
+        ids: ids(9),
+      }),
+    ]);
+    await exec(pool, sql`UPDATE dispatch_chunk SET tries = 1, withdrawn = ids[8:8]`);
+    const [first] = await claim(all);
+    await db.moveRestToQueue(pool, { owner: 7, id: first?.id ?? 0, keep: 3 });
+    const [kept, rest] = await listChunks(pool);
+    await db.moveChunkToQueue(pool, { owner: 7, id: kept?.id ?? 0, ids: kept?.ids ?? [] });
+    const given = (await listChunks(pool)).find((c) => c.size === 3);
+    const before = await everything(rest?.id ?? 0);
+    expect({ ...(await everything(given?.id ?? 0)).row, ...moved }).toEqual({ ...before.row, ...moved });
+    expect(before.row).toMatchObject({
+      tries: 1,
+      attempt: 4,
+      alternates: [5, 6],
+      scheduled: true,
+      on_unknown: 'resubmit',
+    });
+  });
+
+  test('is left alone when it is another worker’s, was begun, or is small enough', async () => {
+    await db.insertChunks(pool, [chunk({ ids: ids(5) })]);
+    const [{ id = 0 } = {}] = await claim(all);
+    await db.moveRestToQueue(pool, { owner: 8, id, keep: 2 });
+    await db.moveRestToQueue(pool, { owner: 7, id, keep: 5 });
+    await db.moveIntents(pool, { owner: 7, intents: new Map([[id, 1]]) });
+    await db.moveRestToQueue(pool, { owner: 7, id, keep: 2 });
+    expect(await listChunks(pool)).toMatchObject([{ size: 5 }]);
+  });
+});
+
+describe('moveChunksElsewhere', () => {
+  const moveFrom = (dead: number[], up: number[], limit = 100) =>
+    db.moveChunksElsewhere(pool, { dead, up, limit }).then((moves) => moves.length);
+  const places = async () => (await listChunks(pool)).map((c) => [c.connectionId, c.alternates]);
+
+  test('takes the first alternate that is up, and what is dead becomes the last one', async () => {
+    await db.insertChunks(pool, [chunk({ alternates: [2, 3, 4], ids: ids(7) })]);
+    expect(await db.moveChunksElsewhere(pool, { dead: [1, 2], up: [3, 4], limit: 9 })).toEqual([
+      { from: 1, to: 3, messages: 7 },
+    ]);
+    expect(await places()).toEqual([[3, [2, 4, 1]]]);
+    expect(await moveFrom([3], [1, 2])).toBe(1);
+    expect(await places()).toEqual([[2, [4, 1, 3]]]);
+  });
+
+  test('leaves what has nowhere to go, is not due, or waits at a connection that lives', async () => {
+    await db.insertChunks(pool, [
+      chunk(),
+      chunk({ alternates: [3] }),
+      chunk({ alternates: [2], availableAt: new Date(Date.now() + 60_000) }),
+      chunk({ connectionId: 4, alternates: [2] }),
+    ]);
+    const before = await listChunks(pool);
+    expect(await moveFrom([1], [2])).toBe(0);
+    expect(await listChunks(pool)).toEqual(before);
+  });
+
+  test('never touches a claimed chunk: some of its messages may have been written', async () => {
+    await db.insertChunks(pool, [chunk({ alternates: [2], ids: ids(5) })]);
+    const [{ id = 0 } = {}] = await claim();
+    expect(await moveFrom([1], [2])).toBe(0);
+    await db.moveIntents(pool, { owner: 7, intents: new Map([[id, 3]]) });
+    expect(await moveFrom([1], [2])).toBe(0);
+  });
+
+  test('gives accounts fair turns in the new queue, each in its old order', async () => {
+    await db.insertChunks(pool, [chunk({ accountId: 1, connectionId: 2 }), chunk({ accountId: 1, connectionId: 2 })]);
+    const [first, second, other] = [1, 1, 3].map((accountId) => chunk({ accountId, alternates: [2] }));
+    if (!first || !second || !other) throw new Error('unreachable');
+    await db.insertChunks(pool, [first, second]);
+    await db.insertChunks(pool, [other]);
+    await exec(pool, sql`UPDATE dispatch_chunk SET round = round + 50 WHERE connection_id = 1`);
+    expect(await moveFrom([1], [2])).toBe(3);
+    const rounds = new Map((await listChunks(pool)).map((c) => [c.ids[0], c.round]));
+    expect([first, second, other].map((c) => rounds.get(c.ids[0] ?? ''))).toEqual([2, 3, 0]);
+  });
+
+  test('moves the most urgent first, and counts the tries anew', async () => {
+    await db.insertChunks(pool, [chunk({ alternates: [2] }), chunk({ alternates: [2], priority: 0 })]);
+    await exec(pool, sql`UPDATE dispatch_chunk SET tries = 1`);
+    expect(await moveFrom([1], [2], 1)).toBe(1);
+    expect((await listChunks(pool)).map((c) => [c.priority, c.connectionId, c.tries])).toEqual([
+      [0, 2, 0],
+      [1, 1, 1],
+    ]);
+  });
+});
+
+test('what a connection still has to send is counted, also what is claimed', async () => {
+  await db.insertChunks(pool, [chunk({ ids: ids(3) }), chunk({ ids: ids(2) }), chunk({ connectionId: 2 })]);
+  await claim();
+  expect(await db.countQueued(pool, { connectionId: 1 })).toBe(5);
+  expect(await db.countQueued(pool, { connectionId: 9 })).toBe(0);
+});
+
+test('a connection that goes is no alternate any more', async () => {
+  await db.insertChunks(pool, [chunk({ alternates: [2, 3] }), chunk({ alternates: [4] })]);
+  expect(await db.deleteAlternate(pool, { connectionId: 2 })).toBe(1);
+  expect((await listChunks(pool)).map((c) => c.alternates)).toEqual([[3], [4]]);
+});
+
 test('a retry comes in its old turn, with its attempts, and not before its delay', async () => {
   const list = ids(2);
   await db.insertRetryChunk(pool, { ...chunk({ ids: list }), round: 5, attempt: 3, tries: 1, afterMs: 60_000 });

@@ -1,5 +1,5 @@
 import helmet from '@fastify/helmet';
-import type { FastifyReply } from 'fastify';
+import Fastify, { type FastifyReply } from 'fastify';
 import type { App } from './deps.ts';
 
 /** The reference page. Its script stands in files of ours, since the policy below runs nothing that stands in a page. */
@@ -12,7 +12,7 @@ const PAGE = `<!doctype html>
   </head>
   <body>
     <div id="app"></div>
-    <script src="/docs/scalar/js/scalar.js"></script>
+    <script src="/docs/scalar.js"></script>
     <script src="/docs/init.js"></script>
   </body>
 </html>
@@ -48,27 +48,28 @@ export function docsRoutes(app: App): void {
     await scope.register(helmet, { contentSecurityPolicy: { useDefaults: false, directives: POLICY }, hsts: false });
     scope.get('/docs', { schema: { hide: true } }, (_request, reply) => file(reply, 'text/html', PAGE));
     scope.get('/docs/init.js', { schema: { hide: true } }, (_request, reply) => file(reply, 'text/javascript', INIT));
-    await scope.register(scalarScript);
+    scope.get('/docs/scalar.js', { schema: { hide: true } }, async (_request, reply) =>
+      file(reply, 'text/javascript', await scalarScript()),
+    );
   });
 }
 
 const file = (reply: FastifyReply, type: string, content: string) =>
   reply.type(`${type}; charset=utf-8`).header('cache-control', 'no-cache').send(content);
 
+let script: Promise<string> | undefined;
+
 /**
- * The plugin brings the script, 4 MB in one module, and a page that does not work under our policy: requests for that
- * page go to ours. Imported here, so that the operator's commands need not load it.
+ * Scalar's script, 4 MB in one module that takes 43 MB of memory: loaded when somebody first opens the page. It can be
+ * had from its Fastify plugin alone, whose own page does not work under our policy.
  */
-async function scalarScript(app: App): Promise<void> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference');
-  await app.register(scalar, {
-    routePrefix: '/docs/scalar',
-    configuration: { url: SETTINGS.url },
-    hooks: {
-      onRequest: (request, reply, done) => {
-        if (request.routeOptions.url?.endsWith('.js')) done();
-        else reply.redirect('/docs');
-      },
-    },
+function scalarScript(): Promise<string> {
+  script ??= import('@scalar/fastify-api-reference').then(async ({ default: scalar }) => {
+    const app = Fastify();
+    await app.register(scalar, { routePrefix: '/scalar', configuration: { url: SETTINGS.url } });
+    const { payload } = await app.inject('/scalar/js/scalar.js');
+    await app.close();
+    return payload;
   });
+  return script;
 }

@@ -1,6 +1,8 @@
 const MICROS = 1_000_000;
+/** Beyond it, doubles are further apart than a millionth. */
+const LARGEST = 8e9;
 
-/** Micro-units as a number of currency units, for answers: 35,000 is 0.035. Exact up to 9 billion units. */
+/** Micro-units as a number of currency units, for answers: 35,000 is 0.035. Exact up to 8 billion units. */
 export const fromMicros = (micros: number): number => micros / MICROS;
 
 /**
@@ -9,7 +11,6 @@ export const fromMicros = (micros: number): number => micros / MICROS;
  */
 export function toMicros(amount: number): number | null {
   const micros = Math.round(amount * MICROS);
-  const exact =
-    Number.isSafeInteger(micros) && Math.abs(micros / MICROS - amount) < 1e-9 * Math.max(1, Math.abs(amount));
-  return exact ? micros : null;
+  // A decimal and the quotient that means it are read as the same double, so this is no question of tolerance.
+  return Math.abs(amount) <= LARGEST && micros / MICROS === amount ? micros : null;
 }

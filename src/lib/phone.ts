@@ -1,9 +1,10 @@
-import { getCountries, getCountryCallingCode } from 'libphonenumber-js/max';
+import metadata from 'libphonenumber-js/metadata.min';
 
-const CALLING_CODES: ReadonlySet<string> = new Set(getCountries().map((country) => getCountryCallingCode(country)));
-/** International networks and services that are no country's: satellite, global mobile, freephone. */
-const GLOBAL_CODES = ['870', '878', '881', '882', '883', '888', '979', '800', '808'];
-const KNOWN = new Set([...CALLING_CODES, ...GLOBAL_CODES]);
+/** Of countries, and of networks and services that are no country's (satellite, freephone). */
+const CALLING_CODES: ReadonlySet<string> = new Set([
+  ...Object.keys(metadata.country_calling_codes),
+  ...Object.keys(metadata.nonGeographic),
+]);
 
 const FORM = /^(?:\+|00)?([1-9]\d{6,14})$/;
 
@@ -22,6 +23,7 @@ export function toE164(text: string): string | null {
 }
 
 function callingCode(digits: string): string | null {
-  for (let length = 1; length <= 3; length++) if (KNOWN.has(digits.slice(0, length))) return digits.slice(0, length);
+  for (let length = 1; length <= 3; length++)
+    if (CALLING_CODES.has(digits.slice(0, length))) return digits.slice(0, length);
   return null;
 }

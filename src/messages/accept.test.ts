@@ -84,6 +84,9 @@ describe('what is accepted', () => {
       valid_until: validUntil,
       price_micros: 0,
       refund_undelivered: false,
+      api_key_id: 1,
+      user_id: null,
+      scheduled_at: null,
     });
     expect(await listChunks(pool)).toMatchObject([
       { accountId: 1, connectionId: 1, priority: 0, ids: [idOf(verdict)] },

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { draft } from '../testing/drafts.ts';
-import { answerBulk, answerMessageServer, answerSend } from './answer.ts';
+import { answerBulk, answerMessageServer, answerSend, toResult } from './answer.ts';
 import { type Refusal, REFUSALS, type Verdict } from './draft.ts';
 
 const ACCEPTED: Verdict = { kind: 'accepted', messageId: 'm', parts: 2, unicode: true };
@@ -68,8 +67,15 @@ describe('the answer to the message server’s body', () => {
 });
 
 test('the bulk answer has one line a destination, in order, and counts what was accepted', () => {
-  const drafts = ['1', '2', '3'].map((destination) => draft({ destination }));
-  expect(answerBulk(drafts, [ACCEPTED, refused('bad_sender'), CONFLICT])).toEqual({
+  const bulk = {
+    globalId: 'g',
+    messages: [
+      { destinations: ['1', '2'], sender: 'ACME', body: 'Hello' },
+      { destinations: ['3'], sender: 'ACME', body: 'Hi' },
+    ],
+  };
+  expect(answerBulk(bulk, [ACCEPTED, refused('bad_sender'), CONFLICT].map(toResult))).toEqual({
+    globalId: 'g',
     accepted: 1,
     results: [
       { destination: '1', id: 'm', accepted: true, statusCode: 200 },

@@ -1,5 +1,4 @@
 import { settleCharges } from '../credit/charge.ts';
-import type { Outcome } from '../carriers/outcome.ts';
 import type { Db } from '../db/query.ts';
 import type { Job } from '../dispatch/held.ts';
 import type { Result } from '../dispatch/pump.ts';
@@ -8,6 +7,7 @@ import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts'
 import { validUntilOf } from './expiry/validity.ts';
 import { insertParts, type NewPart } from './parts/sql.ts';
 import { STATUS } from './states.ts';
+import { deleteUnknowns, insertNameless, insertUnknowns } from '../unknowns/sql.ts';
 import * as db from './sql.ts';
 
 /** The dispatcher's `load`: the messages of these chunks as the carrier needs them, by id. */
@@ -64,10 +64,12 @@ async function settleAgain(tx: Db, results: readonly Result[]): Promise<Readonly
 /** What comes with the states: parts, the list of unknowns, the history, the credit. All sent before this returns. */
 async function settleNews(tx: Db, news: readonly Result[]): Promise<void> {
   const parts = news.flatMap(toParts);
-  const unknown = news.filter((result) => result.outcome.kind === 'unknown');
+  const unknown = news.filter((result) => result.outcome.kind === 'unknown' && !result.resubmit);
+  const nameless = news.filter(isNameless);
   await Promise.all([
     ...(parts.length > 0 ? [insertParts(tx, parts)] : []),
-    ...(unknown.length > 0 ? [db.insertUnknowns(tx, unknown.map(toUnknown))] : []),
+    ...(unknown.length > 0 ? [insertUnknowns(tx, unknown.map(toUnknown))] : []),
+    ...(nameless.length > 0 ? [insertNameless(tx, nameless)] : []),
     insertEvents(tx, news.flatMap(toEvent)),
     settleCredit(tx, news),
   ]);
@@ -96,33 +98,38 @@ const isHeld = ({ outcome, job }: Result): boolean =>
   outcome.kind === 'retry' ||
   (outcome.kind === 'accepted' && job?.refundUndelivered === true);
 
+/** The carrier has it, or may have it, under an id that we do not learn, and no receipt is to settle it. */
+const isNameless = ({ outcome, resubmit }: Result): boolean =>
+  resubmit || (outcome.kind === 'accepted' && outcome.carrierIds.every((id) => id === ''));
+
 /** An outcome that was recorded as unknown, by whoever took this worker's chunks over, is known after all. */
 async function forgetUnknowns(tx: Db, news: readonly Result[]): Promise<void> {
   const known = news.filter((result) => result.outcome.kind !== 'unknown');
-  if (known.length > 0) await db.deleteUnknowns(tx, known);
+  if (known.length > 0) await deleteUnknowns(tx, known);
 }
 
 function toState(result: Result): db.NewState {
-  const { accountId, messageId, connectionId, attempt, outcome } = result;
+  const { accountId, messageId, connectionId, attempt, outcome, resubmit } = result;
   const [only, ...others] = outcome.kind === 'accepted' ? outcome.carrierIds : [];
   return {
     accountId,
     id: messageId,
-    status: statusOf(outcome),
+    status: statusOf(result),
     attempts: attempt,
     connectionId,
     // Some carriers answer ROK with no id at all: nothing can be matched to that.
     carrierId: (others.length === 0 && only) || null,
-    submitted: outcome.kind === 'accepted' || outcome.kind === 'unknown',
+    submitted: outcome.kind === 'accepted' || (outcome.kind === 'unknown' && !resubmit),
     errorCode: outcome.kind === 'refused' || outcome.kind === 'retry' ? outcome.code : null,
     errorText: outcome.kind === 'accepted' ? null : outcome.text,
+    possibleDuplicate: resubmit,
     creditHeld: isHeld(result),
   };
 }
 
-function statusOf(outcome: Outcome): number {
+function statusOf({ outcome, resubmit }: Result): number {
   if (outcome.kind === 'refused') return STATUS[outcome.status];
-  return outcome.kind === 'unknown' ? STATUS.UNKNOWN : STATUS.ACCEPTED;
+  return outcome.kind === 'unknown' && !resubmit ? STATUS.UNKNOWN : STATUS.ACCEPTED;
 }
 
 /**
@@ -141,10 +148,13 @@ function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPa
 }
 
 /** The state tells of an acceptance; any other outcome may be followed by one that replaces it there. */
-function toEvent({ accountId, messageId, connectionId, attempt, outcome }: Result): NewEvent[] {
+function toEvent({ accountId, messageId, connectionId, attempt, outcome, resubmit }: Result): NewEvent[] {
   if (outcome.kind === 'accepted') return [];
   const details: EventDetails = { attempt, outcome: OUTCOME_NAMES[outcome.kind] };
-  const said = outcome.kind === 'unknown' ? { carrierIds: outcome.carrierIds } : { code: outcome.code };
+  const said =
+    outcome.kind === 'unknown'
+      ? { carrierIds: outcome.carrierIds, possibleDuplicate: resubmit }
+      : { code: outcome.code };
   return [
     { accountId, messageId, kind: 'attempt', connectionId, text: outcome.text, details: { ...details, ...said } },
   ];

@@ -2,6 +2,7 @@ import { settleCharges } from '../credit/charge.ts';
 import type { Db } from '../db/query.ts';
 import { boundsOf } from './deliver.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
+import { moveToNameless } from '../unknowns/sql.ts';
 import { STATUS } from './states.ts';
 import * as db from './sql.ts';
 
@@ -51,7 +52,7 @@ async function settleHeld(
   held: readonly { readonly accountId: number; readonly id: string }[],
   statusOf: ReadonlyMap<string, number>,
 ): Promise<void> {
-  await db.deleteUnknowns(
+  await moveToNameless(
     tx,
     held.map(({ accountId, id }) => ({ accountId, messageId: id })),
   );

@@ -154,6 +154,8 @@ export type NewState = {
   readonly submitted: boolean;
   readonly errorCode: string | null;
   readonly errorText: string | null;
+  /** It is sent again though the carrier may have it. */
+  readonly possibleDuplicate: boolean;
   /** The price stays frozen: what becomes of it is still open. */
   readonly creditHeld: boolean;
 };
@@ -171,6 +173,7 @@ const stateColumns = (rows: readonly NewState[]) =>
     error_code: text((r) => r.errorCode),
     error_text: text((r) => r.errorText),
     credit_held: boolean((r) => r.creditHeld),
+    possible_duplicate: boolean((r) => r.possibleDuplicate),
   })} AS u`;
 
 /** Records first outcomes. Fails (23505) when one of the messages has a state already: `moveOutcomes` sorts that out. */
@@ -178,9 +181,10 @@ export async function insertStates(db: Db, rows: readonly NewState[]): Promise<v
   await exec(
     db,
     onePlan(sql`INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, updated_at,
-                                   error_code, error_text, credit_held)
+                                   error_code, error_text, credit_held, possible_duplicate)
         SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
-               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held
+               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held,
+               u.possible_duplicate
         FROM ${stateColumns(rows)}`),
   );
 }
@@ -193,60 +197,21 @@ export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<S
   const changed = await many<{ id: string }>(
     db,
     sql`INSERT INTO message_state AS s (account_id, id, status, attempts, connection_id, carrier_id, submitted_at,
-                                        updated_at, error_code, error_text, credit_held)
+                                        updated_at, error_code, error_text, credit_held, possible_duplicate)
         SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
-               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held
+               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held,
+               u.possible_duplicate
         FROM ${stateColumns(rows)} ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO UPDATE
           SET status = excluded.status, attempts = excluded.attempts, connection_id = excluded.connection_id,
               carrier_id = excluded.carrier_id, submitted_at = excluded.submitted_at, updated_at = excluded.updated_at,
-              error_code = excluded.error_code, error_text = excluded.error_text, credit_held = excluded.credit_held
+              error_code = excluded.error_code, error_text = excluded.error_text, credit_held = excluded.credit_held,
+              possible_duplicate = s.possible_duplicate OR excluded.possible_duplicate
           WHERE s.status IN (0, 1) AND (s.attempts < excluded.attempts
              OR (s.attempts = excluded.attempts AND s.status = 0 AND excluded.status <> 0))
         RETURNING s.id`,
   );
   return new Set(changed.map((row) => row.id));
-}
-
-type Key = { readonly accountId: number; readonly messageId: string };
-
-/** Lists messages whose outcome nobody knows. */
-export async function insertUnknowns(
-  db: Db,
-  rows: readonly (Key & { readonly connectionId: number; readonly reason: string })[],
-): Promise<void> {
-  await exec(
-    db,
-    sql`INSERT INTO unknown_outcome (account_id, message_id, connection_id, reason)
-        SELECT * FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          message_id: uuid((r) => r.messageId),
-          connection_id: bigint((r) => r.connectionId),
-          reason: text((r) => r.reason),
-        })} AS u
-        ON CONFLICT DO NOTHING`,
-  );
-}
-
-/** Takes messages off that list. */
-export async function deleteUnknowns(db: Db, rows: readonly Key[]): Promise<number> {
-  return exec(
-    db,
-    sql`DELETE FROM unknown_outcome o
-        USING ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          message_id: uuid((r) => r.messageId),
-        })} AS u
-        WHERE o.account_id = u.account_id AND o.message_id = u.message_id`,
-  );
-}
-
-/** How many outcomes are unknown, per connection. */
-export async function countUnknowns(db: Db): Promise<{ connectionId: number; count: number }[]> {
-  return many(
-    db,
-    sql`SELECT connection_id AS "connectionId", count(*) AS count FROM unknown_outcome GROUP BY connection_id`,
-  );
 }
 
 /** The error code of messages that our own timer expired. */

@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Receipt } from '../carriers/events.ts';
 import { transaction } from '../db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
+import { nameUnknowns } from '../unknowns/name.ts';
 import { type Match, matchReceipts } from './match.ts';
 import * as db from './sql.ts';
 
@@ -27,7 +28,7 @@ export function processReceipts(pool: Pool, now: () => Date): Promise<number> {
     const arrived = batches.flatMap(({ connectionId, receivedAt, receipts }) =>
       receipts.map((receipt) => ({ connectionId, receipt, receivedAt })),
     );
-    const { rest } = await judge(tx, arrived, now());
+    const { rest } = await judge(tx, arrived, (id, own) => match(tx, id, own, now()));
     const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
     if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
     return arrived.length;
@@ -42,7 +43,7 @@ export function processReceipts(pool: Pool, now: () => Date): Promise<number> {
 export function retryUnmatched(pool: Pool, now: () => Date): Promise<number> {
   return transaction(pool, async (tx) => {
     const parked = await db.claimUnmatched(tx, PARKED);
-    const { found, rest } = await judge(tx, parked, now());
+    const { found, rest } = await judge(tx, parked, (id, own) => matchOrName(tx, id, own, now()));
     const foundIds = found.map(({ id }) => id);
     if (foundIds.length > 0) await db.deleteUnmatched(tx, foundIds);
     const later = rest.map(({ arrived: { id }, reason }) => ({ id, reason }));
@@ -51,17 +52,43 @@ export function retryUnmatched(pool: Pool, now: () => Date): Promise<number> {
   });
 }
 
+type Matcher = (connectionId: number, arrived: readonly Arrived[]) => Promise<Match[]>;
+
 /** Matches receipts of any connections and moves the messages that they fit. */
-async function judge<A extends Arrived>(tx: PoolClient, arrived: readonly A[], now: Date): Promise<Judged<A>> {
+async function judge<A extends Arrived>(tx: PoolClient, arrived: readonly A[], matcher: Matcher): Promise<Judged<A>> {
   const judged: Judged<A> = { found: [], rest: [] };
   const matched: MatchedReceipt[] = [];
   for (const [connectionId, own] of Map.groupBy(arrived, (a) => a.connectionId)) {
-    const receipts = own.map((a) => a.receipt);
-    const matches = await matchReceipts(tx, connectionId, receipts, now);
+    const matches = await matcher(connectionId, own);
     own.forEach((a, i) => sort(a, matches[i] ?? { kind: 'unknown' }, judged, matched));
   }
   if (matched.length > 0) await receiveReceipts(tx, matched);
   return judged;
+}
+
+const match = (tx: PoolClient, connectionId: number, arrived: readonly Arrived[], now: Date): Promise<Match[]> =>
+  matchReceipts(
+    tx,
+    connectionId,
+    arrived.map((a) => a.receipt),
+    now,
+  );
+
+/** What fits no message by its id may be the receipt of a submit that was never answered. */
+async function matchOrName(
+  tx: PoolClient,
+  connectionId: number,
+  arrived: readonly Arrived[],
+  now: Date,
+): Promise<Match[]> {
+  const matches = await match(tx, connectionId, arrived, now);
+  const strays = arrived.filter((_, i) => matches[i]?.kind === 'unknown');
+  if (strays.length === 0) return matches;
+  const named = await nameUnknowns(tx, connectionId, strays, async () =>
+    (await match(tx, connectionId, strays, now)).map(({ kind }) => kind === 'unknown'),
+  );
+  let next = 0;
+  return matches.map((one) => (one.kind === 'unknown' ? (named[next++] ?? one) : one));
 }
 
 function sort<A extends Arrived>(arrived: A, match: Match, judged: Judged<A>, matched: MatchedReceipt[]): void {

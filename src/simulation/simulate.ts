@@ -39,6 +39,7 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
       submitted: true,
       errorCode: null,
       errorText: null,
+      possibleDuplicate: false,
       creditHeld: false,
     })),
   );

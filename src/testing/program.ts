@@ -49,7 +49,12 @@ const ROLES: Roles = { api: true, worker: true, sandbox: false };
  *     await using program = await startTestProgram();
  */
 export async function startTestProgram(
-  options: { roles?: Partial<Roles>; carriers?: Readonly<Record<string, CarrierOptions>> } = {},
+  options: {
+    roles?: Partial<Roles>;
+    carriers?: Readonly<Record<string, CarrierOptions>>;
+    /** Settings of the program (docs/configuration.md). */
+    environment?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<TestProgram> {
   const { carriers = { main: {} }, roles } = options;
   const database = await createTestDatabase();
@@ -61,6 +66,7 @@ export async function startTestProgram(
     SANDBOX: 'off',
     PORT: '0',
     LOG_LEVEL: 'silent',
+    ...options.environment,
   };
   const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
   const smscs = new Map<string, SandboxSmsc>();

@@ -4,8 +4,10 @@ import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import * as schema from './schema.ts';
 import { findRecord, findRecords, toSimpleStatus, toStatusRecord } from './status.ts';
+import { findTimeline } from './timeline.ts';
 
-const STATUS = '/api/partner-gateway/v1/messages/status';
+const MESSAGES = '/api/partner-gateway/v1/messages';
+const STATUS = `${MESSAGES}/status`;
 const SIMPLE = '/api/messages/status';
 const MAX_IDS = 1000;
 
@@ -60,6 +62,24 @@ export function trackingRoutes(app: App, { pool }: ApiDeps): void {
       const record = await findRecord(pool, actor, params.customerMessageId);
       if (!record) throw new AppError('not_found');
       return toSimpleStatus(record);
+    },
+  });
+
+  app.get(`${MESSAGES}/:messageId/timeline`, {
+    onRequest: mayTrack,
+    schema: {
+      tags: ['Tracking'],
+      operationId: 'findMessageTimeline',
+      summary: 'Everything that happened to one message',
+      description:
+        'What it cost and why, every attempt and every receipt in the words of the carrier, and how it ended.',
+      params: schema.TimelineParams,
+      response: { 200: schema.Timeline },
+    },
+    handler: async ({ actor, params }) => {
+      const timeline = await findTimeline(pool, actor, params.messageId);
+      if (!timeline) throw new AppError('not_found');
+      return timeline;
     },
   });
 }

@@ -48,5 +48,51 @@ export const SimpleStatus = Type.Object({
   timestamp: instant('UTC; when the status was reached.'),
 });
 
+const EVENT_KINDS = [
+  ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'MOVED', 'ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
+  ...['FINAL', 'CREDIT'],
+] as const;
+
+const TimelineEvent = Type.Object({
+  at: instant('UTC; when it was recorded here.'),
+  kind: Type.Enum([...EVENT_KINDS], {
+    type: 'string',
+    description:
+      'ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; each RECEIPT, also doubled, ' +
+      'intermediate and late ones; what people did: MOVED to another connection, CANCELLED, SETTLED by the operator, ' +
+      'RELEASED after its time was missed; FINAL: the state that it ended in; CREDIT: charged or returned.',
+  }),
+  connection: orNull(Type.String({ description: 'The connection to the carrier.' })),
+  text: orNull(Type.String({ description: "The carrier's own words where it has spoken, else a sentence of ours." })),
+  attempt: Type.Optional(Type.Integer({ description: 'From 1.' })),
+  outcome: Type.Optional(
+    Type.Enum(['ACCEPTED', 'REFUSED', 'RETRY', 'UNKNOWN'], {
+      type: 'string',
+      description: 'Of an attempt. UNKNOWN: it was written and never answered.',
+    }),
+  ),
+  code: Type.Optional(Type.String({ description: "The carrier's error code." })),
+  carrierIds: Type.Optional(Type.Array(Type.String(), { description: "The carrier's ids, one a part." })),
+  part: Type.Optional(Type.Integer({ description: 'The part of a long message, from 1.' })),
+  possibleDuplicate: Type.Optional(Type.Boolean()),
+  status: Type.Optional(Status),
+  doneAt: Type.Optional(instant('UTC; when it happened, as the carrier says.')),
+  parts: Type.Optional(Type.Integer()),
+  amount: Type.Optional(Type.Number({ description: 'The price of the whole message.' })),
+  currency: Type.Optional(Type.String()),
+});
+
+export const TimelineParams = Type.Object({
+  messageId: Type.String({ minLength: 1, description: 'Our messageId, or your reference.' }),
+});
+export const Timeline = Type.Object({
+  messageId: Type.String(),
+  customerMessageId: orNull(Type.String()),
+  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  events: Type.Array(TimelineEvent, { description: 'In the order in which they happened.' }),
+});
+
+export type TimelineEvent = Static<typeof TimelineEvent>;
+export type Timeline = Static<typeof Timeline>;
 export type StatusRecord = Static<typeof StatusRecord>;
 export type SimpleStatus = Static<typeof SimpleStatus>;

@@ -12,8 +12,9 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /**
  * One pause for all binds of a carrier, since carriers count by account and not by connection. It doubles from
- * `baseMs` to 30 s while the carrier goes on refusing. Refusals of what was under way when the pause began do not
- * lengthen it.
+ * `baseMs` to 30 s while the carrier goes on refusing everything; one message that it takes between two pauses, or
+ * that was under way when the second began, makes the next one short again. Refusals of what was under way when the
+ * pause began do not lengthen it.
  */
 export function createThrottle(baseMs: number, over: () => void): Throttle {
   let pauseMs = baseMs;
@@ -37,7 +38,7 @@ export function createThrottle(baseMs: number, over: () => void): Throttle {
   }
 
   function ease(): void {
-    if (until === 0) pauseMs = baseMs;
+    pauseMs = baseMs;
   }
 
   return { hit, ease, remainingMs, stop: () => clearTimeout(timer) };

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { listConnectionStatus } from '../../src/connections/sql.ts';
+import { operate } from '../../src/testing/operator.ts';
+import { listQueueDepths } from '../../src/dispatch/sql.ts';
+import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { messagesTaken } from '../../src/testing/taken.ts';
+import { until } from '../../src/testing/until.ts';
+
+/** Two carriers for every number: `first` as long as it works, then `second`. Dead is who is away for a second. */
+const startTwo = (first: object = {}) =>
+  startTestProgram({
+    carriers: { first, second: { priority: 200 } },
+    environment: { FAILOVER_SECONDS: '1' },
+  });
+
+const numbers = (count: number, prefix = '39333') =>
+  Array.from({ length: count }, (_, i) => `+${prefix}${String(i).padStart(6, '0')}`);
+
+/** Sends to each number; answers the ids. */
+async function sendTo({ client }: TestProgram, destinations: readonly string[], body = 'Hello'): Promise<string[]> {
+  const { accepted, results } = await client.bulk({ messages: [{ destinations, sender: 'Acme', body }] });
+  expect(accepted).toBe(destinations.length);
+  return results.flatMap(({ id }) => id ?? []);
+}
+
+const taken = (program: TestProgram, name: string): string[] =>
+  messagesTaken(program.carrier(name)).map(({ destination }) => `+${destination}`);
+
+const untilUp = ({ pool }: TestProgram, name: string) =>
+  until(`${name} is up`, async () => (await listConnectionStatus(pool)).some((c) => c.name === name && c.up));
+
+const untilSessions = (program: TestProgram, name: string, count: number) =>
+  until(`${count} sessions at ${name}`, () => program.carrier(name).sessions().length === count);
+
+describe('a carrier that is dead', () => {
+  test('what waits for it goes over the next one, once, and stays there; afterwards the first is the first again', async () => {
+    await using program = await startTwo();
+    await untilSessions(program, 'first', 1);
+    await untilSessions(program, 'second', 1);
+    program.carrier('first').refuseConnections();
+    await program.carrier('first').dropConnections();
+    const waiting = numbers(1500);
+    const ids = await sendTo(program, waiting);
+    await program.client.untilAll(ids, 'DELIVERED');
+    expect(taken(program, 'second').toSorted()).toEqual(waiting);
+    expect(taken(program, 'first')).toEqual([]);
+
+    await program.carrier('first').acceptConnections();
+    await untilUp(program, 'first');
+    const later = numbers(20, '39334');
+    await program.client.untilAll(await sendTo(program, later), 'DELIVERED');
+    expect(taken(program, 'first').toSorted()).toEqual(later);
+    expect(taken(program, 'second')).toHaveLength(waiting.length);
+  });
+
+  test('what it may have taken before it died is not sent to the next one: it is unknown', async () => {
+    const script = { cutAfter: 200, responseDelayMs: 5 };
+    await using program = await startTwo({ settings: { window: 25 }, script });
+    const first = program.carrier('first');
+    const destinations = numbers(1000);
+    const ids = await sendTo(program, destinations);
+    await until('the cut', () => first.ledger.counts().submits >= 200);
+    first.refuseConnections();
+    await first.dropConnections();
+    await until('all are submitted', async () => (await listQueueDepths(program.pool)).length === 0);
+    const records = await program.client.statuses(ids);
+    const unknown = records.filter(({ deliveryStatus }) => deliveryStatus === 'UNKNOWN');
+    expect(unknown.length).toBeGreaterThan(0);
+    expect(unknown.length).toBeLessThanOrEqual(2 * 25);
+    const second = new Set(taken(program, 'second'));
+    expect(unknown.filter(({ destination }) => second.has(destination))).toEqual([]);
+    const everywhere = [...taken(program, 'first'), ...second];
+    expect(new Set(everywhere).size).toBe(everywhere.length);
+
+    first.script.cutAfter = 0;
+    await first.acceptConnections();
+    const known = records.filter(({ deliveryStatus }) => deliveryStatus !== 'UNKNOWN');
+    await program.client.untilAll(
+      known.map(({ messageId }) => messageId),
+      'DELIVERED',
+    );
+  });
+
+  test('a paused connection counts as dead at once, and its messages go over the next one', async () => {
+    await using program = await startTwo();
+    await untilSessions(program, 'second', 1);
+    await operate(program, 'connection', 'pause', 'first');
+    await untilSessions(program, 'first', 0);
+    await program.client.untilAll(await sendTo(program, numbers(20)), 'DELIVERED');
+    expect(taken(program, 'second')).toHaveLength(20);
+  });
+});
+
+describe('a carrier that refuses', () => {
+  test('for its own reasons: the next one takes the message, and its receipt is the one that counts', async () => {
+    await using program = await startTwo({ script: { otherwise: { refuse: 'ESME_RSUBMITFAIL' } } });
+    const destinations = numbers(300);
+    await program.client.untilAll(await sendTo(program, destinations, 'x'.repeat(400)), 'DELIVERED');
+    expect(taken(program, 'second').toSorted()).toEqual(destinations);
+    expect(program.carrier('first').ledger.statuses()).toEqual({ ESME_RSUBMITFAIL: 300 });
+    const { rows } = await program.pool.query(
+      `SELECT c.name, s.attempts, count(*)::int AS count FROM message_state s JOIN connection c ON c.id = s.connection_id
+       GROUP BY 1, 2`,
+    );
+    expect(rows).toEqual([{ name: 'second', attempts: 2, count: 300 }]);
+  });
+
+  test('because the number is wrong: that is the end, and no other carrier sees it', async () => {
+    await using program = await startTwo();
+    const [id = ''] = await sendTo(program, ['+393330009909']);
+    await program.client.untilStatus(id, 'UNDELIVERABLE');
+    expect(program.carrier('first').ledger.counts().submits).toBe(1);
+    expect(program.carrier('second').ledger.counts().submits).toBe(0);
+  });
+});
+
+test('a connection is removed when nothing needs it any more, and the running program lets it go', async () => {
+  await using program = await startTwo();
+  await untilSessions(program, 'first', 1);
+  const { answer: routes } = await operate(program, 'route', 'list');
+  expect(routes).toMatchObject([
+    { connection: 'first', order: 1 },
+    { connection: 'second', order: 2 },
+  ]);
+  const refused = await operate(program, 'connection', 'remove', 'first');
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain('route remove');
+  const [{ id } = { id: 0 }] = Array.isArray(routes) ? routes : [];
+  await operate(program, 'route', 'remove', String(id));
+  expect(await operate(program, 'connection', 'remove', 'first')).toMatchObject({ code: 0 });
+  await untilSessions(program, 'first', 0);
+  await program.client.untilAll(await sendTo(program, numbers(5)), 'DELIVERED');
+  expect(taken(program, 'second')).toHaveLength(5);
+});

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/create.ts';
+import type { SandboxSmsc } from '../../src/carriers/sandbox/smsc.ts';
+import type { Client } from '../../src/testing/client.ts';
+import { startTestProgram } from '../../src/testing/program.ts';
+import { until } from '../../src/testing/until.ts';
+import { startWorkerProcess } from '../../src/testing/worker-process.ts';
+
+const LONG = 'x'.repeat(300);
+
+async function sendMany(client: Client, count: number, prefix: string, body = 'Hello'): Promise<string[]> {
+  const destinations = Array.from({ length: count }, (_, i) => `+${prefix}${String(i).padStart(6, '0')}`);
+  const { accepted, results } = await client.bulk({ messages: [{ destinations, sender: 'Acme', body }] });
+  expect(accepted).toBe(count);
+  return results.flatMap(({ id }) => id ?? []);
+}
+
+const untilTaken = (smsc: SandboxSmsc, count: number, deadlineMs = 20_000) =>
+  until(`${count} parts`, () => smsc.ledger.counts().accepted >= count, deadlineMs);
+const untilSessions = (smsc: SandboxSmsc, count: number) =>
+  until(`${count} binds`, () => smsc.sessions().filter(({ mode }) => mode !== null).length === count, 20_000);
+
+/** Parts a second from now until `count` more were taken. */
+async function rateOfNext(smsc: SandboxSmsc, count: number): Promise<number> {
+  const [begun, start] = [smsc.ledger.counts().accepted, performance.now()];
+  await untilTaken(smsc, begun + count);
+  return ((smsc.ledger.counts().accepted - begun) * 1000) / (performance.now() - start);
+}
+
+test('two workers hold the agreed rate together, in parts, and one goes on at the full rate when the other dies', {
+  timeout: 60_000,
+}, async () => {
+  const tps = 200;
+  await using program = await startTestProgram({
+    roles: { worker: false },
+    carriers: { main: { settings: { window: 100, tps } } },
+  });
+  const { smsc, client } = program;
+  const workers = [startWorkerProcess(program), startWorkerProcess(program)];
+  try {
+    await untilSessions(smsc, 2);
+    await sendMany(client, 1500, '39333', LONG);
+    await untilTaken(smsc, 200);
+    const together = await rateOfNext(smsc, 800);
+    expect(together).toBeGreaterThan(0.9 * tps);
+    expect(together).toBeLessThan(1.1 * tps);
+    expect(new Set(smsc.ledger.submits().map(({ session }) => session)).size).toBe(2);
+
+    await workers[0]?.kill();
+    await until('the share of the dead one is free', async () => (await rateOfNext(smsc, 100)) > 0.9 * tps, 10_000);
+    const alone = await rateOfNext(smsc, 400);
+    expect(alone).toBeGreaterThan(0.9 * tps);
+    expect(alone).toBeLessThan(1.1 * tps);
+  } finally {
+    for (const worker of workers) await worker.kill();
+  }
+});
+
+test('the parts of a long message go in order and once, also when each of them is throttled now and then', async () => {
+  await using program = await startTestProgram({
+    carriers: { main: { settings: { throttlePauseMs: 20 }, script: { throttleShare: 0.15 } } },
+  });
+  const ids = await sendMany(program.client, 60, '39333', 'y'.repeat(600));
+  await program.client.untilAll(ids, 'DELIVERED', 15_000);
+  const { ledger } = program.smsc;
+  expect(ledger.statuses()['ESME_RTHROTTLED']).toBeGreaterThan(10);
+  const parts = Map.groupBy(
+    ledger.submits().filter(({ status }) => status === 'ESME_ROK'),
+    ({ destination }) => destination,
+  );
+  expect(parts.size).toBe(60);
+  for (const list of parts.values()) expect(list.map(({ concat }) => concat?.seq)).toEqual([1, 2, 3, 4]);
+});
+
+test('one account with 50,000 messages in the queue: another one’s single send goes at once, its bulk in its turn', {
+  timeout: 60_000,
+}, async () => {
+  const tps = 100;
+  await using program = await startTestProgram({ carriers: { main: { settings: { tps } } } });
+  const { smsc, client: big } = program;
+  const small = program.clientOf((await createAccount(program.pool, { name: 'Small', plan: 'unlimited' })).apiKey);
+  for (const prefix of ['39331', '39332', '39333', '39334', '39335']) await sendMany(big, 10_000, prefix);
+
+  for (let i = 0; i < 5; i++) {
+    const start = performance.now();
+    const { messageId } = await small.send({ phoneNumber: `+39340000000${i}`, message: 'Code 1234' });
+    await small.untilStatus(messageId ?? '', 'DELIVERED');
+    expect(performance.now() - start).toBeLessThan(1000);
+  }
+
+  const before = smsc.ledger.counts().accepted;
+  await sendMany(small, 20, '39341');
+  const isOwn = ({ destination }: { destination: string }) => destination.startsWith('39341');
+  await until('its bulk is out', () => smsc.ledger.submits().filter(isOwn).length === 20);
+  // A turn is a second's worth. Before it: what is held of the one under way and of the next, and at most one more.
+  expect(smsc.ledger.submits().findLastIndex(isOwn) - before).toBeLessThan(2.5 * tps + 20);
+});
