@@ -9,6 +9,7 @@ import { crash, crashPostgres } from './crash.ts';
 import { fair } from './fair.ts';
 import type { Findings, Mode, Proof } from './proof.ts';
 import { receipts } from './receipts.ts';
+import { smpp } from './smpp.ts';
 import { throttle } from './throttle.ts';
 
 /** All proofs, in the order of `npm run prove`. */
@@ -18,6 +19,7 @@ const PROOFS: Readonly<Record<string, Proof>> = {
   accept,
   receipts,
   throttle,
+  smpp,
   fair,
 };
 

@@ -148,7 +148,8 @@ async function moveFromDead({ pool, log, waker, config }: WorkerDeps): Promise<n
     waker.wake(connectionId);
   }
   if (more) return 0;
-  return dead ? SECOND / 4 : 2 * SECOND;
+  if (moves.length > 0) return SECOND / 4;
+  return dead ? SECOND : 2 * SECOND;
 }
 
 function pumpFor(

@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // As gateways do that keep no inbox: what cannot be matched on arrival is forgotten.
 sabotage([
   {
-    file: 'receipts/process.ts',
+    file: 'src/receipts/process.ts',
     find: 'if (rest.length > 0) await db.insertUnmatched(tx, rest.map(toUnmatched));',
     put: '',
   },

@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module';
 
 /** A piece of the program's text and what to put in its place. */
 export type Replacement = {
-  /** Under `src`. */
+  /** From the root of the repository. */
   readonly file: string;
   readonly find: string;
   readonly put: string;
@@ -16,11 +16,11 @@ export type Replacement = {
 export function sabotage(replacements: readonly Replacement[]): void {
   const faulty = new Map<string, string>();
   for (const { file, find, put } of replacements) {
-    const url = new URL(`../../src/${file}`, import.meta.url);
+    const url = new URL(`../../${file}`, import.meta.url);
     const source = faulty.get(url.href) ?? readFileSync(url, 'utf8');
     const [before, after, ...more] = source.split(find);
     if (before === undefined || after === undefined || more.length > 0)
-      throw new Error(`The sabotage does not fit src/${file} any more: it must hold once "${find}"`);
+      throw new Error(`The sabotage does not fit ${file} any more: it must hold once "${find}"`);
     faulty.set(url.href, before + put + after);
   }
   registerHooks({

@@ -105,7 +105,7 @@ type Step =
 
 const ACCOUNTS = 3;
 const account = fc.nat({ max: ACCOUNTS - 1 });
-const step: fc.Arbitrary<Step> = fc.oneof(
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('topUp' as const), account, micros: fc.integer({ min: 1, max: 500 }) }),
   fc.record({
     kind: fc.constant('freeze' as const),
@@ -154,7 +154,7 @@ async function take(step: Step, ids: readonly number[], model: ReturnType<typeof
   return step.earned ? settle(chargesOf(ending), []) : settle([], chargesOf(ending));
 }
 
-propertyTest.prop([fc.array(step, { maxLength: 25 })], { numRuns: 25 })(
+propertyTest.prop([fc.array(anyStep, { maxLength: 25 })], { numRuns: 25 })(
   'whatever is topped up, frozen, settled and returned, in any order: the ledger holds what plain arithmetic says',
   async (steps) => {
     const ids = await Promise.all(Array.from({ length: ACCOUNTS }, () => accountWith(pool, 0)));

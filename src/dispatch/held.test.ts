@@ -31,6 +31,7 @@ const chunk = (id: number, more: Partial<Chunk> = {}): Chunk => ({
   attempt: 0,
   tries: 0,
   alternates: [],
+  onUnknown: 'hold',
   intent: 0,
   ids: ['a', 'b', 'c'].map((name) => `${id}${name}`),
   ...more,

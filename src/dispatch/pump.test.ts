@@ -263,6 +263,18 @@ describe('failover', () => {
     expect(await listUnknownIds(pool)).toEqual(new Set(ids));
   });
 
+  test('a route that sends what is unknown once more does so over the same connection, whatever comes of it', async () => {
+    const [id = ''] = await queueMessages(pool, { alternates: [2] });
+    await exec(pool, sql`UPDATE dispatch_chunk SET on_unknown = 'resubmit'`);
+    const first = createScriptedCarrier({
+      script: (_, time) => (time === 1 ? { kind: 'unknown', text: 'no answer', carrierIds: [] } : SUBMIT_FAILED),
+    });
+    pumpOn(first);
+    await queueEmpty();
+    expect(first.submitted).toEqual([id, id]);
+    expect((await statesOf(pool, [id])).get(id)).toMatchObject({ status: STATUS.REJECTED, attempts: 2 });
+  });
+
   test('a commit whose answer was lost moves nothing twice', async () => {
     await using relay = await startLostAnswers(database.connectionString);
     const own = createPool(relay.connectionString, { max: 2, applicationName: 'pump', log: silentLog });

@@ -139,3 +139,18 @@ test('the outcome of an earlier attempt does not settle the attempt in doubt', a
   const row = await one<{ reason: string }>(database.pool, sql`SELECT reason FROM unknown_outcome`);
   expect(row.reason).toBe('the worker stopped before the answer was recorded');
 });
+
+test('what a route sends once more after a crash keeps to its connection: that one may have it', async () => {
+  const [first = '', second = ''] = await queueMessages(database.pool, { count: 2, alternates: [2] });
+  await exec(database.pool, sql`UPDATE dispatch_chunk SET on_unknown = 'resubmit'`);
+  const [chunk] = await claimChunks(database.pool, { connectionId: 1, owner: DEAD, messages: 2, belowPriority: 9 });
+  await moveIntents(database.pool, { owner: DEAD, intents: new Map([[chunk?.id ?? 0, 1]]) });
+  await rescue();
+  const chunks = await listChunks(database.pool);
+  expect(new Map(chunks.map(({ ids, alternates }) => [ids[0], alternates]))).toEqual(
+    new Map([
+      [first, []],
+      [second, [2]],
+    ]),
+  );
+});

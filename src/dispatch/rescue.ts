@@ -54,9 +54,10 @@ const inDoubtOf = ({ accountId, connectionId, attempt, onUnknown, intent, ids }:
     job: null,
   }));
 
-/** Once: after a second unknown they are held. */
+/** Once, and over no other connection: after a second unknown they are held. */
 async function sendAgain(tx: Db, { attempt, intent, ...chunk }: Orphan, unknown: ReadonlySet<string>): Promise<void> {
   const ids = chunk.ids.slice(0, intent).filter((id) => unknown.has(id));
   if (ids.length === 0) return;
-  await db.insertRetryChunk(tx, { ...chunk, attempt: attempt + 1, afterMs: 0, onUnknown: 'hold', ids });
+  const again = { ...chunk, alternates: [], attempt: attempt + 1, afterMs: 0, onUnknown: 'hold' as const, ids };
+  await db.insertRetryChunk(tx, again);
 }

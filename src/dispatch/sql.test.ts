@@ -132,7 +132,7 @@ describe('the fence', () => {
       [mine, 3],
       [lost, 4],
     ]);
-    expect(await db.moveIntents(pool, { owner: 7, intents })).toEqual(new Set([mine]));
+    expect(await db.moveIntents(pool, { owner: 7, intents })).toEqual(new Map([[mine, []]]));
     expect(new Map((await listChunks(pool)).map((c) => [c.id, c.intent]))).toEqual(
       new Map([
         [mine, 3],
@@ -223,7 +223,7 @@ describe('a chunk that is cut', () => {
 
   test('is left alone when it is another worker’s, was begun, or is small enough', async () => {
     await db.insertChunks(pool, [chunk({ ids: ids(5) })]);
-    const [{ id = 0 } = {}] = await claim(all);
+    const [{ id } = { id: 0 }] = await claim(all);
     await db.moveRestToQueue(pool, { owner: 8, id, keep: 2 });
     await db.moveRestToQueue(pool, { owner: 7, id, keep: 5 });
     await db.moveIntents(pool, { owner: 7, intents: new Map([[id, 1]]) });
@@ -261,7 +261,7 @@ describe('moveChunksElsewhere', () => {
 
   test('never touches a claimed chunk: some of its messages may have been written', async () => {
     await db.insertChunks(pool, [chunk({ alternates: [2], ids: ids(5) })]);
-    const [{ id = 0 } = {}] = await claim();
+    const [{ id } = { id: 0 }] = await claim();
     expect(await moveFrom([1], [2])).toBe(0);
     await db.moveIntents(pool, { owner: 7, intents: new Map([[id, 3]]) });
     expect(await moveFrom([1], [2])).toBe(0);

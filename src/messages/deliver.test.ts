@@ -34,6 +34,7 @@ const chunk = (ids: readonly string[], accountId = 1): Chunk => ({
   attempt: 0,
   tries: 0,
   alternates: [],
+  onUnknown: 'hold',
   intent: 0,
   ids: [...ids],
 });

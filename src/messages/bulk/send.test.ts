@@ -103,9 +103,8 @@ describe('a globalId', () => {
 
   test('keeps the answer of a request whose schedule has passed since', async () => {
     const id = await accountWith(pool, 100);
-    const [{ destinations = [], sender = '', body = '' } = {}] = bulk().messages;
     const scheduling = new Date(time.getTime() + 60_000).toISOString();
-    const scheduled = bulk({ messages: [{ destinations, sender, body, scheduling }] });
+    const scheduled = bulk({ messages: bulk().messages.map((message) => ({ ...message, scheduling })) });
     const first = await sendBulk(deps, actor(id), scheduled);
     time = new Date(time.getTime() + 3_600_000);
     expect(await sendBulk(deps, actor(id), scheduled)).toEqual(first);

@@ -51,7 +51,9 @@ export async function insertEvents(db: Db, events: readonly NewEvent[]): Promise
             kind: text((e) => e.kind),
             connection_id: bigint((e) => e.connectionId),
             text: text((e) => (e.text === null ? null : storable(e.text))),
-            details: json((e) => JSON.stringify(e.details ?? {}).replaceAll('\\u0000', '\\ufffd')),
+            details: json((e) =>
+              JSON.stringify(e.details ?? {}, (_, value) => (typeof value === 'string' ? storable(value) : value)),
+            ),
             at: timestamptz((e) => e.at ?? null),
           },
         )} AS u`,

@@ -1,0 +1,126 @@
+import { COMMAND, encodePdu, type Pdu } from '../../src/carriers/smpp/pdu.ts';
+import { receiptText } from '../../src/carriers/smpp/receipts.ts';
+import { NO_TLVS } from '../../src/carriers/smpp/tlv.ts';
+import { between, oneOf, type Run } from '../proof.ts';
+
+type Chance = Pick<Run, 'random'>;
+
+const HEADER_OCTETS = 16;
+const LENGTH_AT = 0;
+const COMMAND_AT = 4;
+const SEQUENCE_AT = 12;
+const MOST_OCTETS = 70_000;
+
+const message = {
+  serviceType: '',
+  sourceTon: 1,
+  sourceNpi: 1,
+  source: '393331234567',
+  destTon: 5,
+  destNpi: 0,
+  destination: 'Acme',
+  esmClass: 0,
+  protocolId: 0,
+  priority: 0,
+  scheduleTime: '',
+  validity: '',
+  registeredDelivery: 0,
+  replaceIfPresent: 0,
+  dataCoding: 0,
+  defaultMessageId: 0,
+  tlvs: NO_TLVS,
+};
+const receipt = receiptText({
+  id: '1234567890',
+  submittedAt: new Date(0),
+  doneAt: new Date(60_000),
+  stat: 'DELIVRD',
+  err: '000',
+  text: 'Hello',
+});
+const head = { status: 0, sequence: 1 };
+
+/** What a carrier says when it is well: the soil that the rest grows on. */
+const SAMPLES: readonly Buffer[] = (
+  [
+    { command: 'deliver_sm', ...head, ...message, shortMessage: Buffer.from('Hello') },
+    { command: 'deliver_sm', ...head, ...message, esmClass: 4, shortMessage: Buffer.from(receipt) },
+    { command: 'deliver_sm', ...head, ...message, esmClass: 0x40, shortMessage: Buffer.from('0500034202014142', 'hex') },
+    {
+      command: 'deliver_sm',
+      ...head,
+      ...message,
+      dataCoding: 8,
+      shortMessage: new Uint8Array(),
+      tlvs: new Map([[0x0424, Buffer.alloc(200, 'ab')]]),
+    },
+    { command: 'submit_sm_resp', ...head, messageId: 'id-1', tlvs: NO_TLVS },
+    { command: 'submit_sm_resp', ...head, status: 0x58, messageId: '', tlvs: NO_TLVS },
+    { command: 'bind_transceiver_resp', ...head, systemId: 'PEER', tlvs: NO_TLVS },
+    { command: 'enquire_link', ...head },
+    { command: 'enquire_link_resp', ...head },
+    { command: 'generic_nack', ...head, status: 3 },
+    { command: 'unbind_resp', ...head },
+  ] satisfies Pdu[]
+).map(encodePdu);
+
+const COMMAND_IDS = Object.values(COMMAND);
+/** An unbind ends the session as it should: it comes, but not in every burst. */
+const UNBIND_SHARE = 0.001;
+
+const octets = (chance: Chance, count: number): Buffer => Buffer.from({ length: count }, () => between(chance, 0, 255));
+
+type Mutation = (frame: Buffer, chance: Chance) => Buffer;
+
+/** Each breaks a PDU in another way, and leaves the length field for later. */
+const MUTATIONS: readonly Mutation[] = [
+  (frame, chance) => {
+    for (let count = between(chance, 1, 8); count > 0; count--)
+      frame[between(chance, COMMAND_AT, frame.length - 1)] = between(chance, 0, 255);
+    return frame;
+  },
+  (frame, chance) => frame.subarray(0, between(chance, HEADER_OCTETS, frame.length)),
+  (frame, chance) => Buffer.concat([frame, octets(chance, between(chance, 1, 300))]),
+  // Texts without an end.
+  (frame) => {
+    for (let at = HEADER_OCTETS; at < frame.length; at++) frame[at] ||= 0x41;
+    return frame;
+  },
+  // An optional parameter that is longer than what follows, or shorter.
+  (frame, chance) => {
+    const tlv = octets(chance, between(chance, 4, 40));
+    tlv.writeUInt16BE(oneOf(chance, [0x001e, 0x0427, 0x0424, 0x020c, between(chance, 0, 0xffff)]), 0);
+    tlv.writeUInt16BE(oneOf(chance, [0, tlv.length - 4, tlv.length, 0xffff]), 2);
+    return Buffer.concat([frame, tlv]);
+  },
+  // Another command's body.
+  (frame, chance) => {
+    frame.writeUInt32BE(oneOf(chance, COMMAND_IDS), COMMAND_AT);
+    return frame;
+  },
+  (frame, chance) => Buffer.concat([frame.subarray(0, HEADER_OCTETS), octets(chance, between(chance, 0, 200))]),
+  (frame) => frame,
+];
+
+/** A PDU that is wrong in one way or two, or in none, and whose length field is right. */
+export function fuzzedPdu(chance: Chance, sequence: number): Buffer {
+  let frame: Buffer = Buffer.from(oneOf(chance, SAMPLES));
+  frame.writeUInt32BE(sequence >>> 0, SEQUENCE_AT);
+  for (let count = between(chance, 1, 2); count > 0; count--) frame = oneOf(chance, MUTATIONS)(frame, chance);
+  if (frame.readUInt32BE(COMMAND_AT) === COMMAND.unbind && !chance.random.chance(UNBIND_SHARE))
+    frame.writeUInt32BE(COMMAND.deliver_sm, COMMAND_AT);
+  frame.writeUInt32BE(frame.length, LENGTH_AT);
+  return frame;
+}
+
+/** A PDU after which nobody knows where the next one begins. */
+export function misframedPdu(chance: Chance): Buffer {
+  const frame = fuzzedPdu(chance, between(chance, 1, 1000));
+  const wrong = [0, 15, MOST_OCTETS + 1, 0xffffffff, between(chance, 0, 0xffffffff)];
+  frame.writeUInt32BE(oneOf(chance, [...wrong, frame.length + between(chance, 1, 8)]), LENGTH_AT);
+  return frame;
+}
+
+/** The sequence number of a response, which may answer something; null for a request. */
+export const answeredBy = (frame: Buffer): number | null =>
+  frame.readUInt32BE(COMMAND_AT) >= 0x80000000 ? frame.readUInt32BE(SEQUENCE_AT) : null;

@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccount, type NewAccount } from '../../src/accounts/create.ts';
+import { type Client } from '../../src/testing/client.ts';
+import { booksOf } from '../../src/testing/money.ts';
+import { operate } from '../../src/testing/operator.ts';
+import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { until } from '../../src/testing/until.ts';
+
+let program: TestProgram;
+beforeAll(async () => {
+  program = await startTestProgram();
+});
+afterAll(() => program[Symbol.asyncDispose]());
+
+/** A client whose account has so much to spend, in millionths. */
+async function payer(creditMicros: number): Promise<{ account: NewAccount; client: Client }> {
+  const account = await createAccount(program.pool, { name: 'Payer', plan: 'production', creditMicros });
+  return { account, client: program.clientOf(account.apiKey) };
+}
+
+async function creditOf(client: Client): Promise<unknown[]> {
+  const [wholesale, subscription] = await Promise.all([
+    client.request('GET', '/services/sms/credit'),
+    client.request('GET', '/api/partner-gateway/v1/subscription/credit'),
+  ]);
+  return [wholesale.body, subscription.body];
+}
+const credits = (availableCredit: number, frozenCredit: number): unknown[] => [
+  { credit: availableCredit },
+  { credit: availableCredit + frozenCredit, frozenCredit, availableCredit, currency: 'EUR' },
+];
+
+const bulk = (destinations: readonly string[], more: object = {}) => ({
+  messages: [{ destinations, sender: 'ACME', body: 'Hello', ...more }],
+});
+/** Numbers whose last four digits the sandbox takes as ordinary. */
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, n) => `+3933312300${10 + n}`);
+
+type Timeline = {
+  readonly events: readonly { readonly kind: string; readonly text: string | null; readonly amount?: number }[];
+};
+async function timelineOf(client: Client, id: string | null): Promise<Timeline['events']> {
+  const { status, body } = await client.request('GET', `/api/partner-gateway/v1/messages/${id}/timeline`);
+  expect(status).toBe(200);
+  return (body as Timeline).events;
+}
+
+test('credit is told exactly, and a delivered message has cost its parts', async () => {
+  const { client } = await payer(1_000_000);
+  expect(await creditOf(client)).toEqual(credits(1, 0));
+  const { messageId } = await client.send({ phoneNumber: '+393331230001', message: 'a'.repeat(161) });
+  await client.untilStatus(messageId ?? '', 'DELIVERED');
+  expect(await creditOf(client)).toEqual(credits(0.93, 0));
+  expect((await client.status(messageId ?? '')).price).toBe(0.07);
+});
+
+test('a bulk send that the credit does not cover refuses the last ones with 402, and more credit lets them pass', async () => {
+  const { account, client } = await payer(120_000);
+  const first = await client.bulk(bulk(numbers(5)));
+  expect(first.results.map((result) => result.statusCode)).toEqual([200, 200, 200, 402, 402]);
+  const single = await client.send({ phoneNumber: '+393331230001', message: 'Hello' });
+  expect(single).toMatchObject({
+    messageId: null,
+    results: [{ statusCode: 402, reasons: ['the credit does not suffice'] }],
+  });
+  await client.untilAll(
+    first.results.flatMap(({ id }) => id ?? []),
+    'DELIVERED',
+  );
+  expect(await creditOf(client)).toEqual(credits(0.015, 0));
+  expect((await operate(program, 'credit', 'add', String(account.accountId), '0.02')).code).toBe(0);
+  expect((await client.bulk(bulk(numbers(2)))).results.map((result) => result.statusCode)).toEqual([200, 402]);
+});
+
+test('what the carrier refuses is given back, and the timeline says so', async () => {
+  const { account, client } = await payer(100_000);
+  const { messageId } = await client.send({ phoneNumber: '+393331239909', message: 'Hello' });
+  await until('it is refused', async () => (await client.status(messageId ?? '')).deliveryStatusCode > 1);
+  expect(await creditOf(client)).toEqual(credits(0.1, 0));
+  expect((await timelineOf(client, messageId)).at(-1)).toMatchObject({
+    kind: 'CREDIT',
+    text: 'returned',
+    amount: 0.035,
+  });
+  expect(await booksOf(program.pool, account.accountId)).toMatchObject({ available: 100_000, earned: 0 });
+});
+
+test('a throttled message is tried again and paid once; its timeline tells every attempt in the carrier’s words', async () => {
+  const { client } = await payer(100_000);
+  const { messageId } = await client.send({ phoneNumber: '+393331239910', message: 'Hello' });
+  await client.untilStatus(messageId ?? '', 'DELIVERED');
+  expect(await creditOf(client)).toEqual(credits(0.065, 0));
+  const events = await timelineOf(client, messageId);
+  const attempts = events.filter(({ kind }) => kind === 'ATTEMPT');
+  expect(attempts).toMatchObject([
+    ...[1, 2, 3].map((attempt) => ({ attempt, outcome: 'RETRY', code: 'ESME_RTHROTTLED', connection: 'main' })),
+    { attempt: 4, outcome: 'ACCEPTED', carrierIds: [expect.any(String)] },
+  ]);
+  expect(events.find(({ kind }) => kind === 'RECEIPT')?.text).toMatch(/^id:.* stat:DELIVRD/);
+});
+
+describe('prices', () => {
+  const unit = async (client: Client): Promise<number> => {
+    const { messageId } = await client.send({ phoneNumber: '+447700900123', message: 'Hello' });
+    return messageId === null ? Number.NaN : (await client.status(messageId)).price;
+  };
+
+  test('set by the operator count at once in the running program; without any the number is refused', async () => {
+    const { client } = await payer(10_000_000);
+    expect(await unit(client)).toBe(0.035);
+    await operate(program, 'price', 'set', '--channel', 'SMS', '--prefix', '44', '--price', '0.12');
+    await until('the new price', async () => (await unit(client)) === 0.12);
+    await operate(program, 'price', 'remove', '--channel', 'SMS', '--prefix', '44');
+    await until('the old price', async () => (await unit(client)) === 0.035);
+    await operate(program, 'price', 'remove', '--channel', 'SMS');
+    await until('no price', async () => Number.isNaN(await unit(client)));
+    const refused = await client.send({ phoneNumber: '+447700900123', message: 'Hello' });
+    expect(refused.results).toMatchObject([
+      { statusCode: 400, reasons: ['the price list has no price for this number'] },
+    ]);
+    await operate(program, 'price', 'set', '--channel', 'SMS', '--price', '0.035');
+    await until('a price', async () => (await unit(client)) === 0.035);
+  });
+
+  test('that are given back come back when a handset was not reached, and stay frozen until then', async () => {
+    await operate(
+      program,
+      'price',
+      'set',
+      '--channel',
+      'SMS',
+      '--prefix',
+      '351',
+      '--price',
+      '0.05',
+      '--refund-undelivered',
+    );
+    const { client } = await payer(100_000);
+    const lost = await until('the new price', async () => {
+      const { messageId } = await client.send({ phoneNumber: '+351912349901', message: 'Hello' });
+      return messageId !== null && (await client.status(messageId)).price === 0.05 && messageId;
+    });
+    await client.untilStatus(lost, 'UNDELIVERABLE');
+    expect((await timelineOf(client, lost)).at(-1)).toMatchObject({ kind: 'CREDIT', text: 'returned' });
+    const before = await creditOf(client);
+    const { messageId } = await client.send({ phoneNumber: '+351912349907', message: 'Hello' });
+    await until('a carrier took it', async () =>
+      (await timelineOf(client, messageId)).some(({ kind }) => kind === 'ATTEMPT'),
+    );
+    expect(await creditOf(client)).not.toEqual(before);
+    expect((await creditOf(client))[1]).toMatchObject({ frozenCredit: 0.05 });
+  });
+});
+
+test('simulation costs nothing, and another account’s traffic is no business of mine', async () => {
+  const [mine, others] = [await payer(70_000), await payer(0)];
+  await mine.client.bulk(bulk(numbers(2)));
+  expect(await creditOf(others.client)).toEqual(credits(0, 0));
+  const simulated = await others.client.bulk({ ...bulk(numbers(3)), simulation: true });
+  expect(simulated.accepted).toBe(3);
+  expect((await others.client.bulk(bulk(numbers(1)))).accepted).toBe(0);
+  await until('mine are settled', async () => (await booksOf(program.pool, mine.account.accountId)).earned === 70_000);
+  expect(await creditOf(others.client)).toEqual(credits(0, 0));
+});
+
+describe('the wholesale interface', () => {
+  test('answers a repeated globalId as the first time, and a conflict in its own form of errors', async () => {
+    const { account, client } = await payer(1_000_000);
+    const body = { globalId: 'night-1', ...bulk([...numbers(2), 'no number']) };
+    const first = await client.bulk(body);
+    expect(first).toMatchObject({ globalId: 'night-1', accepted: 2 });
+    expect(await client.bulk(body)).toEqual(first);
+    const other = await client.request('POST', '/services/sms/send', { body: { ...body, ...bulk(numbers(3)) } });
+    expect([other.status, other.body]).toEqual([
+      409,
+      { status: 'error', message: 'This globalId was used for another body within 24 hours', code: 409 },
+    ]);
+    await until('both are settled', async () => (await booksOf(program.pool, account.accountId)).earned === 70_000);
+  });
+
+  test('says what is wrong with the whole request in its own form', async () => {
+    const { client } = await payer(0);
+    const many = Array.from({ length: 10_001 }, () => '+393331230001');
+    const answers = await Promise.all([
+      client.request('POST', '/services/sms/send', { body: '{' }),
+      client.request('POST', '/services/sms/send', { body: {} }),
+      client.request('POST', '/services/sms/send', { body: {}, headers: { 'x-api-key': 'wrong' } }),
+      client.request('POST', '/services/sms/send', { body: bulk(many) }),
+      client.request('POST', '/services/sms/send', { body: 'x', headers: { 'content-type': 'text/plain' } }),
+      client.request('GET', '/services/sms/credit', { headers: { 'x-api-key': 'wrong' } }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 401, 413, 415, 401]);
+    for (const { status, body } of answers)
+      expect(body).toEqual({ status: 'error', message: expect.any(String), code: status });
+  });
+});
+
+test('another account’s timeline answers as an unknown one', async () => {
+  const { client } = await payer(1_000_000);
+  const stranger = (await payer(0)).client;
+  const { messageId } = await client.send({
+    phoneNumber: '+393331230001',
+    message: 'Hello',
+    customerMessageId: 'mine',
+  });
+  const ask = async (id: string | null) => {
+    const { status, body } = await stranger.request('GET', `/api/partner-gateway/v1/messages/${id}/timeline`);
+    return { status, body: JSON.stringify(body).replace(/"requestId":"[^"]+"/, '') };
+  };
+  const unknown = await ask('01900000-0000-7000-8000-000000000000');
+  expect(unknown.status).toBe(404);
+  expect([await ask(messageId), await ask('mine')]).toEqual([unknown, unknown]);
+  expect((await timelineOf(client, 'mine'))[0]).toMatchObject({ kind: 'ACCEPTED' });
+});
