@@ -15,7 +15,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 const TPS = 200;
 const SINGLES_A_SECOND = 20;
 const PATIENCE_MS = 20_000;
-const LOOK_MS = 50;
+const LOOK_MS = 200;
 /** Single sends that a queue must not slow down at all reach the carrier in this time on any machine. */
 const AT_MOST_MS = 1000;
 

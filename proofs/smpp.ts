@@ -32,7 +32,7 @@ async function prove(run: Run): Promise<Findings> {
   const watch = createWatch(peer.known);
   const ask = async (what: 'report' | 'stop'): Promise<void> => {
     client.tell({ do: what });
-    const silence = delay(ANSWER_MS).then(() => null);
+    const silence = delay(ANSWER_MS, null, { ref: false });
     const answer = await Promise.race([client.answer().catch(() => null), silence]);
     if (answer) watch.hear(answer);
   };

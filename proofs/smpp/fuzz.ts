@@ -68,7 +68,7 @@ const COMMAND_IDS = Object.values(COMMAND);
 /** An unbind ends the session as it should: it comes, but not in every burst. */
 const UNBIND_SHARE = 0.001;
 
-const octets = (chance: Chance, count: number): Buffer => Buffer.from({ length: count }, () => between(chance, 0, 255));
+const octets = (chance: Chance, count: number): Buffer => Buffer.from(Array.from({ length: count }, () => between(chance, 0, 255)));
 
 type Mutation = (frame: Buffer, chance: Chance) => Buffer;
 
