@@ -7,6 +7,8 @@ import type { SandboxScript } from '../src/carriers/sandbox/script.ts';
 import { startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
 
+const PROCESS = new URL('./sandbox-process.ts', import.meta.url);
+
 export type Ledger = { readonly submits: readonly SubmitEntry[]; readonly receipts: readonly DeliveryEntry[] };
 
 /** The sandbox carrier of a run, and its ledger: the oracle that the gateway's own account is compared with. */
@@ -24,7 +26,7 @@ export type CarrierProcess = {
 export async function startCarrier(run: Run, script: Partial<SandboxScript>): Promise<CarrierProcess> {
   const ledgerFile = join(run.folder, 'ledger.ndjson');
   const options = { ledger: 'counts', ledgerFile, seed: run.seed, ...script };
-  const sandbox = await startProcess(run, { file: 'proofs/sandbox-process.ts', args: [JSON.stringify(options)] });
+  const sandbox = await startProcess(run, { file: PROCESS, args: [JSON.stringify(options)] });
 
   async function ask(command: SandboxCommand): Promise<Record<string, unknown>> {
     sandbox.tell(command);

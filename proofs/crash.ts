@@ -1,6 +1,6 @@
 import { compare, hasEnded } from './account.ts';
 import { killPoints, killPostgres, startCrew, untilSubmits } from './kills.ts';
-import { destinationOf, exportStatuses, listUnknown, sendBulk, untilQuiet } from './messages.ts';
+import { destinationOf, exportStatuses, listInDoubt, listUnknown, sendBulk, untilQuiet } from './messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { openStage } from './stage.ts';
 
@@ -42,7 +42,13 @@ export const crashPostgres: Proof = {
 async function prove(run: Run, size: Size): Promise<Findings> {
   await using stage = await openStage(run, {
     gateway: 'api',
-    script: { responseDelayMs: 10, reorderResponseShare: 0.3, reorderMs: 10, receiptDelayMs: 50, earlyReceiptShare: 0.1 },
+    script: {
+      responseDelayMs: 10,
+      reorderResponseShare: 0.3,
+      reorderMs: 10,
+      receiptDelayMs: 50,
+      earlyReceiptShare: 0.1,
+    },
     settings: { window: WINDOW, binds: 1 },
   });
   const destinations = Array.from({ length: size.messages }, (_, n) => destinationOf(n));
@@ -62,7 +68,8 @@ async function prove(run: Run, size: Size): Promise<Findings> {
   await untilQuiet(stage, PATIENCE_MS);
 
   const records = await exportStatuses(stage, ids, hasEnded, PATIENCE_MS);
-  const evidence = { ids, records, doubts: await listUnknown(stage), ledger: await stage.carrier.ledger() };
+  const ledger = await stage.carrier.ledger();
+  const evidence = { ids, records, doubts: await listUnknown(stage), inDoubt: await listInDoubt(stage), ledger };
   const postgresKills = size.postgresKills - killPostgresAt.size;
   // PostgreSQL's end is that of every worker's session: each may leave a window in doubt.
   const bound = (crew.kills + postgresKills * WORKERS) * WINDOW;

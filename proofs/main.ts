@@ -4,24 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../src/carriers/sandbox/random.ts';
 import { temporaryFolder } from '../src/testing/temporary-folder.ts';
-import { accept } from './accept.ts';
-import { crash, crashPostgres } from './crash.ts';
-import { fair } from './fair.ts';
 import type { Findings, Mode, Proof } from './proof.ts';
-import { receipts } from './receipts.ts';
-import { smpp } from './smpp.ts';
-import { throttle } from './throttle.ts';
-
-/** All proofs, in the order of `npm run prove`. */
-const PROOFS: Readonly<Record<string, Proof>> = {
-  crash,
-  'crash --pg': crashPostgres,
-  accept,
-  receipts,
-  throttle,
-  smpp,
-  fair,
-};
+import { PROOFS } from './proofs.ts';
 
 const USAGE = `npm run prove -- [NAME] [--quick|--full] [--seed N] [--sabotage]
 npm run prove -- teeth [--quick|--full] [--seed N]    each proof must turn red on its sabotage

@@ -11,17 +11,27 @@ const LOOK_MS = 300;
 export const destinationOf = (n: number): string =>
   `+39${300_000_000 + Math.floor(n / 9000)}${String(n % 9000).padStart(4, '0')}`;
 
-/** Sends one text to all these numbers; answers our ids, in that order. Every one must be accepted. */
-export async function sendBulk({ client }: Stage, destinations: readonly string[], body: string): Promise<string[]> {
+export type Sent = { readonly destination: string; readonly body: string };
+
+/** Sends each text to its number; answers our ids, in that order. Every one must be accepted. */
+export async function sendEach({ client }: Stage, messages: readonly Sent[]): Promise<string[]> {
   const ids: string[] = [];
-  for (let i = 0; i < destinations.length; i += DESTINATIONS_A_REQUEST) {
-    const part = destinations.slice(i, i + DESTINATIONS_A_REQUEST);
-    const { results } = await client.bulk({ messages: [{ destinations: part, sender: 'Acme', body }] });
+  for (let i = 0; i < messages.length; i += DESTINATIONS_A_REQUEST) {
+    const part = messages.slice(i, i + DESTINATIONS_A_REQUEST);
+    const bodies = part.map(({ destination, body }) => ({ destinations: [destination], sender: 'Acme', body }));
+    const { results } = await client.bulk({ messages: bodies });
     ids.push(...results.flatMap(({ id }) => id ?? []));
   }
-  if (ids.length !== destinations.length) throw new Error(`${ids.length} of ${destinations.length} were accepted`);
+  if (ids.length !== messages.length) throw new Error(`${ids.length} of ${messages.length} were accepted`);
   return ids;
 }
+
+/** Sends one text to all these numbers. */
+export const sendBulk = (stage: Stage, destinations: readonly string[], body: string): Promise<string[]> =>
+  sendEach(
+    stage,
+    destinations.map((destination) => ({ destination, body })),
+  );
 
 /**
  * Waits until no message waits for a submit any more and every answer is recorded: the queue is empty, and the inbox
@@ -79,4 +89,12 @@ export type Doubt = { readonly messageId: string; readonly reason: string };
 export async function listUnknown({ pool }: Stage): Promise<Doubt[]> {
   const { rows } = await pool.query<Doubt>('SELECT message_id AS "messageId", reason FROM unknown_outcome');
   return rows;
+}
+
+/** The messages that were in doubt at any time, also those that a receipt has settled since. */
+export async function listInDoubt({ pool }: Stage): Promise<Set<string>> {
+  const { rows } = await pool.query<{ id: string }>(
+    `SELECT DISTINCT message_id AS id FROM message_event WHERE kind = 'attempt' AND details->>'outcome' = 'UNKNOWN'`,
+  );
+  return new Set(rows.map(({ id }) => id));
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import type { Run } from './proof.ts';
 
 /** A process of ours that said, with one line of JSON, that it is ready. */
@@ -20,23 +21,22 @@ export type Process = {
 };
 
 type Spawned = {
-  /** Of this repository. */
-  readonly file: string;
+  /** A file of this repository. */
+  readonly file: URL;
   readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   /** For Node itself. */
   readonly flags?: readonly string[];
 };
 
-const ROOT = join(import.meta.dirname, '..');
 const living = new Set<ChildProcess>();
 // SIGTERM and not SIGKILL: the gateway stops its PostgreSQL, which would outlive it.
 process.once('exit', () => living.forEach((child) => child.kill('SIGTERM')));
 
-/** Starts a file of this repository; resolves with its first line. What it writes to stderr goes to a log of the run. */
+/** Starts a file with Node; resolves with its first line. What it writes to stderr goes to a log of the run. */
 export async function startProcess(run: Pick<Run, 'folder'>, spawned: Spawned): Promise<Process> {
   const { file, args, environment = {}, flags = [] } = spawned;
-  const child = spawn(process.execPath, [...flags, join(ROOT, file), ...args], {
+  const child = spawn(process.execPath, [...flags, fileURLToPath(file), ...args], {
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

@@ -25,7 +25,7 @@ async function prove(run: Run): Promise<Findings> {
   const pdus = PDUS[run.mode];
   const peer = await startPeer(run);
   const client = await startProcess(run, {
-    file: 'proofs/smpp/process.ts',
+    file: new URL('./smpp/process.ts', import.meta.url),
     args: [String(peer.port), String(WINDOW)],
     flags: ['--expose-gc', ...(run.sabotage === null ? [] : ['--import', run.sabotage])],
   });

@@ -37,6 +37,7 @@ export type Stage = AsyncDisposable & {
   startWorker(): Promise<Process>;
 };
 
+const MAIN = new URL('../src/main.ts', import.meta.url);
 const SYSTEM_ID = 'proof';
 const PASSWORD = 'secret';
 
@@ -51,7 +52,7 @@ export async function openStage(run: Run, { gateway: role, script, settings }: S
 
   const start = (command: string, more: Readonly<Record<string, string>>): Promise<Process> =>
     startProcess(run, {
-      file: 'src/main.ts',
+      file: MAIN,
       args: [command, '--json'],
       flags: run.sabotage === null ? [] : ['--import', run.sabotage],
       environment: { ...environment, ...more },

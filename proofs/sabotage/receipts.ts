@@ -4,7 +4,7 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/receipts/process.ts',
-    find: 'if (rest.length > 0) await db.insertUnmatched(tx, rest.map(toUnmatched));',
+    find: 'if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);',
     put: '',
   },
 ]);

@@ -45,7 +45,13 @@ const SAMPLES: readonly Buffer[] = (
   [
     { command: 'deliver_sm', ...head, ...message, shortMessage: Buffer.from('Hello') },
     { command: 'deliver_sm', ...head, ...message, esmClass: 4, shortMessage: Buffer.from(receipt) },
-    { command: 'deliver_sm', ...head, ...message, esmClass: 0x40, shortMessage: Buffer.from('0500034202014142', 'hex') },
+    {
+      command: 'deliver_sm',
+      ...head,
+      ...message,
+      esmClass: 0x40,
+      shortMessage: Buffer.from('0500034202014142', 'hex'),
+    },
     {
       command: 'deliver_sm',
       ...head,
@@ -68,7 +74,8 @@ const COMMAND_IDS = Object.values(COMMAND);
 /** An unbind ends the session as it should: it comes, but not in every burst. */
 const UNBIND_SHARE = 0.001;
 
-const octets = (chance: Chance, count: number): Buffer => Buffer.from(Array.from({ length: count }, () => between(chance, 0, 255)));
+const octets = (chance: Chance, count: number): Buffer =>
+  Buffer.from(Array.from({ length: count }, () => between(chance, 0, 255)));
 
 type Mutation = (frame: Buffer, chance: Chance) => Buffer;
 

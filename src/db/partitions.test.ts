@@ -58,5 +58,5 @@ test('partitions of states leave room on their pages for the updates of receipts
         WHERE i.inhparent = 'message_state'::regclass`,
   );
   expect(rows.length).toBeGreaterThan(9);
-  expect(rows.every(({ options }) => options?.includes('fillfactor=50'))).toBe(true);
+  expect(rows.every(({ options }) => options?.includes('fillfactor=30'))).toBe(true);
 });

@@ -8,8 +8,8 @@ const BEHIND_DAYS = 1;
 
 /**
  * Day-partitioned tables and the options of their partitions. A receipt brings its words, so that the new version of a
- * row is twice as long as the old one: on pages filled to 30 % all such updates stay HOT, on half-full ones 47 %, at two
- * to five times the CPU.
+ * row is twice as long as the old one: on pages filled to 30 % all such updates stay HOT, on half-full ones 47 %, at three
+ * times the CPU or more.
  */
 export const DAY_TABLES: Readonly<Record<string, string>> = {
   message: '',

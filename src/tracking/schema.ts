@@ -49,7 +49,7 @@ export const SimpleStatus = Type.Object({
 });
 
 const EVENT_KINDS = [
-  ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'MOVED', 'ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
+  ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
   ...['FINAL', 'CREDIT'],
 ] as const;
 
@@ -59,7 +59,7 @@ const TimelineEvent = Type.Object({
     type: 'string',
     description:
       'ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; each RECEIPT, also doubled, ' +
-      'intermediate and late ones; what people did: MOVED to another connection, CANCELLED, SETTLED by the operator, ' +
+      'intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, ' +
       'RELEASED after its time was missed; FINAL: the state that it ended in; CREDIT: charged or returned.',
   }),
   connection: orNull(Type.String({ description: 'The connection to the carrier.' })),

@@ -34,7 +34,7 @@ type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
 
 /** Of what happened at the same instant, the cause comes first. */
 const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
-  ...(['MOVED', 'ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED', 'FINAL', 'CREDIT'] as const),
+  ...(['ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED', 'FINAL', 'CREDIT'] as const),
 ];
 
 /** Pure: the timeline of what the tables hold. */
@@ -92,7 +92,6 @@ const KINDS: Readonly<Record<MessageEvent['kind'], Entry['kind']>> = {
   attempt: 'ATTEMPT',
   receipt: 'RECEIPT',
   replaced: 'FINAL',
-  moved: 'MOVED',
   cancelled: 'CANCELLED',
   settled: 'SETTLED',
   released: 'RELEASED',

@@ -6,10 +6,9 @@ import { type Db, exec, many, sql } from '../../db/query.ts';
  * - `attempt`: an outcome that is not the first try's plain acceptance;
  * - `receipt`: a receipt that moved nothing (intermediate, doubled, late, contradicting);
  * - `replaced`: a final state of ours that the carrier's own word replaced;
- * - `moved`: given to another connection before it was sent;
  * - `cancelled`, `settled`, `released`: what a client or the operator did.
  */
-export type EventKind = 'attempt' | 'receipt' | 'replaced' | 'moved' | 'cancelled' | 'settled' | 'released';
+export type EventKind = 'attempt' | 'receipt' | 'replaced' | 'cancelled' | 'settled' | 'released';
 
 /** What belongs to some kinds only; written as it is, shown in the timeline. */
 export type EventDetails = {

@@ -1,0 +1,20 @@
+import { accept } from './accept.ts';
+import { crash, crashPostgres } from './crash.ts';
+import { fair } from './fair.ts';
+import type { Proof } from './proof.ts';
+import { receipts } from './receipts.ts';
+import { settle } from './settle.ts';
+import { smpp } from './smpp.ts';
+import { throttle } from './throttle.ts';
+
+/** All proofs by name, in the order of `npm run prove`. */
+export const PROOFS: Readonly<Record<string, Proof>> = {
+  crash,
+  'crash --pg': crashPostgres,
+  accept,
+  settle,
+  receipts,
+  throttle,
+  smpp,
+  fair,
+};
