@@ -1,23 +1,27 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import autocannon from 'autocannon';
-import { type Running, runCommand } from './processes.ts';
 import type { Report } from './report.ts';
 import { startEmptyRoute } from './empty-route.ts';
+import { openStage, until } from './stage.ts';
 
 const CONNECTIONS = 64;
 const SECONDS = 10;
 const WARM_UP_SECONDS = 3;
 
-/** Single sends over HTTP, each answer committed, against an empty validated POST route under the same load. */
+/**
+ * The single-send endpoint, each answer committed, against an empty validated POST route under the same load. The
+ * connection is paused while the endpoint is measured, so that messages wait in the queue; beside it, the rate with the
+ * carrier taking and confirming all of them at the same time.
+ */
 export async function benchSend(): Promise<Report> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'heliograph-bench-'));
-  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0' });
+  const stage = await openStage();
   const empty = await startEmptyRoute();
+  const url = `${stage.address}/api/message-server/sms/send`;
   try {
     const before = await load(empty.url, '');
-    const own = await load(`${gateway.ready['address']}/api/message-server/sms/send`, keyOf(gateway));
+    const endToEnd = await load(url, stage.apiKey);
+    await stage.operate('connection', 'pause', 'bench');
+    await until(async () => (await stage.pool.query('SELECT 1 FROM connection_status')).rowCount === 0);
+    const own = await load(url, stage.apiKey);
     const after = await load(empty.url, '');
     const limit = (before.requests.average + after.requests.average) / 2;
     return {
@@ -30,19 +34,18 @@ export async function benchSend(): Promise<Report> {
         p50Ms: own.latency.p50,
         p99Ms: own.latency.p99,
         emptyRouteP99Ms: after.latency.p99,
-        failed: own.non2xx + own.errors,
-        gatewayPeakMb: gateway.peakMb(),
+        withCarrierPerSecond: Math.round(endToEnd.requests.average),
+        withCarrierP99Ms: endToEnd.latency.p99,
+        failed: own.non2xx + own.errors + endToEnd.non2xx + endToEnd.errors,
+        gatewayPeakMb: stage.gateway.peakMb(),
         gatewayMemoryTargetMb: 400,
       },
     };
   } finally {
     await empty.stop();
-    await gateway.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await stage.close();
   }
 }
-
-const keyOf = ({ ready }: Running): string => (ready['demo'] as { apiKey: string }).apiKey;
 
 async function load(url: string, apiKey: string): Promise<autocannon.Result> {
   await fire(url, apiKey, WARM_UP_SECONDS);

@@ -21,6 +21,8 @@ export type Stage = {
   /** Of the bench's own, on the gateway's database. */
   readonly pool: Pool;
   readonly connectionString: string;
+  /** Runs an operator command against the gateway's database. */
+  operate(...args: string[]): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -52,6 +54,7 @@ export async function openStage(): Promise<Stage> {
     apiKey: (gateway.ready['demo'] as { apiKey: string }).apiKey,
     pool,
     connectionString: server.connectionString,
+    operate,
     async close() {
       await pool.end();
       await server.release();
@@ -62,7 +65,8 @@ export async function openStage(): Promise<Stage> {
   };
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
+/** Waits for something in the database to become so. */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + DEADLINE_MS;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error('the bench did not come to an end');

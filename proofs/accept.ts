@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { takenByDestination } from './carrier.ts';
-import { killPostgres } from './kills.ts';
+import { cutGateway, killPostgres } from './kills.ts';
 import { destinationOf, exportStatuses, listUnknown, untilQuiet } from './messages.ts';
 import { between, type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -128,18 +128,10 @@ async function inject(run: Run, stage: Stage, { postgresKills }: Size, share: ()
       done.postgresKills++;
       run.say(`PostgreSQL killed at ${Math.round(share() * 100)} % of the traffic`);
     }
-    done.connectionsCut += await cutOne(stage).catch(() => 0);
+    done.connectionsCut += await cutGateway(stage).catch(() => 0);
     await delay(between(run, 1, 2 * CUT_EVERY_MS));
   }
   return done;
-}
-
-async function cutOne({ pool }: Stage): Promise<number> {
-  const { rowCount } = await pool.query(
-    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE application_name LIKE 'heliograph%' ORDER BY random() LIMIT 1`,
-  );
-  return rowCount ?? 0;
 }
 
 async function compare(stage: Stage, answered: Answered) {

@@ -35,7 +35,7 @@ async function prove(run: Run): Promise<Findings> {
     script: { receiptDelayMs: 50 },
     settings: { tps: TPS, window: 50 },
   });
-  const other = await stage.newClient();
+  const { client: other } = await stage.newAccount({ plan: 'unlimited' });
   const idle = await measure(run, stage, other, numbers(0, singles));
   run.say(`alone: p50 ${idle.p50} ms, p99 ${idle.p99} ms`);
 

@@ -75,3 +75,12 @@ export async function killPostgres({ folder }: Run, { pool }: Stage): Promise<vo
   const isBack = async () => (await findServer(clusterDir))?.pid !== server.pid && answers();
   await until('PostgreSQL after its crash', isBack, 60_000);
 }
+
+/** Ends one of the gateway's connections to PostgreSQL, chosen by chance. Answers how many were ended. */
+export async function cutGateway({ pool }: Stage): Promise<number> {
+  const { rowCount } = await pool.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name LIKE 'heliograph%' ORDER BY random() LIMIT 1`,
+  );
+  return rowCount ?? 0;
+}

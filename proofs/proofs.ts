@@ -1,6 +1,8 @@
 import { accept } from './accept.ts';
+import { clock } from './clock.ts';
 import { crash, crashPostgres } from './crash.ts';
 import { fair } from './fair.ts';
+import { money } from './money.ts';
 import type { Proof } from './proof.ts';
 import { receipts } from './receipts.ts';
 import { settle } from './settle.ts';
@@ -16,5 +18,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   receipts,
   throttle,
   smpp,
+  money,
   fair,
+  clock,
 };

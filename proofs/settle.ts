@@ -31,7 +31,7 @@ async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
   await using stage = await openStage(run, {
     gateway: 'api',
-    script: { responseDelayMs: 10, receiptDelayMs: 300 },
+    script: { responseDelayMs: 10, receiptDelayMs: 300, reorderReceiptShare: 0.5, reorderMs: 150 },
     settings: { window: WINDOW },
   });
   const texts = Array.from({ length: size.messages }, (_, n) => `No ${n}`);

@@ -7,7 +7,9 @@ import { createConnection } from '../src/connections/save.ts';
 import { attachEmbedded } from '../src/db/embedded.ts';
 import { migrate, MIGRATIONS_DIR } from '../src/db/migrate.ts';
 import { createPool } from '../src/db/pool.ts';
+import type { Plan } from '../src/http/actor.ts';
 import { silentLog } from '../src/lib/log.ts';
+import { insertPrice, type Price } from '../src/pricing/sql.ts';
 import { insertRoute } from '../src/routing/sql.ts';
 import { loadSecretKey } from '../src/secret-key.ts';
 import { type Client, createClient } from '../src/testing/client.ts';
@@ -22,7 +24,11 @@ export type StageOptions = {
   readonly script: Partial<SandboxScript>;
   /** Of the gateway's connection to the carrier, beyond where it is. */
   readonly settings: Readonly<Record<string, unknown>>;
+  /** Beside the list of a new installation. */
+  readonly prices?: readonly Omit<Price, 'id'>[];
 };
+
+export type Account = { readonly accountId: number; readonly client: Client };
 
 /** The gateway and the carrier of one run, each in processes of its own. */
 export type Stage = AsyncDisposable & {
@@ -30,8 +36,7 @@ export type Stage = AsyncDisposable & {
   readonly gateway: Process;
   /** A client of an account that may send as much as it likes. */
   readonly client: Client;
-  /** Another account's. */
-  newClient(): Promise<Client>;
+  newAccount(account: { plan: Plan; creditMicros?: number }): Promise<Account>;
   /** For what the interface does not export. */
   readonly pool: Pool;
   startWorker(): Promise<Process>;
@@ -42,13 +47,14 @@ const SYSTEM_ID = 'proof';
 const PASSWORD = 'secret';
 
 /** Everything that one run needs: the carrier, a database with the way to it, the gateway. Disposing of it ends all. */
-export async function openStage(run: Run, { gateway: role, script, settings }: StageOptions): Promise<Stage> {
+export async function openStage(run: Run, options: StageOptions): Promise<Stage> {
+  const { gateway: role, script, settings, prices = [] } = options;
   await using opened = new AsyncDisposableStack();
   const carrier = await startCarrier(run, { systemId: SYSTEM_ID, password: PASSWORD, ...script });
   opened.defer(carrier.stop);
   const environment = environmentOf(run);
   const link = { host: '127.0.0.1', port: carrier.port, systemId: SYSTEM_ID, ...settings };
-  const { apiKey } = await withDatabase(environment, (pool) => prepare(pool, environment, link));
+  const { apiKey } = await withDatabase(environment, (pool) => prepare(pool, environment, { link, prices }));
 
   const start = (command: string, more: Readonly<Record<string, string>>): Promise<Process> =>
     startProcess(run, {
@@ -72,7 +78,10 @@ export async function openStage(run: Run, { gateway: role, script, settings }: S
     carrier,
     gateway,
     client: clientOf(apiKey),
-    newClient: async () => clientOf((await createAccount(pool, { name: 'Other', plan: 'unlimited' })).apiKey),
+    async newAccount(account) {
+      const { accountId, apiKey: key } = await createAccount(pool, { name: 'Other', ...account });
+      return { accountId, client: clientOf(key) };
+    },
     pool,
     async startWorker() {
       const worker = await start('worker', { DATABASE_URL: connectionString });
@@ -108,11 +117,19 @@ async function withDatabase<T>(environment: Environment, work: (pool: Pool) => P
   }
 }
 
-async function prepare(pool: Pool, environment: Environment, settings: object): Promise<{ apiKey: string }> {
+type Prepared = { readonly link: object; readonly prices: readonly Omit<Price, 'id'>[] };
+
+async function prepare(pool: Pool, environment: Environment, { link, prices }: Prepared): Promise<{ apiKey: string }> {
   await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
   const key = await loadSecretKey(loadConfig(environment));
-  const { id } = await createConnection(pool, key, { name: 'proof', settings, password: PASSWORD, sandbox: false });
+  const { id } = await createConnection(pool, key, {
+    name: 'proof',
+    settings: link,
+    password: PASSWORD,
+    sandbox: false,
+  });
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100 });
+  for (const price of prices) await insertPrice(pool, price);
   return createAccount(pool, { name: 'Acme', plan: 'unlimited' });
 }
 

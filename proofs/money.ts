@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { transaction } from '../src/db/transaction.ts';
+import { topUp } from '../src/credit/charge.ts';
+import { type Ledger, takenByDestination } from './carrier.ts';
+import { cutGateway } from './kills.ts';
+import { untilQuiet } from './messages.ts';
+import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
+import { type Account, openStage, type Stage } from './stage.ts';
+
+type Size = { readonly rounds: number; readonly twins: number };
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { rounds: 3, twins: 50 },
+  quick: { rounds: 60, twins: 1000 },
+  full: { rounds: 10_000, twins: 1000 },
+};
+/** Requests of one round, all at the same time, that together want more than there is. */
+const RACERS = 50;
+const PATIENCE_MS = 20_000;
+const CUT_EVERY_MS = 300;
+/** The carrier refuses, fails, lets expire or delivers. */
+const ENDINGS = ['0001', '0002', '0003', '9901', '9902', '9909'];
+const BODIES = ['One part', 'A text of two parts costs twice as much as one. '.repeat(5)];
+const PLAIN = { channel: 'SMS', prefix: '3930', unitMicros: 35_000, refundUndelivered: false } as const;
+const REFUNDING = { channel: 'SMS', prefix: '3931', unitMicros: 49_999, refundUndelivered: true } as const;
+
+export const money: Proof = {
+  promise: 'Nobody spends what is not there, and every millionth is accounted for.',
+  sabotage: {
+    fault: 'the balance is read first and written afterwards',
+    file: new URL('./sabotage/money.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  await using stage = await openStage(run, {
+    gateway: 'serve',
+    script: { receiptDelayMs: 20 },
+    settings: { window: 200 },
+    prices: [PLAIN, REFUNDING],
+  });
+  const account = await stage.newAccount({ plan: 'production' });
+  const races = await race(run, stage, account, size.rounds);
+  run.say(`${races.requests} requests raced for the credit; ${races.refused} messages were refused`);
+  await untilQuiet(stage, PATIENCE_MS);
+
+  const books = await booksOf(stage, account);
+  const ledger = await stage.carrier.ledger();
+  const due = earnedBy(ledger);
+  const twins = await sendTwins(await stage.newAccount({ plan: 'production', creditMicros: 1_000_000 }), size.twins);
+  const figures = { ...races, ...books, dueMicros: due, ...twins };
+  return judge(figures, {
+    'the balance is never below zero': races.belowZero === 0 && books.availableMicros >= 0,
+    'the balance is what the ledger says': books.availableMicros === books.bookedMicros,
+    'nothing stays reserved': books.frozenMicros === 0 && books.reservedMicros === 0,
+    'what was earned is the price of what the carrier took and nobody gets back': books.earnedMicros === due,
+    'what was put in is spent or there': books.toppedUpMicros === books.earnedMicros + books.bookedMicros,
+    'credit was short': races.refused > 0,
+    'of requests with one globalId one wins': twins.winners === 1 && twins.twinsFailed === 0,
+  });
+}
+
+/** Rounds of requests at the same time for credit that does not last, while connections to PostgreSQL are cut. */
+async function race(run: Run, stage: Stage, account: Account, rounds: number) {
+  const counts = { rounds, requests: 0, accepted: 0, refused: 0, failedRequests: 0, belowZero: 0, connectionsCut: 0 };
+  let next = 0;
+  let racing = true;
+
+  async function request(): Promise<void> {
+    const destinations = Array.from({ length: between(run, 1, 4) }, () => numberFor(run, next++));
+    counts.requests++;
+    const answer = await account.client
+      .bulk({ messages: [{ destinations, sender: 'Acme', body: oneOf(run, BODIES) }] })
+      .catch(() => null);
+    if (!answer) return void counts.failedRequests++;
+    counts.accepted += answer.accepted;
+    counts.refused += answer.results.length - answer.accepted;
+  }
+
+  const cutting = (async () => {
+    for (; racing; await delay(between(run, 1, 2 * CUT_EVERY_MS)))
+      counts.connectionsCut += await cutGateway(stage).catch(() => 0);
+  })();
+  for (let round = 0; round < rounds; round++) {
+    const micros = between(run, 1, 60) * PLAIN.unitMicros;
+    await transaction(stage.pool, (tx) => topUp(tx, { accountId: account.accountId, micros, reference: 'proof' }));
+    await Promise.all(Array.from({ length: RACERS }, request));
+    if ((await booksOf(stage, account)).availableMicros < 0) counts.belowZero++;
+  }
+  racing = false;
+  await cutting;
+  return counts;
+}
+
+const numberFor = (run: Run, n: number): string =>
+  `+${oneOf(run, [PLAIN, REFUNDING]).prefix}${String(n).padStart(7, '0')}${oneOf(run, ENDINGS)}`;
+
+/** What the carrier's ledger makes the account owe: its prices, but for what was refused or is given back. */
+function earnedBy(ledger: Ledger): number {
+  const delivered = new Set(ledger.receipts.filter(({ text }) => text === 'DELIVRD').map(({ source }) => `+${source}`));
+  let micros = 0;
+  for (const [number, submits] of takenByDestination(ledger)) {
+    const price = number.startsWith(`+${PLAIN.prefix}`) ? PLAIN : REFUNDING;
+    if (!price.refundUndelivered || delivered.has(number)) micros += submits.length * price.unitMicros;
+  }
+  return micros;
+}
+
+async function booksOf({ pool }: Stage, { accountId }: Account) {
+  const { rows } = await pool.query(
+    `WITH side AS (
+       SELECT to_book AS book, amount_micros AS micros FROM ledger_entry WHERE account_id = $1
+       UNION ALL SELECT from_book, -amount_micros FROM ledger_entry WHERE account_id = $1)
+     SELECT (SELECT available_micros FROM credit_balance WHERE account_id = $1) AS "availableMicros",
+            (SELECT coalesce(sum(micros), 0)::bigint FROM credit_frozen WHERE account_id = $1) AS "reservedMicros",
+            coalesce(sum(micros) FILTER (WHERE book = 'available'), 0)::bigint AS "bookedMicros",
+            coalesce(sum(micros) FILTER (WHERE book = 'frozen'), 0)::bigint AS "frozenMicros",
+            coalesce(sum(micros) FILTER (WHERE book = 'earned'), 0)::bigint AS "earnedMicros",
+            coalesce(-sum(micros) FILTER (WHERE book = 'outside'), 0)::bigint AS "toppedUpMicros"
+     FROM side`,
+    [accountId],
+  );
+  return rows[0] as Record<
+    'availableMicros' | 'reservedMicros' | 'bookedMicros' | 'frozenMicros' | 'earnedMicros' | 'toppedUpMicros',
+    number
+  >;
+}
+
+/** The same request many times at once. The others are told what the one was told, or that it is under way. */
+async function sendTwins({ client }: Account, twins: number) {
+  const body = { globalId: 'twins', messages: [{ destinations: ['+393000000001'], sender: 'Acme', body: 'Once' }] };
+  const answers = await Promise.all(Array.from({ length: twins }, () => client.request('POST', BULK, { body })));
+  const ids = answers.flatMap(({ status, body: told }) => (status === 200 ? [idsIn(told)] : []));
+  return { twins, winners: new Set(ids).size, twinsFailed: answers.filter(({ status }) => status >= 500).length };
+}
+
+const BULK = '/services/sms/send';
+const idsIn = (answer: unknown): string => JSON.stringify(answer, ['results', 'id']);

@@ -1,0 +1,16 @@
+import { sabotage } from './replace.ts';
+
+const file = 'src/credit/sql.ts';
+// What was read may be old by the time that it is written.
+sabotage([
+  {
+    file,
+    find: `locked AS MATERIALIZED (
+          SELECT account_id FROM credit_balance WHERE account_id IN (SELECT account_id FROM moves)
+          ORDER BY account_id FOR UPDATE),`,
+    put: `locked AS MATERIALIZED (
+          SELECT account_id, available_micros AS seen FROM credit_balance
+          WHERE account_id IN (SELECT account_id FROM moves)),`,
+  },
+  { file, find: 'SET available_micros = b.available_micros + m.micros', put: 'SET available_micros = seen + m.micros' },
+]);
