@@ -13,11 +13,15 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const SPREAD_MS = 48 * HOUR_MS;
-/** An hour is what daylight saving moves clocks by that were set wrongly; the others are mistakes of a day or less. */
-const HABITS_MS = [-24 * HOUR_MS, -HOUR_MS, HOUR_MS, 24 * HOUR_MS];
+const SPREAD_MS = 24 * HOUR_MS;
 /** Missed by more than this, a schedule asks. */
 const ASKS_AFTER_MS = 60 * MINUTE_MS;
+/** From a time of the clock to another: a correction, an hour of daylight saving, or a day set wrongly. */
+const JUMPS: readonly ((run: Run, now: number) => number)[] = [
+  (run) => between(run, MINUTE_MS, 59 * MINUTE_MS),
+  (run) => oneOf(run, [-HOUR_MS, HOUR_MS]),
+  (run, now) => between(run, 0, SPREAD_MS) - now,
+];
 /** A jump takes effect within this time; schedules that fall due within it of a limit may be on either side of it. */
 const SETTLING_MS = 4000;
 
@@ -38,8 +42,10 @@ async function prove(run: Run): Promise<Findings> {
   await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: { window: 100 } });
   const schedules = await sendScheduled(run, stage, size.schedules);
   const counts = { schedules: schedules.length, jumps: 0, early: 0, wronglySent: 0, notSent: 0 };
+  let jumpedMs = 0;
   for (; counts.jumps < size.jumps; counts.jumps++) {
-    const jumpMs = run.random.chance(0.4) ? oneOf(run, HABITS_MS) : between(run, -24 * HOUR_MS, 24 * HOUR_MS);
+    const jumpMs = oneOf(run, JUMPS)(run, jumpedMs);
+    jumpedMs += jumpMs;
     const jumpedAt = Date.now();
     await moveClock(stage, jumpMs);
     for (const schedule of schedules) schedule.due -= jumpMs;

@@ -38,6 +38,12 @@ function show({ figures, broken }: Findings, say: (line: string) => void): void 
   say(broken.length === 0 ? 'PASSED' : 'FAILED');
 }
 
+/** Two options belong to the name: they choose another proof. */
+function nameOf(wanted: string, { pg = false, policy }: { pg?: boolean; policy?: string }): string {
+  if (pg) return `${wanted} --pg`;
+  return policy === undefined ? wanted : `${wanted} --policy ${policy}`;
+}
+
 /** Exit code 0: all passed (of `teeth`: none did); 1: not so; 2: called wrongly, or a proof could not be carried out. */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -48,12 +54,13 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       sabotage: { type: 'boolean', default: false },
       pg: { type: 'boolean' },
+      policy: { type: 'string' },
     },
   });
   const [wanted = 'all'] = positionals;
   const teeth = wanted === 'teeth';
   const every = teeth || wanted === 'all';
-  const names = every ? Object.keys(PROOFS) : [values.pg ? `${wanted} --pg` : wanted];
+  const names = every ? Object.keys(PROOFS) : [nameOf(wanted, values)];
   const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
   const options = { mode: values.full ? 'full' : 'quick', seed, sabotage: teeth || values.sabotage } as const;
   let asWanted = true;

@@ -5,6 +5,7 @@ import { fair } from './fair.ts';
 import { money } from './money.ts';
 import type { Proof } from './proof.ts';
 import { receipts } from './receipts.ts';
+import { resubmit } from './resubmit.ts';
 import { settle } from './settle.ts';
 import { smpp } from './smpp.ts';
 import { throttle } from './throttle.ts';
@@ -13,6 +14,7 @@ import { throttle } from './throttle.ts';
 export const PROOFS: Readonly<Record<string, Proof>> = {
   crash,
   'crash --pg': crashPostgres,
+  'crash --policy resubmit': resubmit,
   accept,
   settle,
   receipts,

@@ -24,6 +24,8 @@ export type StageOptions = {
   readonly script: Partial<SandboxScript>;
   /** Of the gateway's connection to the carrier, beyond where it is. */
   readonly settings: Readonly<Record<string, unknown>>;
+  /** What the route does with a single send whose outcome nobody knows; `hold` if absent. */
+  readonly onUnknown?: 'hold' | 'resubmit';
   /** Beside the list of a new installation. */
   readonly prices?: readonly Omit<Price, 'id'>[];
 };
@@ -48,13 +50,13 @@ const PASSWORD = 'secret';
 
 /** Everything that one run needs: the carrier, a database with the way to it, the gateway. Disposing of it ends all. */
 export async function openStage(run: Run, options: StageOptions): Promise<Stage> {
-  const { gateway: role, script, settings, prices = [] } = options;
+  const { gateway: role, script, settings, prices = [], onUnknown = 'hold' } = options;
   await using opened = new AsyncDisposableStack();
   const carrier = await startCarrier(run, { systemId: SYSTEM_ID, password: PASSWORD, ...script });
   opened.defer(carrier.stop);
   const environment = environmentOf(run);
   const link = { host: '127.0.0.1', port: carrier.port, systemId: SYSTEM_ID, ...settings };
-  const { apiKey } = await withDatabase(environment, (pool) => prepare(pool, environment, { link, prices }));
+  const { apiKey } = await withDatabase(environment, (pool) => prepare(pool, environment, { link, prices, onUnknown }));
 
   const start = (command: string, more: Readonly<Record<string, string>>): Promise<Process> =>
     startProcess(run, {
@@ -117,19 +119,19 @@ async function withDatabase<T>(environment: Environment, work: (pool: Pool) => P
   }
 }
 
-type Prepared = { readonly link: object; readonly prices: readonly Omit<Price, 'id'>[] };
+type Way = Required<Pick<StageOptions, 'prices' | 'onUnknown'>> & { readonly link: object };
 
-async function prepare(pool: Pool, environment: Environment, { link, prices }: Prepared): Promise<{ apiKey: string }> {
+async function prepare(pool: Pool, environment: Environment, way: Way): Promise<{ apiKey: string }> {
   await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
   const key = await loadSecretKey(loadConfig(environment));
   const { id } = await createConnection(pool, key, {
     name: 'proof',
-    settings: link,
+    settings: way.link,
     password: PASSWORD,
     sandbox: false,
   });
-  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100 });
-  for (const price of prices) await insertPrice(pool, price);
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100, onUnknown: way.onUnknown });
+  for (const price of way.prices) await insertPrice(pool, price);
   return createAccount(pool, { name: 'Acme', plan: 'unlimited' });
 }
 

@@ -9,6 +9,8 @@ import { registerPriceCommands } from './pricing/commands.ts';
 import { registerReceiptCommands } from './receipts/commands.ts';
 import { registerRouteCommands } from './routing/commands.ts';
 import { registerServeCommands } from './serve-commands.ts';
+import { registerScheduleCommands } from './schedules/commands.ts';
+import { registerUnknownCommands } from './unknowns/commands.ts';
 
 /** All commands, in the order of `--help`. */
 const GROUPS: readonly CommandGroup[] = [
@@ -21,6 +23,8 @@ const GROUPS: readonly CommandGroup[] = [
   registerCreditCommands,
   registerInboundCommands,
   registerReceiptCommands,
+  registerUnknownCommands,
+  registerScheduleCommands,
   registerDoctorCommand,
 ];
 

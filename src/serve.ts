@@ -114,7 +114,10 @@ async function openRouting({ pool, log, onStop }: Base): Promise<Routing> {
   await reload();
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
   onStop(loop.stop);
-  return { tables: { findRoute: router.find, findPolicy: router.findPolicy, findPrice: prices.find }, reloadSoon: loop.wake };
+  return {
+    tables: { findRoute: router.find, findPolicy: router.findPolicy, findPrice: prices.find },
+    reloadSoon: loop.wake,
+  };
 }
 
 type WorkerParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: boolean };

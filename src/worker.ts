@@ -19,12 +19,15 @@ import { type Loop, startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
 import { deleteOldBulkRequests } from './messages/bulk/sql.ts';
 import { loadJobs, settleOutcomes } from './messages/deliver.ts';
+import { endDeadlines, expireQueued, expireUsual } from './messages/expiry/expire.ts';
+import { findNextDeadlineMs } from './messages/expiry/sql.ts';
 import { endSimulated } from './simulation/simulate.ts';
 import { findNextSimulatedMs } from './simulation/sql.ts';
 import { createReceiptInbox } from './receipts/inbox.ts';
 import { processReceipts, retryUnmatched } from './receipts/process.ts';
 import { deleteOldUnmatched, findNextUnmatchedMs } from './receipts/sql.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
+import { deleteOldNameless } from './unknowns/sql.ts';
 
 export type WorkerDeps = {
   readonly config: Config;
@@ -94,7 +97,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const start = (name: string, work: () => Promise<number>): void => {
     loops[name] = startLoop(name, work, log);
   };
-  start('receipts', async () => ((await processReceipts(pool, now)) > 0 ? 0 : SECOND));
+  // Woken by what comes in here; the wait is for what a dead worker left behind.
+  start('receipts', async () => ((await processReceipts(pool, now)) > 0 ? 0 : 2 * SECOND));
   start(
     'unmatched receipts',
     whenDue(
@@ -125,8 +129,21 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       .then(() => supervisor.report())
       .then(() => 10 * SECOND),
   );
+  start(
+    'deadlines',
+    whenDue(
+      () => endDeadlines(pool, now),
+      () => findNextDeadlineMs(pool),
+    ),
+  );
+  start('usual validity', () => expireUsual(pool, now).then((waitMs) => Math.min(waitMs, MINUTE)));
+  start('old in the queue', async () => ((await expireQueued(pool, now)) > 0 ? 0 : 10 * MINUTE));
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
-  start('old receipts', () => deleteOldUnmatched(pool, UNMATCHED_DAYS).then(() => HOUR));
+  start('old receipts', async () => {
+    await deleteOldUnmatched(pool, UNMATCHED_DAYS);
+    await deleteOldNameless(pool, UNMATCHED_DAYS);
+    return HOUR;
+  });
   start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {

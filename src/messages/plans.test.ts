@@ -45,6 +45,7 @@ const state = (id: string, n: number): db.NewState => ({
   errorCode: null,
   errorText: null,
   creditHeld: false,
+  possibleDuplicate: false,
 });
 const key = (messageId: string, n: number) => ({ accountId: accountOf(n), messageId });
 const carrierIds = () => batch((id) => id);

@@ -33,7 +33,8 @@ describe('the message server’s body', () => {
     };
     expect(readMessageServer(full, NOW)).toMatchObject({
       clientId: 'c',
-      validUntil: new Date('2026-11-21T10:30:00Z'),
+      // From the time that was asked for.
+      validUntil: new Date('2027-01-31T08:30:00Z'),
       scheduledAt: new Date('2027-01-31T08:00:00Z'),
       wantReceipt: false,
     });

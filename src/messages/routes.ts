@@ -1,22 +1,26 @@
 import { Type } from 'typebox';
+import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { ErrorOut, ref, WholesaleErrorOut } from '../http/schema.ts';
+import { findRecords } from '../tracking/status.ts';
 import { answerMessageServer, answerSend } from './answer.ts';
 import { sendBulk } from './bulk/send.ts';
+import { cancelMessage } from './cancel.ts';
 import { readMessageServer, readSend } from './read-send.ts';
 import * as schema from './schema.ts';
 
 const SEND = '/api/message-server/sms/send';
 const BULK = '/services/sms/send';
+const MESSAGES = '/api/partner-gateway/v1/messages';
 
 const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
 
 const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
 
-/** Contract 7: single and bulk sends. */
+/** Contract 7: single and bulk sends; and their cancellation. */
 export function messageRoutes(app: App, deps: ApiDeps): void {
-  const { accept, clock } = deps;
+  const { accept, clock, pool } = deps;
   const maySend = requireScope('SMS');
 
   app.post(SEND, {
@@ -50,5 +54,25 @@ export function messageRoutes(app: App, deps: ApiDeps): void {
       response: { 200: schema.BulkOut, 409: ref(WholesaleErrorOut) },
     },
     handler: ({ actor, body }) => sendBulk(deps, actor, body),
+  });
+
+  app.delete(`${MESSAGES}/:messageId`, {
+    onRequest: maySend,
+    schema: {
+      tags: ['Sending'],
+      operationId: 'cancelMessage',
+      summary: 'Cancel a message that waits: it ends DELETED and its credit returns',
+      description: 'By our id. 409 when it is on its way to the carrier or has an end already.',
+      params: Type.Object({ messageId: Type.String() }),
+      response: { 204: Type.Null({ description: 'Cancelled' }), 409: ref(ErrorOut) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      const id = params.messageId.toLowerCase();
+      const [record] = await findRecords(pool, actor, { ids: [id], clientIds: [] });
+      if (!record) throw new AppError('not_found');
+      if (!(await cancelMessage(pool, actor, { id, now: clock.now() })))
+        throw new AppError('conflict', { message: 'The message is on its way or has ended: it cannot be cancelled' });
+      return reply.code(204).send(null);
+    },
   });
 }

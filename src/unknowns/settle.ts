@@ -60,7 +60,10 @@ async function end(
   const moved = await endMessages(tx, [
     {
       ...{ accountId, id: messageId, status, doneAt },
-      ...{ errorCode: failed ? 'SETTLED_BY_OPERATOR' : null, errorText: failed ? `settled by operator: ${text}` : null },
+      ...{
+        errorCode: failed ? 'SETTLED_BY_OPERATOR' : null,
+        errorText: failed ? `settled by operator: ${text}` : null,
+      },
     },
   ]);
   if (!moved.has(messageId)) throw settledMeanwhile();

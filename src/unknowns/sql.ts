@@ -17,10 +17,7 @@ const ADDRESSED = sql`coalesce(ltrim(m.destination, '+'), ''), coalesce(lower(lt
                             + ${GIVEN_UP_AFTER_MS} * interval '1 millisecond')`;
 
 /** Lists messages whose outcome nobody knows. */
-export async function insertUnknowns(
-  db: Db,
-  rows: readonly (Submit & { readonly reason: string })[],
-): Promise<void> {
+export async function insertUnknowns(db: Db, rows: readonly (Submit & { readonly reason: string })[]): Promise<void> {
   await exec(
     db,
     sql`INSERT INTO unknown_outcome (account_id, message_id, connection_id, reason, parts, destination, sender,
