@@ -80,7 +80,7 @@ export async function killPostgres({ folder }: Run, { pool }: Stage): Promise<vo
 export async function cutGateway({ pool }: Stage): Promise<number> {
   const { rowCount } = await pool.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE application_name LIKE 'heliograph%' ORDER BY random() LIMIT 1`,
+     WHERE datname = current_database() AND application_name LIKE 'heliograph%' ORDER BY random() LIMIT 1`,
   );
   return rowCount ?? 0;
 }

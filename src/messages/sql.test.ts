@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, one, sql } from '../db/query.ts';
-import { newId } from '../lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { newMessage } from '../testing/queue.ts';
 import * as db from './sql.ts';

@@ -75,7 +75,9 @@ describe('while the carrier is away', () => {
           .toSorted()
           .join() === unknown.toSorted().join();
       const ended = all.every((r) => r.deliveryStatus === 'DELIVERED' || r.deliveryStatus === 'UNKNOWN');
-      return ended && listed && unknown.length <= 50 && (await gauge(program, 'outcomes_unknown')) === unknown.length;
+      return (
+        ended && listed && unknown.length <= 50 && ((await gauge(program, 'outcomes_unknown')) || 0) === unknown.length
+      );
     });
     const taken = numbersTaken(program);
     expect(new Set(taken).size).toBe(taken.length);

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/create.ts';
+import type { ReceiptState } from '../../src/carriers/events.ts';
 import { exec, many, sql } from '../../src/db/query.ts';
+import { insertReceiptBatches } from '../../src/receipts/sql.ts';
 import type { Client } from '../../src/testing/client.ts';
 import { operate } from '../../src/testing/operator.ts';
+import { receipt } from '../../src/testing/receipts.ts';
 import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
 import { messagesTaken } from '../../src/testing/taken.ts';
 import { until } from '../../src/testing/until.ts';
@@ -74,20 +77,10 @@ async function carrierIdOf(id: string): Promise<string | null> {
 }
 
 /** A receipt of our only connection, put into the inbox as the carrier's session would. */
-async function late(carrierId: string, state: string): Promise<void> {
-  const receipt = {
-    carrierIds: [carrierId],
-    state,
-    doneAt: null,
-    errorCode: null,
-    destination: '',
-    sender: '',
-    raw: 'late',
-  };
-  await exec(
-    program.pool,
-    sql`INSERT INTO receipt_batch (connection_id, receipts) SELECT id, ${JSON.stringify([receipt])}::json FROM connection`,
-  );
+async function late(carrierId: string, state: ReceiptState): Promise<void> {
+  const [connection] = await many<{ id: number }>(program.pool, sql`SELECT id FROM connection`);
+  const receipts = [{ ...receipt(carrierId), state }];
+  await insertReceiptBatches(program.pool, [{ connectionId: connection?.id ?? 0, receipts }]);
 }
 
 describe('a carrier that stays silent', () => {
