@@ -91,9 +91,9 @@ async function matchOrName(
   return matches.map((one) => (one.kind === 'unknown' ? (named[next++] ?? one) : one));
 }
 
-function sort<A extends Arrived>(arrived: A, match: Match, judged: Judged<A>, matched: MatchedReceipt[]): void {
-  if (match.kind !== 'hit') return void judged.rest.push({ arrived, reason: match.kind });
-  const { accountId, messageId, part } = match;
+function sort<A extends Arrived>(arrived: A, found: Match, judged: Judged<A>, matched: MatchedReceipt[]): void {
+  if (found.kind !== 'hit') return void judged.rest.push({ arrived, reason: found.kind });
+  const { accountId, messageId, part } = found;
   const { connectionId, receivedAt } = arrived;
   const receipt = { ...arrived.receipt, doneAt: doneAtOf(arrived) };
   judged.found.push(arrived);

@@ -38,7 +38,7 @@ const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
 ];
 
 /** Pure: the timeline of what the tables hold. */
-export function toTimeline(
+function toTimeline(
   history: MessageHistory,
   parts: readonly PartHistory[],
   events: readonly MessageEvent[],

@@ -24,7 +24,7 @@ const QUEUED = 10 * BATCH;
  *
  * @returns those that a carrier is just being given: their answer has to be recorded first
  */
-export async function expireMessages(tx: Db, keys: readonly db.Key[], now: Date): Promise<db.Key[]> {
+async function expireMessages(tx: Db, keys: readonly db.Key[], now: Date): Promise<db.Key[]> {
   const takenBack = await takeBack(tx, keys);
   const open = (await db.listStandings(tx, keys)).filter(({ status }) => status === null || !isFinal(status));
   const isWaiting = ({ id }: db.Standing): boolean => takenBack.has(id);

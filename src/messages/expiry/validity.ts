@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** Carriers keep a message 24 to 72 hours when nothing is said; we say 48 hours, so that trying again has an end. */
-export const DEFAULT_VALIDITY_MS = 48 * HOUR_MS;
+const DEFAULT_VALIDITY_MS = 48 * HOUR_MS;
 
 /** Receipts come late (protocol sheet smpp, section 11), but whoever names an end wants to hear of it soon. */
 const DEFAULT_GRACE_MS = 24 * HOUR_MS;
