@@ -16,6 +16,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 /** Requests of one round, all at the same time, that together want more than there is. */
 const RACERS = 50;
+const LOOK_MS = 50;
 const PATIENCE_MS = 20_000;
 const CUT_EVERY_MS = 300;
 /** The carrier refuses, fails, lets expire or delivers. */
@@ -46,7 +47,7 @@ async function prove(run: Run): Promise<Findings> {
   run.say(`${races.requests} requests raced for the credit; ${races.refused} messages were refused`);
   await untilQuiet(stage, PATIENCE_MS);
 
-  const books = await booksOf(stage, account);
+  const books = await untilSettled(stage, account);
   const ledger = await stage.carrier.ledger();
   const due = earnedBy(ledger);
   const twins = await sendTwins(await stage.newAccount({ plan: 'production', creditMicros: 1_000_000 }), size.twins);
@@ -106,6 +107,20 @@ function earnedBy(ledger: Ledger): number {
     if (!price.refundUndelivered || delivered.has(number)) micros += submits.length * price.unitMicros;
   }
   return micros;
+}
+
+/**
+ * The books once nothing is reserved any more: a receipt that overtook the answer to its submit is parked for a moment,
+ * and with it what it settles. After a while, as they are.
+ */
+async function untilSettled(stage: Stage, account: Account) {
+  const end = performance.now() + PATIENCE_MS;
+  let books = await booksOf(stage, account);
+  while (books.reservedMicros !== 0 && performance.now() < end) {
+    await delay(LOOK_MS);
+    books = await booksOf(stage, account);
+  }
+  return books;
 }
 
 async function booksOf({ pool }: Stage, { accountId }: Account) {

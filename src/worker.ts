@@ -26,6 +26,7 @@ import { findNextSimulatedMs } from './simulation/sql.ts';
 import { createReceiptInbox } from './receipts/inbox.ts';
 import { processReceipts, retryUnmatched } from './receipts/process.ts';
 import { deleteOldUnmatched, findNextUnmatchedMs } from './receipts/sql.ts';
+import { moveSeenSchedules } from './schedules/sql.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
 import { deleteOldNameless } from './unknowns/sql.ts';
 
@@ -138,6 +139,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   );
   start('usual validity', () => expireUsual(pool, now).then((waitMs) => Math.min(waitMs, MINUTE)));
   start('old in the queue', async () => ((await expireQueued(pool, now)) > 0 ? 0 : 10 * MINUTE));
+  start('schedules', () => moveSeenSchedules(pool).then(() => MINUTE));
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
   start('old receipts', async () => {
     await deleteOldUnmatched(pool, UNMATCHED_DAYS);

@@ -3,10 +3,10 @@ import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import { endMessages } from './end.ts';
 import { insertEvents } from './events/sql.ts';
-import type { Key } from './expiry/sql.ts';
+import { type Key, listStandings } from './expiry/sql.ts';
 import { takeBack } from './expiry/take-back.ts';
 import type { StateMove } from './sql.ts';
-import { STATUS } from './states.ts';
+import { isFinal, STATUS } from './states.ts';
 
 /**
  * Takes messages back that wait in the queue: they end DELETED and their credit returns, in the caller's transaction.
@@ -39,10 +39,21 @@ const toDeleted = ({ accountId, id }: Key, by: string, doneAt: Date): StateMove 
   errorText: `cancelled by ${by} before it was sent`,
 });
 
+/** A chunk that is given back gets a new row: a look that waited for the old one finds neither. */
+const LOOKS = 3;
+
 /** Cancels one message of the account, unless it is on its way or ended: false then, and nothing has changed. */
-export const cancelMessage = (
+export async function cancelMessage(
   pool: Pool,
   { accountId }: { readonly accountId: number },
   { id, now }: { readonly id: string; readonly now: Date },
-): Promise<boolean> =>
-  transaction(pool, async (tx) => (await cancelMessages(tx, [{ accountId, id }], { by: 'the client', now })).has(id));
+): Promise<boolean> {
+  const keys = [{ accountId, id }];
+  for (let look = 1; look <= LOOKS; look++) {
+    const cancelled = await transaction(pool, (tx) => cancelMessages(tx, keys, { by: 'the client', now }));
+    if (cancelled.has(id)) return true;
+    const [standing] = await listStandings(pool, keys);
+    if (!standing || standing.submittedAt !== null || (standing.status !== null && isFinal(standing.status))) break;
+  }
+  return false;
+}

@@ -92,11 +92,11 @@ async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
   });
 }
 
-/** Whether the price stays frozen after this outcome: it is no end, or may still be given back. */
+/** Whether the price stays frozen after this outcome: it is no end, or a receipt may still give it back. */
 const isHeld = ({ outcome, job }: Result): boolean =>
   outcome.kind === 'unknown' ||
   outcome.kind === 'retry' ||
-  (outcome.kind === 'accepted' && job?.refundUndelivered === true);
+  (outcome.kind === 'accepted' && job?.refundUndelivered === true && job.wantReceipt);
 
 /** The carrier has it, or may have it, under an id that we do not learn, and no receipt is to settle it. */
 const isNameless = ({ outcome, resubmit }: Result): boolean =>

@@ -2,11 +2,9 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import { type CommandContext, table } from '../cli.ts';
-import { transaction } from '../db/transaction.ts';
 import { WAKE_CHANNEL } from '../dispatch/wake.ts';
-import { AppError } from '../errors.ts';
-import { cancelMessages } from '../messages/cancel.ts';
-import { claimMissed, listMissed, moveMissedToQueue } from './sql.ts';
+import { cancelMissed, releaseMissed } from './decide.ts';
+import { listMissed } from './sql.ts';
 
 /** `schedule missed`, `release` and `cancel`: what was to be sent while the program was down, an hour ago or more. */
 export function registerScheduleCommands(program: Command, context: CommandContext): void {
@@ -26,37 +24,39 @@ export function registerScheduleCommands(program: Command, context: CommandConte
 
   schedule
     .command('release')
-    .argument('<id>')
+    .argument('<id...>', 'as shown by missed')
     .description('send them now')
-    .action(async (id: string) => {
-      await context.withDatabase((pool) => release(pool, Number(id)));
-      context.report({ id: Number(id) }, () => `Schedule ${id} is sent now.`);
-    });
+    .action(async (ids: string[]) =>
+      context.report(await context.withDatabase((pool) => each(pool, ids, release)), (done) => told(done, 'sent now')),
+    );
 
   schedule
     .command('cancel')
-    .argument('<id>')
+    .argument('<id...>', 'as shown by missed')
     .description('send them never: they end DELETED and their credit returns')
-    .action(async (id: string) => {
-      const messages = await context.withDatabase((pool) => cancel(pool, Number(id)));
-      context.report({ id: Number(id), messages }, () => `${messages} messages of schedule ${id} were cancelled.`);
-    });
+    .action(async (ids: string[]) =>
+      context.report(await context.withDatabase((pool) => each(pool, ids, cancel)), (done) => told(done, 'cancelled')),
+    );
 }
 
-const unknownSchedule = (id: number): AppError =>
-  new AppError('not_found', { message: `There is no missed schedule ${id}` });
+type Decided = { readonly id: number; readonly messages: number };
 
-async function release(pool: Pool, id: number): Promise<void> {
-  const released = Number.isSafeInteger(id) ? await moveMissedToQueue(pool, { id }) : undefined;
-  if (!released) throw unknownSchedule(id);
-  await pool.query('SELECT pg_notify($1, $2)', [WAKE_CHANNEL, String(released.connectionId)]);
+/** One after another, each in a transaction of its own. */
+async function each(pool: Pool, ids: readonly string[], decide: typeof release): Promise<Decided[]> {
+  const done: Decided[] = [];
+  for (const id of ids) done.push({ id: Number(id), messages: await decide(pool, Number(id)) });
+  return done;
 }
 
-function cancel(pool: Pool, id: number): Promise<number> {
-  return transaction(pool, async (tx) => {
-    const missed = Number.isSafeInteger(id) ? await claimMissed(tx, { id }) : undefined;
-    if (!missed) throw unknownSchedule(id);
-    const keys = missed.ids.map((messageId) => ({ accountId: missed.accountId, id: messageId }));
-    return (await cancelMessages(tx, keys, { by: `the operator ${userInfo().username}`, now: new Date() })).size;
-  });
+const told = (done: readonly Decided[], what: string): string =>
+  done.map(({ id, messages }) => `Schedule ${id}: ${messages} messages are ${what}.`).join('\n');
+
+const BY = { by: `the operator ${userInfo().username}` };
+
+async function release(pool: Pool, id: number): Promise<number> {
+  const { connectionId, messages } = await releaseMissed(pool, { id, ...BY });
+  await pool.query('SELECT pg_notify($1, $2)', [WAKE_CHANNEL, String(connectionId)]);
+  return messages;
 }
+
+const cancel = (pool: Pool, id: number): Promise<number> => cancelMissed(pool, { id, ...BY, now: new Date() });

@@ -21,6 +21,9 @@ export const StatusRecord = Type.Object({
   parts: Type.Integer(),
   price: Type.Number({ description: 'Of the whole message, when it was accepted; 0 in simulation.' }),
   campaignId: orNull(Type.Integer({ description: 'Null when the message belongs to no campaign.' })),
+  possibleDuplicate: Type.Boolean({
+    description: 'It was sent again because the first submit was never answered: the person may have it twice.',
+  }),
   errorCode: orNull(Type.String({ description: "The carrier's own." })),
   errorMessage: orNull(Type.String({ description: "The carrier's own words." })),
 });

@@ -10,6 +10,8 @@ export type MessageRecord = {
   sender: string;
   parts: number;
   priceMicros: number;
+  /** Null before the first outcome. */
+  possibleDuplicate: boolean | null;
   status: number | null;
   submittedAt: Date | null;
   doneAt: Date | null;
@@ -19,7 +21,7 @@ export type MessageRecord = {
 };
 
 const RECORD = sql`m.id, m.client_id AS "clientId", m.channel, m.destination, m.sender, m.parts,
-  m.price_micros AS "priceMicros", s.status,
+  m.price_micros AS "priceMicros", s.possible_duplicate AS "possibleDuplicate", s.status,
   s.submitted_at AS "submittedAt", s.done_at AS "doneAt", s.updated_at AS "updatedAt", s.error_code AS "errorCode",
   s.error_text AS "errorText"`;
 

@@ -86,6 +86,7 @@ const record = (more: Partial<MessageRecord> = {}): MessageRecord => ({
   sender: 'ACME',
   parts: 2,
   priceMicros: 61_500,
+  possibleDuplicate: null,
   status: STATUS.DELIVERED,
   submittedAt: at(1),
   doneAt: at(2),
@@ -111,6 +112,7 @@ describe('the record', () => {
       parts: 2,
       price: 0.0615,
       campaignId: null,
+      possibleDuplicate: false,
       errorCode: null,
       errorMessage: null,
     });

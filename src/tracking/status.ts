@@ -55,6 +55,7 @@ export function toStatusRecord(record: db.MessageRecord): StatusRecord {
     price: fromMicros(record.priceMicros),
     // Campaigns are still to come; clients of the interface expect the field.
     campaignId: null,
+    possibleDuplicate: record.possibleDuplicate ?? false,
     errorCode: record.errorCode,
     errorMessage: record.errorText,
   };

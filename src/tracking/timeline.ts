@@ -38,11 +38,7 @@ const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
 ];
 
 /** Pure: the timeline of what the tables hold. */
-function toTimeline(
-  history: MessageHistory,
-  parts: readonly PartHistory[],
-  events: readonly MessageEvent[],
-): Timeline {
+function toTimeline(history: MessageHistory, parts: readonly PartHistory[], events: readonly MessageEvent[]): Timeline {
   const later = [
     ...events.map(toEntry),
     ...takenAttempt(history, parts, events),

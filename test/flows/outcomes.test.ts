@@ -131,7 +131,7 @@ describe('a schedule that was missed by more than an hour', () => {
 
   test('is never sent when cancelled, and its credit returns', async () => {
     const { client, id, schedule: place } = await missed('+393331237011');
-    expect((await operate(program, 'schedule', 'cancel', String(place))).answer).toMatchObject({ messages: 1 });
+    expect((await operate(program, 'schedule', 'cancel', String(place))).answer).toMatchObject([{ messages: 1 }]);
     expect(await client.status(id)).toMatchObject({ deliveryStatus: 'DELETED' });
     expect(await creditOf(client)).toMatchObject({ availableCredit: 1, frozenCredit: 0 });
     expect((await operate(program, 'schedule', 'missed')).answer).toEqual([]);

@@ -16,22 +16,30 @@ export type AddressSettings = {
   readonly plusPrefix?: boolean;
 };
 
+const ALPHA: TonNpi = { ton: 5, npi: 0 };
+const SHORT: TonNpi = { ton: 3, npi: 0 };
+const INTERNATIONAL: TonNpi = { ton: 1, npi: 1 };
+
 const LONGEST_SHORT_CODE = 6;
 const NUMBER = /^\+?\d+$/;
 
 /** The address fields of a sender as `Submission.sender` has it: text, a number, a short code, or empty for 0/0. */
 export function sourceAddress(sender: string, settings: AddressSettings = {}): SmppAddress {
   if (sender === '') return { ton: 0, npi: 0, addr: '' };
-  if (!NUMBER.test(sender)) return { ...(settings.alphaAddress ?? { ton: 5, npi: 0 }), addr: sender };
+  if (!NUMBER.test(sender)) return addressOf(settings.alphaAddress ?? ALPHA, sender);
   if (sender.length <= LONGEST_SHORT_CODE && !sender.startsWith('+')) {
-    return { ...(settings.shortAddress ?? { ton: 3, npi: 0 }), addr: sender };
+    return addressOf(settings.shortAddress ?? SHORT, sender);
   }
-  return { ...(settings.longAddress ?? { ton: 1, npi: 1 }), addr: international(sender, settings) };
+  return addressOf(settings.longAddress ?? INTERNATIONAL, international(sender, settings));
 }
 
 /** The address fields of a destination in E.164 with its plus. */
 export function destinationAddress(e164: string, settings: AddressSettings = {}): SmppAddress {
-  return { ...(settings.destinationAddress ?? { ton: 1, npi: 1 }), addr: international(e164, settings) };
+  return addressOf(settings.destinationAddress ?? INTERNATIONAL, international(e164, settings));
+}
+
+function addressOf({ ton, npi }: TonNpi, addr: string): SmppAddress {
+  return { ton, npi, addr };
 }
 
 function international(number: string, settings: AddressSettings): string {

@@ -43,7 +43,7 @@ export function createSmppCarrier(
       {
         changed: () => pool.changed(),
         deliver: (delivery, answer) => {
-          if (deliveries) void deliveries.take(delivery, answer);
+          if (deliveries) deliveries.take(delivery, answer);
           else answer(STATUS.ESME_RX_T_APPN);
         },
         log: (level, message, fields) => host?.log(level, message, fields),

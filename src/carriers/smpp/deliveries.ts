@@ -11,7 +11,7 @@ const NO_OCTETS = new Uint8Array(0);
 
 export type Deliveries = {
   /** Gives a delivery to the host; answers, once it is committed there, with the command_status for the carrier. */
-  take(delivery: Delivery, answer: (status: number) => void): Promise<void>;
+  take(delivery: Delivery, answer: (status: number) => void): void;
   /** From here on everything is refused for now, so that the carrier keeps it. */
   stop(): void;
 };
@@ -21,16 +21,30 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
   let atHost = 0;
   let stopping = false;
 
-  async function take(delivery: Delivery, answer: (status: number) => void): Promise<void> {
+  function take(delivery: Delivery, answer: (status: number) => void): void {
     if (stopping || atHost >= MOST_AT_HOST) return answer(STATUS.ESME_RX_T_APPN);
     atHost += 1;
-    let status: number = STATUS.ESME_ROK;
     try {
-      await give(delivery);
+      untilStored(give(delivery), answer);
     } catch (error) {
-      host.log('warn', 'A delivery was not stored and will come again', { reason: String(error) });
-      status = STATUS.ESME_RX_T_APPN;
+      refuse(error, answer);
     }
+  }
+
+  /** Without the delivery: many wait here, and each would hold on to the octets that it was read from. */
+  function untilStored(stored: Promise<void>, answer: (status: number) => void): void {
+    void stored.then(
+      () => end(STATUS.ESME_ROK, answer),
+      (error: unknown) => refuse(error, answer),
+    );
+  }
+
+  function refuse(error: unknown, answer: (status: number) => void): void {
+    host.log('warn', 'A delivery was not stored and will come again', { reason: String(error) });
+    end(STATUS.ESME_RX_T_APPN, answer);
+  }
+
+  function end(status: number, answer: (status: number) => void): void {
     atHost -= 1;
     answer(status);
   }

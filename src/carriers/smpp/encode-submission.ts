@@ -2,7 +2,7 @@ import type { Submission } from '../carrier.ts';
 import { destinationAddress, sourceAddress } from './addresses.ts';
 import { encodePdu, type Tlvs } from './pdu.ts';
 import type { SmppSettings } from './settings.ts';
-import { countParts, encodeText, udhConcat } from './text.ts';
+import { countParts, type EncodedText, encodeText, udhConcat } from './text.ts';
 import { absoluteTime, relativeTime } from './times.ts';
 import { NO_TLVS, TAG, uint8, uint16 } from './tlv.ts';
 
@@ -79,7 +79,7 @@ function textParts(
   settings: SmppSettings,
   nextRef: (destination: string) => number,
 ): Part[] {
-  const text = encodeText(body, settings);
+  const text = encodedText(body, settings);
   const { dataCoding } = text;
   const [first] = text.parts;
   if (first && text.parts.length === 1) return [wholePart(body, first, dataCoding, settings)];
@@ -87,6 +87,14 @@ function textParts(
   if (total > MOST_PARTS) throw new RangeError(`a message takes at most ${MOST_PARTS} parts, not ${total}`);
   const ref = nextRef(destination);
   return text.parts.map((octets, index) => joinedPart(octets, dataCoding, { ref, total, seq: index + 1 }, settings));
+}
+
+/** The last text that was encoded. A bulk send has one for thousands of messages. */
+let last: { readonly body: string; readonly settings: SmppSettings; readonly text: EncodedText } | null = null;
+
+function encodedText(body: string, settings: SmppSettings): EncodedText {
+  if (last?.body !== body || last.settings !== settings) last = { body, settings, text: encodeText(body, settings) };
+  return last.text;
 }
 
 /** A text in one submit_sm: in message_payload when the carrier is to split it. */

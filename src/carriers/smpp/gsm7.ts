@@ -72,14 +72,14 @@ export function septetCut(text: string, start: number, limit: number): number {
 
 /** The octets of a text that `countSeptets` found to be in the alphabet. */
 export function encodeGsm7(text: string): Uint8Array {
-  const octets = Buffer.allocUnsafe(text.length * 2);
+  const octets = Buffer.allocUnsafe(countSeptets(text));
   let length = 0;
   for (let index = 0; index < text.length; index += 1) {
     const code = codeAt(text, index);
     if (code >= EXTENDED) octets[length++] = ESCAPE;
     octets[length++] = code & 0x7f;
   }
-  return octets.subarray(0, length);
+  return octets;
 }
 
 /**

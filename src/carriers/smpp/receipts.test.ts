@@ -97,6 +97,16 @@ describe('readReceipt', () => {
     expect(readReceipt(deliver(text))).toMatchObject({ carrierIds: [id], state });
   });
 
+  test.each([
+    FULL,
+    'id:7-a_3 sub:001 dlvrd:000 submit date:2611201529 done date:20261120153011 stat:UNDELIV err:01B',
+    'id:1 sub:001 dlvrd:001 submit date:2611201529 done date:2611201530 stat:DELIVRD err:000 text:id:2 stat:EXPIRED',
+  ])('reads the standard layout as the same fields in any other: %s', (text) => {
+    const { raw, ...fields } = readReceipt(deliver(text)) ?? {};
+    expect(raw).toBe(text);
+    expect(readReceipt(deliver(` ${text}`))).toEqual({ ...fields, raw: ` ${text}` });
+  });
+
   test('does not take fields out of the quoted message', () => {
     const receipt = readReceipt(deliver('id:5 stat:UNDELIV text:err:9 done date:2611201530'));
     expect(receipt).toMatchObject({ state: 'UNDELIVERABLE', errorCode: null, doneAt: null });

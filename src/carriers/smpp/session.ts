@@ -182,13 +182,19 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
 
   /** Not only while `bound`: the first delivery may come in one segment with the answer to the bind. */
   function receiveDelivery(delivery: Delivery): void {
+    events.deliver(delivery, answerTo(delivery));
+  }
+
+  /** Keeps the sequence number of the delivery and nothing else of it. */
+  function answerTo({ command, sequence }: Delivery): (status: number) => void {
     const from = connection;
+    const response = command === 'deliver_sm' ? 'deliver_sm_resp' : 'data_sm_resp';
     openDeliveries += 1;
-    events.deliver(delivery, (status) => {
+    return (status) => {
       openDeliveries -= 1;
-      from?.send(deliveryResponse(delivery, status));
+      from?.send({ command: response, status, sequence, messageId: '', tlvs: NO_TLVS });
       calmDown();
-    });
+    };
   }
 
   function calmDown(): void {
@@ -277,11 +283,6 @@ function bindFrame({ kind, settings, password }: SessionOptions): Buffer {
 
 function unbindFrame(): Buffer {
   return encodePdu({ command: 'unbind', status: 0, sequence: 0 });
-}
-
-function deliveryResponse(delivery: Delivery, status: number): Pdu {
-  const command = delivery.command === 'deliver_sm' ? 'deliver_sm_resp' : 'data_sm_resp';
-  return { command, status, sequence: delivery.sequence, messageId: '', tlvs: NO_TLVS };
 }
 
 function bindProblem(answer: Answer): End | null {

@@ -19,9 +19,17 @@ function digits(date: Date): string {
   return day + two(date.getUTCHours()) + two(date.getUTCMinutes()) + two(date.getUTCSeconds());
 }
 
+const TENTH_MS = 100;
+/** The last time that was written. Messages of a bulk send end within moments of each other. */
+let last = { tenths: Number.NaN, text: '' };
+
 /** The instant in UTC to the tenth of a second, cut off: `261231235900000+`. */
 export function absoluteTime(date: Date): string {
-  return `${digits(date)}${Math.floor(date.getUTCMilliseconds() / 100)}00+`;
+  const tenths = Math.floor(date.getTime() / TENTH_MS);
+  if (tenths !== last.tenths) {
+    last = { tenths, text: `${digits(date)}${Math.floor(date.getUTCMilliseconds() / TENTH_MS)}00+` };
+  }
+  return last.text;
 }
 
 /** A duration in whole seconds, cut off, from 1 second to 360 days: `000000030000000R` for three hours. */

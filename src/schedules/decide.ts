@@ -1,0 +1,39 @@
+import type { Pool, PoolClient } from 'pg';
+import { transaction } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
+import { cancelMessages } from '../messages/cancel.ts';
+import { insertEvents } from '../messages/events/sql.ts';
+import { claimMissed, moveMissedToQueue } from './sql.ts';
+
+type Decision = { readonly id: number; readonly by: string };
+
+async function claim(tx: PoolClient, id: number) {
+  const missed = Number.isSafeInteger(id) ? await claimMissed(tx, { id }) : undefined;
+  if (!missed) throw new AppError('not_found', { message: `There is no missed schedule ${id}` });
+  return missed;
+}
+
+/**
+ * Sends a missed schedule after all. Answers how many messages it has, and the connection at which they wait now.
+ * Errors: 404 when it was not missed, or somebody has decided about it.
+ */
+export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<{ connectionId: number; messages: number }> {
+  return transaction(pool, async (tx) => {
+    const { accountId, connectionId, ids } = await claim(tx, id);
+    await moveMissedToQueue(tx, { id });
+    await insertEvents(
+      tx,
+      ids.map((messageId) => ({ accountId, messageId, connectionId, kind: 'released', text: `by ${by}` })),
+    );
+    return { connectionId, messages: ids.length };
+  });
+}
+
+/** Sends a missed schedule never: its messages end DELETED and their credit returns. Answers how many. Errors as above. */
+export function cancelMissed(pool: Pool, { id, by, now }: Decision & { readonly now: Date }): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const { accountId, ids } = await claim(tx, id);
+    const keys = ids.map((messageId) => ({ accountId, id: messageId }));
+    return (await cancelMessages(tx, keys, { by, now })).size;
+  });
+}
