@@ -1,8 +1,8 @@
 const MICROS = 1_000_000;
-/** Beyond it, doubles are further apart than a millionth. */
-const LARGEST = 8e9;
+/** Up to here the product with a million errs by a tenth at most; far beyond it the nearest millionth is missed. */
+const LARGEST = 1e9;
 
-/** Micro-units as a number of currency units, for answers: 35,000 is 0.035. Exact up to 8 billion units. */
+/** Micro-units as a number of currency units, for answers: 35,000 is 0.035. Exact up to a billion units. */
 export const fromMicros = (micros: number): number => micros / MICROS;
 
 /**
