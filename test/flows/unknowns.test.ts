@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import type { SandboxOptions } from '../../src/carriers/sandbox/smsc.ts';
+import { type Operated, operate } from '../../src/testing/operator.ts';
+import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { messagesTaken } from '../../src/testing/taken.ts';
+import { until } from '../../src/testing/until.ts';
+
+const NUMBER = '+393331238001';
+
+/** A carrier that takes the first message and cuts the connection in place of an answer. */
+const startCut = (script: SandboxOptions = {}): Promise<TestProgram> =>
+  startTestProgram({ carriers: { main: { script: { cutAfter: 1, ...script } } } });
+
+async function sendOne({ client, smsc }: TestProgram): Promise<string> {
+  const { messageId } = await client.send({ phoneNumber: NUMBER, message: 'Your code is 1234', senderName: 'Acme' });
+  await until('the cut', () => smsc.ledger.counts().submits >= 1);
+  smsc.script.cutAfter = 0;
+  return messageId ?? '';
+}
+const takenBy = ({ smsc }: TestProgram): number =>
+  messagesTaken(smsc).filter(({ destination }) => `+${destination}` === NUMBER).length;
+const listed = async (program: TestProgram, ...flags: string[]): Promise<unknown> =>
+  (await operate(program, 'unknown', 'list', ...flags)).answer;
+const settle = (program: TestProgram, id: string, as: string): Promise<Operated> =>
+  operate(program, 'unknown', 'settle', id, '--as', as);
+
+test('a submit without an answer is never repeated, and the receipt that can mean no other message settles it', async () => {
+  await using program = await startCut({ receiptDelayMs: 1000 });
+  const id = await sendOne(program);
+  await program.client.untilStatus(id, 'UNKNOWN');
+  await program.client.untilStatus(id, 'DELIVERED');
+  expect(takenBy(program)).toBe(1);
+  expect(await listed(program)).toEqual([]);
+});
+
+test('over a route that says resubmit it goes out once more, and everything that tells of it says so', async () => {
+  await using program = await startCut();
+  const added = await operate(
+    program,
+    'route',
+    'add',
+    '--channel',
+    'SMS',
+    '--connection',
+    'main',
+    '--on-unknown',
+    'resubmit',
+  );
+  expect(added.code).toBe(0);
+  await program.stop();
+  await program.start();
+  const { client } = program;
+  const id = await sendOne(program);
+  const record = await client.untilStatus(id, 'DELIVERED');
+  expect(record.possibleDuplicate).toBe(true);
+  expect(takenBy(program)).toBe(2);
+  const timeline = JSON.stringify(
+    (await client.request('GET', `/api/partner-gateway/v1/messages/${id}/timeline`)).body,
+  );
+  expect(timeline).toContain('"outcome":"UNKNOWN"');
+  expect(timeline).toContain('"possibleDuplicate":true');
+});
+
+test('the operator sees what is in doubt and settles it, as sent or as not sent', { timeout: 40_000 }, async () => {
+  await using program = await startCut({ receipts: 'none' });
+  const { client } = program;
+  const id = await sendOne(program);
+  await client.untilStatus(id, 'UNKNOWN');
+  const mine = { messageId: id, account: 'Acme', connection: 'main', destination: NUMBER.slice(1) };
+  expect(await listed(program, '--account', 'Acme', '--connection', 'main')).toMatchObject([mine]);
+  expect((await settle(program, id, 'perhaps')).code).toBe(2);
+  expect((await settle(program, id, 'not-sent')).code).toBe(0);
+  await until('the second submit', () => takenBy(program) === 2);
+  expect(await listed(program)).toEqual([]);
+  expect((await settle(program, id, 'delivered')).stderr).toContain('There is no open unknown outcome');
+});
+
+test('a schedule outlives the program and is kept once by the next', async () => {
+  await using program = await startTestProgram();
+  const scheduledDate = new Date(Date.now() + 1500).toISOString();
+  const body = { destination: NUMBER, sender: 'Acme', body: 'In time', scheduledDate };
+  const { messageId } = await program.client.sendAsMessageServer(body);
+  await program.stop();
+  await program.start();
+  expect(takenBy(program)).toBe(0);
+  await program.client.untilStatus(messageId ?? '', 'DELIVERED');
+  expect(takenBy(program)).toBe(1);
+  expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(scheduledDate));
+});
