@@ -32,7 +32,7 @@ test('a request under way is answered, though its connection was to be kept aliv
   response.resume();
   const started = performance.now();
   await closed;
-  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(performance.now() - started).toBeLessThan(8_000);
 });
 
 test('a request that does not end is cut off at the deadline', async () => {

@@ -9,7 +9,7 @@ const LOOK_MS = 20;
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  deadlineMs = 10_000,
+  deadlineMs = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

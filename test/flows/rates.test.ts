@@ -27,8 +27,15 @@ async function rateOfNext(smsc: SandboxSmsc, count: number): Promise<number> {
   return ((smsc.ledger.counts().accepted - begun) * 1000) / (performance.now() - start);
 }
 
+/**
+ * Waits until so many parts in a row came at the agreed rate. The machine may stall a process at any time, so one slow
+ * stretch, or the quick one after it, proves nothing; a rate that is truly wrong stays wrong.
+ */
+const untilRate = (smsc: SandboxSmsc, tps: number, count: number) =>
+  until(`${count} parts at ${tps} a second`, async () => Math.abs((await rateOfNext(smsc, count)) / tps - 1) < 0.1, 30_000);
+
 test('two workers hold the agreed rate together, in parts, and one goes on at the full rate when the other dies', {
-  timeout: 60_000,
+  timeout: 90_000,
 }, async () => {
   const tps = 200;
   await using program = await startTestProgram({
@@ -39,18 +46,13 @@ test('two workers hold the agreed rate together, in parts, and one goes on at th
   const workers = [startWorkerProcess(program), startWorkerProcess(program)];
   try {
     await untilSessions(smsc, 2);
-    await sendMany(client, 1500, '39333', LONG);
+    await sendMany(client, 6000, '39333', LONG);
     await untilTaken(smsc, 200);
-    const together = await rateOfNext(smsc, 800);
-    expect(together).toBeGreaterThan(0.9 * tps);
-    expect(together).toBeLessThan(1.1 * tps);
+    await untilRate(smsc, tps, 600);
     expect(new Set(smsc.ledger.submits().map(({ session }) => session)).size).toBe(2);
 
     await workers[0]?.kill();
-    await until('the share of the dead one is free', async () => (await rateOfNext(smsc, 100)) > 0.9 * tps, 10_000);
-    const alone = await rateOfNext(smsc, 400);
-    expect(alone).toBeGreaterThan(0.9 * tps);
-    expect(alone).toBeLessThan(1.1 * tps);
+    await untilRate(smsc, tps, 400);
   } finally {
     for (const worker of workers) await worker.kill();
   }
@@ -82,11 +84,12 @@ test('one account with 50,000 messages in the queue: another one’s single send
   for (const prefix of ['39331', '39332', '39333', '39334', '39335']) await sendMany(big, 10_000, prefix);
 
   for (let i = 0; i < 5; i++) {
-    const start = performance.now();
     const { messageId } = await small.send({ phoneNumber: `+39340000000${i}`, message: 'Code 1234' });
     await small.untilStatus(messageId ?? '', 'DELIVERED');
-    expect(performance.now() - start).toBeLessThan(1000);
   }
+
+  // In the queue's order these five would have come after 500 seconds.
+  expect(smsc.ledger.counts().accepted).toBeLessThan(60 * tps);
 
   const before = smsc.ledger.counts().accepted;
   await sendMany(small, 20, '39341');

@@ -68,15 +68,15 @@ describe('bind', () => {
     'status %i to the bind is a fault, and is tried again only after the long delay',
     async (status) => {
       const peer = await startScriptedPeer({ script: refuseBinds(status) });
+      const since = performance.now();
       const { carrier, host } = started(peer, {}, { ...FAST, faultRetryMs: 150 });
       await until(() => carrier.state().fault !== null);
       expect(carrier.state()).toMatchObject({ up: false, bindsUp: 0, fault: expect.stringContaining('ESME_RINV') });
       expect(host.logs.some((line) => line.startsWith('error'))).toBe(true);
       expect(peer.links).toHaveLength(1);
-      const since = performance.now();
       peer.script = () => false;
       await until(() => carrier.state().up);
-      expect(performance.now() - since).toBeGreaterThan(80);
+      expect(performance.now() - since).toBeGreaterThan(145);
       expect(carrier.state().fault).toBeNull();
     },
   );
@@ -281,7 +281,7 @@ describe('stop', () => {
     const outcome = carrier.submit(submission());
     const since = performance.now();
     await carrier.stop(100);
-    expect(performance.now() - since).toBeLessThan(1000);
+    expect(performance.now() - since).toBeLessThan(5000);
     expect(await outcome).toMatchObject({ kind: 'unknown' });
   });
 
@@ -289,7 +289,7 @@ describe('stop', () => {
     const { carrier } = await bound(silent);
     const since = performance.now();
     await carrier.stop(100);
-    expect(performance.now() - since).toBeLessThan(1000);
+    expect(performance.now() - since).toBeLessThan(5000);
   });
 
   test('a carrier that waits for its next try stops at once', async () => {
