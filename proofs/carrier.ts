@@ -14,8 +14,8 @@ export type Ledger = { readonly submits: readonly SubmitEntry[]; readonly receip
 /** The sandbox carrier of a run, and its ledger: the oracle that the gateway's own account is compared with. */
 export type CarrierProcess = {
   readonly port: number;
-  /** What it counted so far, and the deliver_sm that wait. */
-  counts(): Promise<Counts & { readonly waiting: number }>;
+  /** What it counted so far, and the receipts that it owes: to come, waiting, or without an answer. */
+  counts(): Promise<Counts & { readonly owed: number }>;
   script(set: Partial<SandboxScript>): Promise<void>;
   /** Everything that it took, answered and delivered, from its file. */
   ledger(): Promise<Ledger>;
@@ -38,8 +38,10 @@ export async function startCarrier(run: Run, script: Partial<SandboxScript>): Pr
   return {
     port: Number(sandbox.ready['port']),
     async counts() {
-      const { counts, waiting } = await ask({ do: 'counts' });
-      return { ...(counts as Counts), waiting: Number(waiting) };
+      const answer = await ask({ do: 'counts' });
+      const counts = answer['counts'] as Counts;
+      const open = counts.receipts - counts.receiptsAcked - counts.receiptsRefused - counts.receiptsLost;
+      return { ...counts, owed: open + Number(answer['scheduled']) };
     },
     script: async (set) => void (await ask({ do: 'script', set })),
     async ledger() {

@@ -41,9 +41,9 @@ export async function untilQuiet({ pool, carrier }: Stage, patienceMs: number): 
   let [seen, at] = ['', performance.now()];
   for (;;) {
     const now = await lookAt(pool).catch(() => 'away');
-    const { submits, receiptsAcked, waiting } = await carrier.counts();
-    if (now === '0/0' && waiting === 0) return true;
-    const all = `${now}/${submits}/${receiptsAcked}/${waiting}`;
+    const { submits, receiptsAcked, owed } = await carrier.counts();
+    if (owed === 0 && now === '0/0' && (await lookAt(pool).catch(() => 'away')) === '0/0') return true;
+    const all = `${now}/${submits}/${receiptsAcked}/${owed}`;
     if (all !== seen) [seen, at] = [all, performance.now()];
     if (performance.now() - at > patienceMs) return false;
     await delay(LOOK_MS);

@@ -11,6 +11,8 @@ import { deadlinesOf } from './expiry/deadlines.ts';
 import { insertDeadlines } from './expiry/sql.ts';
 import { contentHash, type Draft, type Verdict } from './draft.ts';
 import { prepare, type Prepared, type Tables } from './prepare.ts';
+import { KeyTaken, isKeyTaken } from '../idempotency/sql.ts';
+import { firstOfEachKey, keepAnswers, type KeyedSend, type MaybeKeyed, withoutTaken } from './keyed.ts';
 import { planSimulation } from '../simulation/simulate.ts';
 import * as db from './sql.ts';
 
@@ -21,8 +23,11 @@ export type AcceptDeps = { readonly pool: Pool; readonly tables: Tables; readonl
 
 /** The two ways in. A promise that resolved means: committed. */
 export type Accept = {
-  /** One message; goes into one transaction with whatever else arrives while the previous commit is under way. */
-  one(actor: Actor, draft: Draft): Promise<Verdict>;
+  /**
+   * One message; goes into one transaction with whatever else arrives while the previous commit is under way. What a
+   * keyed send is answered is stored in it too; rejects (`isKeyTaken`), and nothing is stored, when its key is taken.
+   */
+  one(actor: Actor, draft: Draft, keyed?: KeyedSend): Promise<Verdict>;
   /** Many messages in one transaction of their own: all that are accepted are stored, or the call rejects and none is. */
   many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
   /** As `many`, for a request that counts once: null, and nothing stored, when it was not free. */
@@ -39,7 +44,6 @@ export type OnceOnly = {
 
 /** Called with the verdicts before the credit is frozen. */
 type Keep = OnceOnly['keep'];
-const keepNothing: Keep = () => Promise.resolve();
 
 /**
  * Takes messages: each draft runs through the steps of `prepare`, then client ids, messages, queue chunks and the
@@ -65,22 +69,42 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
     return stored;
   }
 
-  function store(items: readonly Prepared[]): Promise<Verdict[]> {
+  function store(items: readonly Item[]): Promise<Verdict[]> {
     const simple = items.every(({ message }) => message.clientId === null && !message.simulation);
+    const keep: Keep = (tx, verdicts) => keepAnswers(tx, items, verdicts);
     return storing(
       (chunks) =>
-        simple
-          ? burst(pool, (tx) => [insertAll(tx, items, chunks)]).then(() => items.map(accepted))
-          : transaction(pool, (tx) => storeAll(tx, items, chunks, keepNothing)),
-      (chunks) => transaction(pool, (tx) => storeFitting(tx, items, chunks, keepNothing)),
+        simple ? burstAll(pool, items, chunks) : transaction(pool, (tx) => storeAll(tx, items, chunks, keep)),
+      (chunks) => transaction(pool, (tx) => storeFitting(tx, items, chunks, keep)),
     );
   }
-  const storeOne = groupCommit<Prepared, Verdict>({ flush: store, maxItems: ROWS_A_STATEMENT, inFlight: 2 });
+
+  /** Passes over sends whose key another request has: null for them. */
+  async function storeFree(items: readonly Item[]): Promise<(Verdict | null)[]> {
+    let free = firstOfEachKey(items);
+    for (;;) {
+      try {
+        const verdicts = await store(free);
+        const verdictOf = new Map(free.map((item, i) => [item, verdicts[i]]));
+        return items.map((item) => verdictOf.get(item) ?? null);
+      } catch (error) {
+        if (!isKeyTaken(error)) throw error;
+        free = await withoutTaken(pool, free);
+      }
+    }
+  }
+  const storeOne = groupCommit<Item, Verdict | null>({ flush: storeFree, maxItems: ROWS_A_STATEMENT, inFlight: 2 });
 
   return {
-    async one(actor, draft) {
+    async one(actor, draft, keyed) {
       const prepared = prepare(actor, draft, tables);
-      return prepared.kind === 'refused' ? prepared : storeOne(prepared);
+      if (prepared.kind === 'refused') {
+        await keepAnswers(pool, [{ keyed }], [prepared]);
+        return prepared;
+      }
+      const verdict = await storeOne(keyed ? { ...prepared, keyed } : prepared);
+      if (!verdict) throw new KeyTaken('the key was taken by another send');
+      return verdict;
     },
     async many(actor, drafts) {
       const prepared = drafts.map((draft) => prepare(actor, draft, tables));
@@ -98,6 +122,8 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   };
 }
 
+type Item = Prepared & MaybeKeyed;
+
 type Refused = Extract<Verdict, { kind: 'refused' }>;
 
 /** The verdicts on all drafts, of those on the drafts that were not refused at first sight. */
@@ -107,6 +133,13 @@ function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly
 }
 
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
+
+/** For messages without a client id, simulated ones excepted: nothing of them needs an answer before the commit. */
+async function burstAll(pool: Pool, items: readonly Item[], chunks: NewChunk[]): Promise<Verdict[]> {
+  const verdicts = items.map(accepted);
+  await burst(pool, (tx) => [keepAnswers(tx, items, verdicts), insertAll(tx, items, chunks)]);
+  return verdicts;
+}
 
 async function storeAll(tx: Db, items: readonly Prepared[], chunks: NewChunk[], keep: Keep): Promise<Verdict[]> {
   const { fresh, verdicts } = await claimClientIds(tx, items);

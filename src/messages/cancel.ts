@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Db } from '../db/query.ts';
-import { transaction } from '../db/transaction.ts';
+import { tenant, tenantTransaction } from '../db/tenant.ts';
 import { endMessages } from './end.ts';
 import { insertEvents } from './events/sql.ts';
 import { type Key, listStandings } from './expiry/sql.ts';
@@ -24,10 +24,11 @@ export async function cancelMessages(
     tx,
     own.map(({ accountId, id }) => ({ accountId, messageId: id, connectionId: null, kind: 'cancelled', text: by })),
   );
-  return endMessages(
+  const stayed = await endMessages(
     tx,
     own.map((key) => toDeleted(key, by, now)),
   );
+  return new Set(own.map(({ id }) => id)).difference(stayed);
 }
 
 const toDeleted = ({ accountId, id }: Key, by: string, doneAt: Date): StateMove => ({
@@ -45,14 +46,14 @@ const LOOKS = 3;
 /** Cancels one message of the account, unless it is on its way or ended: false then, and nothing has changed. */
 export async function cancelMessage(
   pool: Pool,
-  { accountId }: { readonly accountId: number },
+  actor: { readonly accountId: number },
   { id, now }: { readonly id: string; readonly now: Date },
 ): Promise<boolean> {
-  const keys = [{ accountId, id }];
+  const keys = [{ accountId: actor.accountId, id }];
   for (let look = 1; look <= LOOKS; look++) {
-    const cancelled = await transaction(pool, (tx) => cancelMessages(tx, keys, { by: 'the client', now }));
+    const cancelled = await tenantTransaction(pool, actor, (tx) => cancelMessages(tx, keys, { by: 'the client', now }));
     if (cancelled.has(id)) return true;
-    const [standing] = await listStandings(pool, keys);
+    const [standing] = await listStandings(tenant(pool, actor), keys);
     if (!standing || standing.submittedAt !== null || (standing.status !== null && isFinal(standing.status))) break;
   }
   return false;

@@ -1,35 +1,42 @@
-import { settleCharges } from '../credit/charge.ts';
+import { type Charge, settleCharges } from '../credit/charge.ts';
 import type { Db } from '../db/query.ts';
 import type { Job } from '../dispatch/held.ts';
-import type { Result } from '../dispatch/pump.ts';
+import type { News, Result } from '../dispatch/pump.ts';
 import type { Chunk } from '../dispatch/sql.ts';
 import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';
 import { validUntilOf } from './expiry/validity.ts';
 import { insertParts, type NewPart } from './parts/sql.ts';
 import { STATUS } from './states.ts';
+import { tellOutcomes } from './tell.ts';
 import { deleteUnknowns, insertNameless, insertUnknowns } from '../unknowns/sql.ts';
 import * as db from './sql.ts';
 
-/** The dispatcher's `load`: the messages of these chunks as the carrier needs them, by id. */
-export async function loadJobs(pool: Db, chunks: readonly Chunk[]): Promise<Map<string, Job>> {
+/** The dispatcher's `load`: the messages of each chunk as the carrier needs them, in the places of their ids. */
+export async function loadJobs(pool: Db, chunks: readonly Chunk[]): Promise<(Job | undefined)[][]> {
   const messages = chunks.flatMap(({ accountId, ids }) => ids.map((id) => ({ accountId, id })));
   const [firstId, lastId] = boundsOf(messages.map((message) => message.id));
-  const rows = await db.listQueuedMessages(pool, { messages, firstId, lastId });
-  return new Map(rows.map((row) => [row.id, toJob(row)]));
+  const jobs = new Array<Job | undefined>(messages.length);
+  for (const row of await db.listQueuedMessages(pool, { messages, firstId, lastId }))
+    jobs[row[0]] = toJob(messages[row[0]]?.id ?? '', row);
+  let start = 0;
+  return chunks.map(({ ids }) => jobs.slice(start, (start += ids.length)));
 }
 
-const toJob = (row: db.QueuedMessage): Job => ({
-  messageId: row.id,
-  destination: row.destination,
-  sender: row.sender,
-  body: row.body,
-  ...(row.binaryBody ? { binary: { udh: row.udh ?? new Uint8Array(), data: row.binaryBody } } : {}),
-  validUntil: validUntilOf(row),
-  wantReceipt: row.wantReceipt,
-  parts: row.parts,
-  priceMicros: row.priceMicros,
-  refundUndelivered: row.refundUndelivered,
-});
+function toJob(messageId: string, row: db.QueuedMessage): Job {
+  const [, sender, destination, body, udh, data, parts, wantReceipt, validUntil, scheduledAt, price, refund] = row;
+  const job: Job = {
+    messageId,
+    destination,
+    sender,
+    body,
+    validUntil: validUntilOf({ id: messageId, validUntil, scheduledAt }),
+    wantReceipt,
+    parts,
+    priceMicros: price,
+    refundUndelivered: refund,
+  };
+  return data ? { ...job, binary: { udh: udh ?? new Uint8Array(), data } } : job;
+}
 
 /** The lowest and the highest of some ids: statements over partitioned tables name them to keep other days out. */
 export function boundsOf(ids: readonly string[]): [firstId: string, lastId: string] {
@@ -42,18 +49,18 @@ export function boundsOf(ids: readonly string[]): [firstId: string, lastId: stri
 }
 
 /**
- * The dispatcher's `settle`: records outcomes in its transaction. Answers the ids for which this was news.
+ * The dispatcher's `settle`: records outcomes in its transaction. Answers for which messages this was news.
  *
  * First outcomes are plainly inserted, at half the cost of an upsert; that fails when one is recorded already. With
  * `again` such outcomes stay as they are, so a commit whose answer was lost may be repeated.
  */
-export async function settleOutcomes(tx: Db, results: readonly Result[], again: boolean): Promise<ReadonlySet<string>> {
+export async function settleOutcomes(tx: Db, results: readonly Result[], again: boolean): Promise<News> {
   if (again || results.some((result) => result.attempt > 1)) return settleAgain(tx, results);
   await Promise.all([db.insertStates(tx, results.map(toState)), settleNews(tx, results)]);
-  return new Set(results.map((result) => result.messageId));
+  return 'all';
 }
 
-async function settleAgain(tx: Db, results: readonly Result[]): Promise<ReadonlySet<string>> {
+async function settleAgain(tx: Db, results: readonly Result[]): Promise<News> {
   const recorded = await db.moveOutcomes(tx, results.map(toState));
   const news = results.filter((result) => recorded.has(result.messageId));
   await forgetUnknowns(tx, news);
@@ -63,33 +70,37 @@ async function settleAgain(tx: Db, results: readonly Result[]): Promise<Readonly
 
 /** What comes with the states: parts, the list of unknowns, the history, the credit. All sent before this returns. */
 async function settleNews(tx: Db, news: readonly Result[]): Promise<void> {
-  const parts = news.flatMap(toParts);
-  const unknown = news.filter((result) => result.outcome.kind === 'unknown' && !result.resubmit);
-  const nameless = news.filter(isNameless);
+  const special = news.filter((result) => !isPlain(result));
+  const parts = special.flatMap(toParts);
+  const unknown = special.filter((result) => result.outcome.kind === 'unknown' && !result.resubmit);
+  const nameless = special.filter(isNameless);
   await Promise.all([
     ...(parts.length > 0 ? [insertParts(tx, parts)] : []),
     ...(unknown.length > 0 ? [insertUnknowns(tx, unknown.map(toUnknown))] : []),
     ...(nameless.length > 0 ? [insertNameless(tx, nameless)] : []),
-    insertEvents(tx, news.flatMap(toEvent)),
+    insertEvents(tx, special.flatMap(toEvent)),
+    tellOutcomes(tx, news),
     settleCredit(tx, news),
   ]);
 }
+
+/** Taken whole under one id, as nearly all are: the state says all about it. */
+const isPlain = ({ outcome }: Result): boolean =>
+  outcome.kind === 'accepted' && outcome.carrierIds.length === 1 && outcome.carrierIds[0] !== '';
 
 /**
  * Ends what is frozen for messages whose outcome is recorded: the carrier took it and the price is not refundable, or
  * it was refused and the price goes back. The rest stays frozen. Last in the transaction: it locks balances.
  */
 async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
-  const charges = results.map((result) => ({
-    result,
-    accountId: result.accountId,
-    micros: result.job?.priceMicros ?? 0,
-  }));
-  await settleCharges(tx, {
-    earned: charges.filter(({ result }) => result.outcome.kind === 'accepted' && !isHeld(result)),
-    returned: charges.filter(({ result }) => result.outcome.kind === 'refused'),
-    reference: results[0]?.messageId ?? '',
-  });
+  const earned: Charge[] = [];
+  const returned: Charge[] = [];
+  for (const result of results) {
+    const charge = { accountId: result.accountId, micros: result.job?.priceMicros ?? 0 };
+    if (result.outcome.kind === 'refused') returned.push(charge);
+    else if (!isHeld(result)) earned.push(charge);
+  }
+  await settleCharges(tx, { earned, returned, reference: results[0]?.messageId ?? '' });
 }
 
 /** Whether the price stays frozen after this outcome: it is no end, or a receipt may still give it back. */

@@ -4,6 +4,7 @@ import { boundsOf } from './deliver.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
 import { moveToNameless } from '../unknowns/sql.ts';
 import { STATUS } from './states.ts';
+import { tellEnds } from './tell.ts';
 import * as db from './sql.ts';
 
 /**
@@ -11,20 +12,28 @@ import * as db from './sql.ts';
  * and with what was frozen for them settled. Each message at most once in a call; call it last in the transaction,
  * since the balance of the account is locked from here to the commit.
  *
- * @returns the ids of the messages that moved
+ * @returns the ids of the messages that stayed as they were, since they had an end already
  */
 export async function endMessages(tx: Db, moves: readonly db.StateMove[]): Promise<Set<string>> {
   if (moves.length === 0) return new Set();
   const [firstId, lastId] = boundsOf(moves.map((move) => move.id));
-  const moved = await db.moveStates(tx, { moves, firstId, lastId });
-  await insertEvents(tx, moved.flatMap(toReplaced));
-  const held = moved.filter((message) => message.held);
-  if (held.length > 0) await settleHeld(tx, held, new Map(moves.map((move) => [move.id, move.status])));
-  return new Set(moved.map((message) => message.id));
+  const special = await db.moveStates(tx, { moves, firstId, lastId });
+  const moveOf = ({ n }: db.Moved): db.StateMove => moves[n] as db.StateMove;
+  const stayed = new Set(special.filter(({ moved }) => !moved).map((moved) => moveOf(moved).id));
+  await Promise.all([
+    insertEvents(
+      tx,
+      special.flatMap((moved) => toReplaced(moveOf(moved), moved)),
+    ),
+    tellEnds(tx, moves, stayed),
+  ]);
+  const held = special.filter((moved) => moved.held).map(moveOf);
+  if (held.length > 0) await settleHeld(tx, held);
+  return stayed;
 }
 
 /** A message that we had given up and that the carrier delivered after all: its state forgets the former end. */
-const toReplaced = ({ accountId, id, expiredAt }: Awaited<ReturnType<typeof db.moveStates>>[number]): NewEvent[] =>
+const toReplaced = ({ accountId, id }: db.StateMove, { expiredAt }: db.Moved): NewEvent[] =>
   expiredAt === null
     ? []
     : [
@@ -47,11 +56,8 @@ export const isEarned = (status: number, refundUndelivered: boolean): boolean =>
   status === STATUS.DELIVERED || (!refundUndelivered && status === STATUS.UNDELIVERABLE);
 
 /** Settles the prices of messages whose outcome was open: waiting, unknown, or refundable. */
-async function settleHeld(
-  tx: Db,
-  held: readonly { readonly accountId: number; readonly id: string }[],
-  statusOf: ReadonlyMap<string, number>,
-): Promise<void> {
+async function settleHeld(tx: Db, held: readonly db.StateMove[]): Promise<void> {
+  const statusOf = new Map(held.map((move) => [move.id, move.status]));
   await moveToNameless(
     tx,
     held.map(({ accountId, id }) => ({ accountId, messageId: id })),

@@ -169,8 +169,8 @@ async function queued(more: Partial<Draft> = {}): Promise<Stored> {
 async function attempt({ account, id }: Stored, outcome: Outcome, more: Partial<Result> & { again?: boolean } = {}) {
   const { again = false, ...rest } = more;
   const chunk = { id: 1, accountId: account, priority: 0, round: 0, attempt: 0, tries: 0, alternates: [], intent: 0 };
-  const jobs = await loadJobs(pool, [{ ...chunk, onUnknown: 'hold', ids: [id] }]);
-  const result = resultOf(id, outcome, { accountId: account, job: jobs.get(id) ?? null, ...rest });
+  const [jobs] = await loadJobs(pool, [{ ...chunk, onUnknown: 'hold', ids: [id] }]);
+  const result = resultOf(id, outcome, { accountId: account, job: jobs?.[0] ?? null, ...rest });
   await transaction(pool, (tx) => settleOutcomes(tx, [result], again));
 }
 

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bareId } from '../carriers/smpp/receipts.ts';
 import { ensurePartitions } from '../db/partitions.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 import * as dispatch from '../dispatch/sql.ts';
@@ -48,7 +49,7 @@ const state = (id: string, n: number): db.NewState => ({
   possibleDuplicate: false,
 });
 const key = (messageId: string, n: number) => ({ accountId: accountOf(n), messageId });
-const carrierIds = () => batch((id) => id);
+const carrierIds = () => batch((id) => ({ bare: bareId(id), exact: id }));
 
 /** The statements that run once a batch: each must reach its rows by index. */
 const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {

@@ -24,39 +24,54 @@ const statusOf = (state: ReceiptState): number => STATUS[state];
  * Moves messages as their receipts say, forward only, in the caller's transaction, and settles what was frozen for
  * them. A long message is DELIVERED when all its parts are, and fails with the first part that does.
  *
- * @returns the ids of the messages that moved
+ * @returns the ids of the messages that stayed as they were, since they had an end already
  */
 export async function receiveReceipts(tx: Db, matched: readonly MatchedReceipt[]): Promise<Set<string>> {
-  const first = firstFinals(matched);
-  const finals = [...first.values()];
-  const { ends, movedParts } = await moveByParts(
-    tx,
-    finals.filter(({ part }) => part !== null),
-  );
-  const whole = finals.filter(({ part }) => part === null).map(toMove);
-  const moved = await endMessages(tx, [...whole, ...ends].sort(byId));
-  const counted = (m: MatchedReceipt): boolean =>
-    first.get(placeOf(m)) === m && (m.part === null ? moved : movedParts).has(placeOf(m));
-  await insertEvents(tx, matched.filter((m) => !counted(m)).map(toEvent));
-  return moved;
+  const { finals, others } = firstFinals(matched);
+  const parted = finals.filter(({ part }) => part !== null);
+  const whole = finals.filter(({ part }) => part === null);
+  const { ends, movedParts } = await moveByParts(tx, parted);
+  const moves = whole.map(toMove);
+  const stayed = await endMessages(tx, ends.length === 0 ? moves : [...moves, ...ends].sort(byId));
+  const idle = new Set([...others, ...parted.filter((m) => !movedParts.has(placeOf(m)))]);
+  if (stayed.size > 0) for (const m of whole) if (stayed.has(m.messageId)) idle.add(m);
+  if (idle.size > 0) await insertEvents(tx, matched.filter((m) => idle.has(m)).map(toEvent));
+  return stayed;
 }
 
 /** The message, or the part of one, that a receipt is about. */
-const placeOf = ({ messageId, part }: { readonly messageId: string; readonly part: number | null }): string =>
-  part === null ? messageId : `${messageId}/${part}`;
+type Place = { readonly messageId: string; readonly part: number | null };
+const placeOf = ({ messageId, part }: Place): string => `${messageId}/${part}`;
 
-/** The first final receipt of a message or part counts; later ones in the same batch are repeats. */
-function firstFinals(matched: readonly MatchedReceipt[]): Map<string, MatchedReceipt> {
-  const first = new Map<string, MatchedReceipt>();
-  for (const m of matched) {
-    if (!isFinal(statusOf(m.receipt.state))) continue;
-    const place = placeOf(m);
-    if (!first.has(place)) first.set(place, m);
+const byPlace = (a: Place, b: Place): number =>
+  a.messageId === b.messageId ? (a.part ?? 0) - (b.part ?? 0) : a.messageId < b.messageId ? -1 : 1;
+
+/**
+ * The first final receipt of each message or part, in the order of the ids, counts; later ones in the same batch are
+ * repeats. By sorting, since receipts come nearly in that order, and a map of ids took three times as long.
+ */
+function firstFinals(matched: readonly MatchedReceipt[]) {
+  const finals: MatchedReceipt[] = [];
+  const others: MatchedReceipt[] = [];
+  for (const m of matched.toSorted(byPlace)) {
+    const last = finals.at(-1);
+    const repeated = last !== undefined && byPlace(last, m) === 0;
+    if (repeated || !isFinal(statusOf(m.receipt.state))) others.push(m);
+    else finals.push(m);
   }
-  return first;
+  return { finals, others };
 }
 
 const byId = (a: db.StateMove, b: db.StateMove): number => (a.id < b.id ? -1 : 1);
+
+const MINUTE_MS = 60_000;
+
+/** Most receipts tell the minute only: for one that came within that minute, its arrival is the better time. */
+function doneAtOf({ doneAt }: Receipt, receivedAt: Date): Date {
+  if (doneAt === null) return receivedAt;
+  const lateMs = receivedAt.getTime() - doneAt.getTime();
+  return doneAt.getTime() % MINUTE_MS === 0 && lateMs >= 0 && lateMs < MINUTE_MS ? receivedAt : doneAt;
+}
 
 function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): db.StateMove {
   const status = statusOf(receipt.state);
@@ -64,7 +79,7 @@ function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): 
     accountId,
     id: messageId,
     status,
-    doneAt: receipt.doneAt ?? receivedAt,
+    doneAt: doneAtOf(receipt, receivedAt),
     errorCode: receipt.errorCode,
     errorText: status === STATUS.DELIVERED ? null : receipt.raw,
     receiptText: receipt.raw,
@@ -108,7 +123,7 @@ const toPartMove = ({ accountId, messageId, part, receipt, receivedAt }: Matched
   messageId,
   part: part ?? 1,
   status: statusOf(receipt.state),
-  doneAt: receipt.doneAt ?? receivedAt,
+  doneAt: doneAtOf(receipt, receivedAt),
   receiptText: receipt.raw,
 });
 

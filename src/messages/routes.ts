@@ -1,10 +1,14 @@
 import { Type } from 'typebox';
+import { tenant } from '../db/tenant.ts';
 import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
+import { keeping } from '../http/idempotency.ts';
 import { ErrorOut, ref, WholesaleErrorOut } from '../http/schema.ts';
 import { findRecords } from '../tracking/status.ts';
 import { answerMessageServer, answerSend } from './answer.ts';
+import type { Verdict } from './draft.ts';
+import { keyedSend } from './keyed.ts';
 import { sendBulk } from './bulk/send.ts';
 import { cancelMessage } from './cancel.ts';
 import { readMessageServer, readSend } from './read-send.ts';
@@ -35,10 +39,12 @@ export function messageRoutes(app: App, deps: ApiDeps): void {
       body: Type.Union([schema.SendIn, schema.MessageServerIn]),
       response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]), 409: ref(ErrorOut) },
     },
-    handler: async ({ actor, body }) => {
-      if (isSend(body)) return answerSend(body, await accept.one(actor, readSend(body)));
-      return answerMessageServer(body, await accept.one(actor, readMessageServer(body, clock.now())));
-    },
+    handler: keeping(deps, async ({ actor, body }, _reply, keep) => {
+      const draft = isSend(body) ? readSend(body) : readMessageServer(body, clock.now());
+      const answer = (verdict: Verdict) =>
+        isSend(body) ? answerSend(body, verdict) : answerMessageServer(body, verdict);
+      return answer(await accept.one(actor, draft, keep && keyedSend(keep, answer)));
+    }),
   });
 
   app.post(BULK, {
@@ -53,7 +59,7 @@ export function messageRoutes(app: App, deps: ApiDeps): void {
       body: schema.BulkIn,
       response: { 200: schema.BulkOut, 409: ref(WholesaleErrorOut) },
     },
-    handler: ({ actor, body }) => sendBulk(deps, actor, body),
+    handler: keeping(deps, ({ actor, body }, _reply, keep) => sendBulk(deps, actor, body, keep)),
   });
 
   app.delete(`${MESSAGES}/:messageId`, {
@@ -68,7 +74,7 @@ export function messageRoutes(app: App, deps: ApiDeps): void {
     },
     handler: async ({ actor, params }, reply) => {
       const id = params.messageId.toLowerCase();
-      const [record] = await findRecords(pool, actor, { ids: [id], clientIds: [] });
+      const [record] = await findRecords(tenant(pool, actor), actor, { ids: [id], clientIds: [] });
       if (!record) throw new AppError('not_found');
       if (!(await cancelMessage(pool, actor, { id, now: clock.now() })))
         throw new AppError('conflict', { message: 'The message is on its way or has ended: it cannot be cancelled' });

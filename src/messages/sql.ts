@@ -1,6 +1,5 @@
-import { textArray } from '../db/array.ts';
-import { bigint, boolean, bytea, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
-import { type Db, exec, many, onePlan, sql } from '../db/query.ts';
+import { bigint, boolean, bytea, int, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
+import { type Db, exec, many, onePlan, sql, tuples } from '../db/query.ts';
 import type { Channel } from '../lib/channel.ts';
 
 export type NewMessage = {
@@ -109,35 +108,35 @@ export async function listClientIds(
   );
 }
 
-export type QueuedMessage = {
-  id: string;
-  sender: string;
-  destination: string;
-  body: string;
-  udh: Buffer | null;
-  binaryBody: Buffer | null;
-  parts: number;
-  wantReceipt: boolean;
-  validUntil: Date | null;
-  scheduledAt: Date | null;
-  priceMicros: number;
-  refundUndelivered: boolean;
-};
+export type QueuedMessage = [
+  /** Its place among those that were asked for. */
+  n: number,
+  sender: string,
+  destination: string,
+  body: string,
+  udh: Buffer | null,
+  binaryBody: Buffer | null,
+  parts: number,
+  wantReceipt: boolean,
+  validUntil: Date | null,
+  scheduledAt: Date | null,
+  priceMicros: number,
+  refundUndelivered: boolean,
+];
 
 /** What a carrier needs of these messages. All ids lie in [firstId, lastId], which keeps the other days' partitions out. */
 export async function listQueuedMessages(
   db: Db,
   look: { messages: readonly { accountId: number; id: string }[]; firstId: string; lastId: string },
 ): Promise<QueuedMessage[]> {
-  return many(
+  return tuples(
     db,
-    sql`SELECT m.id, m.sender, m.destination, m.body, m.udh, m.binary_body AS "binaryBody", m.parts,
-               m.want_receipt AS "wantReceipt", m.valid_until AS "validUntil", m.scheduled_at AS "scheduledAt",
-               m.price_micros AS "priceMicros",
-               m.refund_undelivered AS "refundUndelivered"
+    sql`SELECT u.n, m.sender, m.destination, m.body, m.udh, m.binary_body, m.parts, m.want_receipt, m.valid_until,
+               m.scheduled_at, m.price_micros, m.refund_undelivered
         FROM ${rowsOf(look.messages, {
           account_id: bigint((m) => m.accountId),
           id: uuid((m) => m.id),
+          n: int((_, i) => i),
         })} AS u
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id
         WHERE m.id BETWEEN ${look.firstId} AND ${look.lastId}`,
@@ -228,35 +227,50 @@ export type StateMove = {
   readonly receiptText?: string | null;
 };
 
+/** A move that needs a second look: it did not happen, it ends a frozen price, or it replaces a final state of ours. */
+export type Moved = {
+  /** Its place among the moves. */
+  n: number;
+  /** False when the message has an end already. */
+  moved: boolean;
+  /** Its price was frozen until now. */
+  held: boolean;
+  /** Since when the state that it leaves was a final one; null: it was not. */
+  expiredAt: Date | null;
+};
+
 /**
  * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED of our own
  * timer. All ids lie in [firstId, lastId]. Receipts give their time to the minute: it is never put before the submit.
- * Answers the messages that moved, whether their price was frozen until now, and since when the state that they leave
- * was a final one (null: it was not).
+ * Answers only the moves that need a second look, since most do not.
  */
 export async function moveStates(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly StateMove[]; firstId: string; lastId: string },
-): Promise<{ accountId: number; id: string; held: boolean; expiredAt: Date | null }[]> {
+): Promise<Moved[]> {
   return many(
     db,
-    sql`UPDATE message_state s
-        SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(), error_code = u.error_code,
-            error_text = u.error_text, receipt_text = u.receipt_text, credit_held = false
-        FROM ${rowsOf(moves, {
-          account_id: bigint((m) => m.accountId),
-          id: uuid((m) => m.id),
-          status: smallint((m) => m.status),
-          done_at: timestamptz((m) => m.doneAt),
-          error_code: text((m) => m.errorCode),
-          error_text: text((m) => m.errorText),
-          receipt_text: text((m) => m.receiptText ?? null),
-        })} AS u
-        WHERE s.account_id = u.account_id AND s.id = u.id
-          AND (s.status IN (0, 1) OR (u.status = 3 AND s.status = 4 AND s.error_code = ${EXPIRED_BY_US}))
-          AND s.id BETWEEN ${firstId} AND ${lastId}
-        RETURNING s.account_id AS "accountId", s.id, old.credit_held AS held,
-                  CASE WHEN old.status = 4 THEN old.updated_at END AS "expiredAt"`,
+    sql`WITH moved AS (
+          UPDATE message_state s
+          SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(),
+              error_code = u.error_code, error_text = u.error_text, receipt_text = u.receipt_text, credit_held = false
+          FROM ${rowsOf(moves, {
+            account_id: bigint((m) => m.accountId),
+            id: uuid((m) => m.id),
+            status: smallint((m) => m.status),
+            done_at: timestamptz((m) => m.doneAt),
+            error_code: text((m) => m.errorCode),
+            error_text: text((m) => m.errorText),
+            receipt_text: text((m) => m.receiptText ?? null),
+            n: int((_, i) => i),
+          })} AS u
+          WHERE s.account_id = u.account_id AND s.id = u.id
+            AND (s.status IN (0, 1) OR (u.status = 3 AND s.status = 4 AND s.error_code = ${EXPIRED_BY_US}))
+            AND s.id BETWEEN ${firstId} AND ${lastId}
+          RETURNING u.n, old.credit_held AS held, CASE WHEN old.status = 4 THEN old.updated_at END AS expired_at)
+        SELECT n, m.held IS NOT NULL AS moved, coalesce(m.held, false) AS held, m.expired_at AS "expiredAt"
+        FROM generate_series(0, ${moves.length - 1}::int) AS g (n) LEFT JOIN moved m USING (n)
+        WHERE m.held IS NULL OR m.held OR m.expired_at IS NOT NULL`,
   );
 }
 
@@ -274,22 +288,39 @@ export async function listCharges(
   );
 }
 
-export type CarrierIdHit = { accountId: number; id: string; carrierId: string; part: number | null };
+export type CarrierIdHit = [
+  /** The place of the carrier id among those that were asked for. */
+  n: number,
+  accountId: number,
+  id: string,
+  part: number | null,
+];
+
+/** A bare id as spelled in a receipt; `exact` where only that very spelling is meant. */
+export type SpelledId = { readonly bare: string; readonly exact: string | null };
+
+/** The bare form of a stored id; the very expression of the indexes. */
+const BARE = (column: ReturnType<typeof sql>) => sql`ltrim(upper(${column} COLLATE "C"), '0')`;
 
 /** The messages and parts of a connection that carry one of these carrier ids, among ids in [firstId, lastId]. */
 export async function listByCarrierIds(
   db: Db,
-  look: { connectionId: number; carrierIds: readonly string[]; firstId: string; lastId: string },
+  look: { connectionId: number; carrierIds: readonly SpelledId[]; firstId: string; lastId: string },
 ): Promise<CarrierIdHit[]> {
-  const carrierIds = textArray(look.carrierIds);
-  return many(
+  return tuples(
     db,
-    sql`SELECT account_id AS "accountId", id, carrier_id AS "carrierId", NULL::smallint AS part FROM message_state
-        WHERE connection_id = ${look.connectionId} AND carrier_id = ANY(${carrierIds}::text[])
-          AND id BETWEEN ${look.firstId} AND ${look.lastId}
+    sql`WITH u AS (
+          SELECT * FROM ${rowsOf(look.carrierIds, {
+            bare: text((id) => id.bare),
+            exact: text((id) => id.exact),
+            n: int((_, i) => i),
+          })} AS ids)
+        SELECT u.n, s.account_id, s.id, NULL::smallint FROM u
+        JOIN message_state s ON ${BARE(sql`s.carrier_id`)} = u.bare AND s.carrier_id = coalesce(u.exact, s.carrier_id)
+        WHERE s.connection_id = ${look.connectionId} AND s.id BETWEEN ${look.firstId} AND ${look.lastId}
         UNION ALL
-        SELECT account_id, message_id, carrier_id, part FROM message_part
-        WHERE connection_id = ${look.connectionId} AND carrier_id = ANY(${carrierIds}::text[])
-          AND message_id BETWEEN ${look.firstId} AND ${look.lastId}`,
+        SELECT u.n, p.account_id, p.message_id, p.part FROM u
+        JOIN message_part p ON ${BARE(sql`p.carrier_id`)} = u.bare AND p.carrier_id = coalesce(u.exact, p.carrier_id)
+        WHERE p.connection_id = ${look.connectionId} AND p.message_id BETWEEN ${look.firstId} AND ${look.lastId}`,
   );
 }

@@ -1,8 +1,8 @@
 import type { Receipt } from '../carriers/events.ts';
-import { spellings } from '../carriers/smpp/receipts.ts';
+import { bareId, spellings } from '../carriers/smpp/receipts.ts';
 import type { Db } from '../db/query.ts';
 import { firstIdAt } from '../lib/ids.ts';
-import { listByCarrierIds } from '../messages/sql.ts';
+import { listByCarrierIds, type SpelledId } from '../messages/sql.ts';
 
 const HOUR_MS = 3_600_000;
 /** Most receipts come within hours: looking there first keeps the partitions of other days out of the plan. */
@@ -16,7 +16,7 @@ export type Match =
 
 /**
  * Finds the messages that receipts of one connection speak of, in order. First by the id exactly as spelled among
- * recent messages, then, for the rest, in every spelling (upper case, zeros stripped, hex and decimal) among all.
+ * recent messages, then, for the rest, in every spelling (any case, any zeros in front, hex and decimal) among all.
  * When two messages fit it refuses to guess.
  */
 export async function matchReceipts(
@@ -28,14 +28,18 @@ export async function matchReceipts(
   const lastId = firstIdAt(new Date(now.getTime() + HOUR_MS));
   const recent = { connectionId, firstId: firstIdAt(new Date(now.getTime() - RECENT_MS)), lastId };
   const ids = receipts.map((receipt) => receipt.carrierIds);
-  const exact = await matchBy(db, recent, ids);
+  const exact = await matchBy(
+    db,
+    recent,
+    ids.map((some) => some.map((id) => ({ bare: bareId(id), exact: id }))),
+  );
   const rest = ids.filter((_, i) => exact[i]?.kind === 'unknown');
   if (rest.length === 0) return exact;
   const ever = { connectionId, firstId: EVER, lastId };
   const spelled = await matchBy(
     db,
     ever,
-    rest.map((some) => some.flatMap(spellings)),
+    rest.map((some) => some.flatMap(spellings).map((bare) => ({ bare, exact: null }))),
   );
   let next = 0;
   return exact.map((match) => (match.kind === 'unknown' ? (spelled[next++] as Match) : match));
@@ -45,16 +49,15 @@ export async function matchReceipts(
 async function matchBy(
   db: Db,
   look: { connectionId: number; firstId: string; lastId: string },
-  idLists: readonly (readonly string[])[],
+  idLists: readonly (readonly SpelledId[])[],
 ): Promise<Match[]> {
-  const matches = new Map<string, Match>();
-  for (const { carrierId, accountId, id: messageId, part } of await listByCarrierIds(db, {
-    ...look,
-    carrierIds: idLists.flat(),
-  })) {
-    matches.set(carrierId, agreed(matches.get(carrierId), { kind: 'hit', accountId, messageId, part }));
+  const matches = idLists.map(() => UNKNOWN);
+  const listOf = idLists.flatMap((ids, i) => ids.map(() => i));
+  for (const [n, accountId, messageId, part] of await listByCarrierIds(db, { ...look, carrierIds: idLists.flat() })) {
+    const i = listOf[n] ?? 0;
+    matches[i] = agreed(matches[i], { kind: 'hit', accountId, messageId, part });
   }
-  return idLists.map((ids) => ids.reduce<Match>((match, id) => agreed(match, matches.get(id)), UNKNOWN));
+  return matches;
 }
 
 const UNKNOWN: Match = { kind: 'unknown' };

@@ -94,17 +94,7 @@ async function matchOrName(
 function sort<A extends Arrived>(arrived: A, found: Match, judged: Judged<A>, matched: MatchedReceipt[]): void {
   if (found.kind !== 'hit') return void judged.rest.push({ arrived, reason: found.kind });
   const { accountId, messageId, part } = found;
-  const { connectionId, receivedAt } = arrived;
-  const receipt = { ...arrived.receipt, doneAt: doneAtOf(arrived) };
+  const { connectionId, receivedAt, receipt } = arrived;
   judged.found.push(arrived);
   matched.push({ accountId, messageId, part, connectionId, receivedAt, receipt });
-}
-
-const MINUTE_MS = 60_000;
-
-/** Most receipts tell the minute only: for one that came within that minute, its arrival is the better time. */
-function doneAtOf({ receipt: { doneAt }, receivedAt }: Arrived): Date | null {
-  if (doneAt === null) return null;
-  const lateMs = receivedAt.getTime() - doneAt.getTime();
-  return doneAt.getTime() % MINUTE_MS === 0 && lateMs >= 0 && lateMs < MINUTE_MS ? receivedAt : doneAt;
 }

@@ -103,6 +103,27 @@ describe('the one unknown that a stray receipt fits', () => {
   });
 
   test.each([
+    ['000000000000002591', '2591', 'a1f'],
+    ['00000000000000000A1F', 'a1f', '2591'],
+  ])('is found again when the carrier fills that id with zeros (%s) and then spells it as %s or %s', async (...ids) => {
+    const [padded, ...others] = ids;
+    for (const other of others) {
+      const id = await given(NO_ANSWER);
+      await late([receipt(padded, { state: 'ACCEPTED' })]);
+      await late([receipt(other)]);
+      expect(await statusOf(id)).toBe(STATUS.DELIVERED);
+      await exec(pool, sql`TRUNCATE message, message_state`);
+    }
+  });
+
+  test('is one for repeats of a receipt that spell its id in different ways', async () => {
+    const id = await given(NO_ANSWER);
+    await late([receipt('00000000000000000A1F', { state: 'ACCEPTED' }), receipt('2591')]);
+    await tryAgain();
+    expect([await statusOf(id), await parked()]).toEqual([STATUS.DELIVERED, []]);
+  });
+
+  test.each([
     ['a plus', '+351912345678', 'ACME'],
     ['an international prefix', '00351912345678', 'acme'],
     ['no sender', '351912345678', ''],

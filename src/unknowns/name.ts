@@ -1,4 +1,5 @@
 import type { Receipt } from '../carriers/events.ts';
+import { bareId, spellings } from '../carriers/smpp/receipts.ts';
 import type { Db } from '../db/query.ts';
 import { insertEvents } from '../messages/events/sql.ts';
 import * as db from './sql.ts';
@@ -78,7 +79,7 @@ function contestedIn(strays: readonly Stray[], named: readonly Named[]): Set<str
     const stray = strays[i];
     if (one.kind !== 'hit' || stray === undefined) return;
     const known = ids.get(one.messageId) ?? idOf(stray);
-    if (known !== idOf(stray)) contested.add(one.messageId);
+    if (!spellings(known).includes(bareId(idOf(stray)))) contested.add(one.messageId);
     ids.set(one.messageId, known);
   });
   return contested;

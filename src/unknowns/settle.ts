@@ -57,7 +57,7 @@ async function end(
   doneAt: Date,
 ): Promise<void> {
   const failed = status !== STATUS.DELIVERED;
-  const moved = await endMessages(tx, [
+  const stayed = await endMessages(tx, [
     {
       ...{ accountId, id: messageId, status, doneAt },
       ...{
@@ -66,7 +66,7 @@ async function end(
       },
     },
   ]);
-  if (!moved.has(messageId)) throw settledMeanwhile();
+  if (stayed.has(messageId)) throw settledMeanwhile();
 }
 
 async function sendAgain(tx: PoolClient, unknown: db.Unknown, reason: string): Promise<void> {

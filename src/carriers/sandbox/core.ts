@@ -18,6 +18,7 @@ export type Core = {
   connected(socket: Socket): void;
   sessions(): readonly Session[];
   waiting(): number;
+  scheduled(): number;
   injectMo(inbound: InboundMessage): Promise<{ readonly parts: number; readonly acked: number }>;
   resume(owed: readonly OwedMessage[]): void;
   holdReads(held: boolean): void;
@@ -77,6 +78,7 @@ export function createCore(script: SandboxScript, ledger: LedgerWriter): Core {
     connected,
     sessions: () => [...sessions],
     waiting: () => accounts.all().reduce((sum, account) => sum + account.outbox.waiting(), 0),
+    scheduled: receipts.scheduled,
     injectMo,
     resume(owed) {
       for (const one of owed) {

@@ -14,6 +14,8 @@ import { createTimeline } from './timeline.ts';
 export type ReceiptPlanner = {
   /** Plans the receipts of a message just taken. True when the first one was sent at once, before the response. */
   plan(stored: StoredMessage): boolean;
+  /** Messages whose next state is yet to come. */
+  scheduled(): number;
   stop(): void;
 };
 
@@ -83,7 +85,7 @@ export function createReceiptPlanner({ script, ledger, random, account }: Parts)
     account(stored.systemId).outbox.add({ kind: 'receipt', frame, entry, failures: 0, settled: null });
   }
 
-  return { plan, stop: () => timeline.stop() };
+  return { plan, scheduled: timeline.size, stop: () => timeline.stop() };
 }
 
 function stepsOf(stored: StoredMessage): readonly ReceiptStep[] {

@@ -39,6 +39,8 @@ export type SandboxSmsc = {
   sessions(): SessionView[];
   /** deliver_sm that wait for a session, a window or a repetition. */
   waiting(): number;
+  /** Messages whose next state, with its receipt, is yet to come. */
+  scheduled(): number;
   /**
    * Sends a message from a handset, in parts when it is long. Resolves when the client has answered every part (or the
    * sandbox has given it up) with the number of parts and of those acknowledged. Throws when no account ever bound.
@@ -99,6 +101,7 @@ export async function startSandboxSmsc(options: SandboxOptions = {}): Promise<Sa
     script,
     sessions: () => core.sessions().map(viewOf),
     waiting: core.waiting,
+    scheduled: core.scheduled,
     injectMo: core.injectMo,
     resume: core.resume,
     dropConnections,

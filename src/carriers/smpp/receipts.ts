@@ -207,31 +207,21 @@ export function receiptText(receipt: {
   return `id:${receipt.id} sub:001 dlvrd:${delivered} ${dates} ${outcome}`;
 }
 
-/** Zeros in front are common at these lengths: 10 decimal digits in receipts, 8 hexadecimal ones in version 3.3. */
-const DECIMAL_WIDTH = 10;
-const HEX_WIDTH = 8;
+/** An id in upper case (of ASCII) and without zeros in front: the one form of all its widths and cases. */
+export const bareId = (id: string): string =>
+  id.replace(/[a-z]+/g, (letters) => letters.toUpperCase()).replace(/^0+/, '');
 
 /**
- * How the peer may have spelled `id` elsewhere, likeliest first and each once: as it is, in upper case, without
- * leading zeros, from hexadecimal to decimal, from decimal to hexadecimal, then filled with zeros and in lower case.
- * Two ids may share a spelling: a match that is not exact proves nothing when there are several.
+ * How the peer may have spelled `id` elsewhere, as bare ids, likeliest first and each once: as it is, from hexadecimal
+ * to decimal, from decimal to hexadecimal. Two ids may share a spelling: a match that is not exact proves nothing when
+ * there are several.
  */
 export function spellings(id: string): string[] {
-  const upper = id.toUpperCase();
-  const likely = [id, upper, upper.replace(/^0+(?=.)/, '')];
-  const filled: string[] = [];
-  if (isNumber(upper, /^[\dA-F]+$/)) {
-    const decimal = BigInt(`0x${upper}`).toString();
-    likely.push(decimal);
-    filled.push(decimal.padStart(DECIMAL_WIDTH, '0'), upper.padStart(HEX_WIDTH, '0'));
-  }
-  if (isNumber(upper, /^\d+$/)) {
-    const hex = BigInt(upper).toString(16).toUpperCase();
-    likely.push(hex);
-    filled.push(hex.padStart(HEX_WIDTH, '0'), upper.padStart(DECIMAL_WIDTH, '0'));
-  }
-  const all = [...likely, ...filled];
-  return [...new Set([...all, ...all.map((spelling) => spelling.toLowerCase())])];
+  const bare = bareId(id);
+  const all = [bare];
+  if (isNumber(bare, /^[\dA-F]+$/)) all.push(BigInt(`0x${bare}`).toString());
+  if (isNumber(bare, /^\d+$/)) all.push(BigInt(bare).toString(16).toUpperCase());
+  return [...new Set(all)];
 }
 
 /** Longer ids are none, and converting them would take time that grows with the square of their length. */

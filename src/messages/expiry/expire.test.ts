@@ -65,7 +65,7 @@ async function queued(more: Partial<NewMessage> = {}): Promise<string> {
 async function submitted(outcome: Outcome, more: Partial<NewMessage> = {}): Promise<string> {
   const id = await queued(more);
   const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 1, messages: 1, belowPriority: 9 });
-  const job = chunk && (await loadJobs(pool, [chunk])).get(id);
+  const job = chunk && (await loadJobs(pool, [chunk]))[0]?.[0];
   await exec(pool, sql`DELETE FROM dispatch_chunk`);
   await transaction(pool, (tx) => settleOutcomes(tx, [resultOf(id, outcome, { accountId, job: job ?? null })], false));
   return id;
