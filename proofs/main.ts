@@ -38,9 +38,11 @@ function show({ figures, broken }: Findings, say: (line: string) => void): void 
   say(broken.length === 0 ? 'PASSED' : 'FAILED');
 }
 
-/** Two options belong to the name: they choose another proof. */
-function nameOf(wanted: string, { pg = false, policy }: { pg?: boolean; policy?: string }): string {
+/** Some options belong to the name: they choose another proof. */
+function nameOf(wanted: string, values: { pg?: boolean; policy?: string; 'rls-only'?: boolean }): string {
+  const { pg = false, policy, 'rls-only': rlsOnly = false } = values;
   if (pg) return `${wanted} --pg`;
+  if (rlsOnly) return `${wanted} --rls-only`;
   return policy === undefined ? wanted : `${wanted} --policy ${policy}`;
 }
 
@@ -55,6 +57,7 @@ async function main(): Promise<number> {
       sabotage: { type: 'boolean', default: false },
       pg: { type: 'boolean' },
       policy: { type: 'string' },
+      'rls-only': { type: 'boolean' },
     },
   });
   const [wanted = 'all'] = positionals;

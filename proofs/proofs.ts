@@ -8,6 +8,7 @@ import { receipts } from './receipts.ts';
 import { resubmit } from './resubmit.ts';
 import { settle } from './settle.ts';
 import { smpp } from './smpp.ts';
+import { tenants, tenantsRlsOnly } from './tenants.ts';
 import { throttle } from './throttle.ts';
 
 /** All proofs by name, in the order of `npm run prove`. */
@@ -23,4 +24,6 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   money,
   fair,
   clock,
+  tenants,
+  'tenants --rls-only': tenantsRlsOnly,
 };

@@ -28,6 +28,10 @@ export type StageOptions = {
   readonly onUnknown?: 'hold' | 'resubmit';
   /** Beside the list of a new installation. */
   readonly prices?: readonly Omit<Price, 'id'>[];
+  /** Of the gateway and its workers, beside those of every run. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Modules that are loaded before them, besides the run's sabotage, which comes last. */
+  readonly preload?: readonly URL[];
 };
 
 export type Account = { readonly accountId: number; readonly client: Client };
@@ -50,11 +54,11 @@ const PASSWORD = 'secret';
 
 /** Everything that one run needs: the carrier, a database with the way to it, the gateway. Disposing of it ends all. */
 export async function openStage(run: Run, options: StageOptions): Promise<Stage> {
-  const { gateway: role, script, settings, prices = [], onUnknown = 'hold' } = options;
+  const { gateway: role, script, settings, prices = [], onUnknown = 'hold', preload = [] } = options;
   await using opened = new AsyncDisposableStack();
   const carrier = await startCarrier(run, { systemId: SYSTEM_ID, password: PASSWORD, ...script });
   opened.defer(carrier.stop);
-  const environment = environmentOf(run);
+  const environment = { ...environmentOf(run), ...options.environment };
   const link = { host: '127.0.0.1', port: carrier.port, systemId: SYSTEM_ID, ...settings };
   const { apiKey } = await withDatabase(environment, (pool) => prepare(pool, environment, { link, prices, onUnknown }));
 
@@ -62,7 +66,7 @@ export async function openStage(run: Run, options: StageOptions): Promise<Stage>
     startProcess(run, {
       file: MAIN,
       args: [command, '--json'],
-      flags: run.sabotage === null ? [] : ['--import', run.sabotage],
+      flags: [...preload.map(String), ...(run.sabotage === null ? [] : [run.sabotage])].flatMap((m) => ['--import', m]),
       environment: { ...environment, ...more },
     });
   const gateway = await start(role, {});

@@ -1,13 +1,16 @@
+import { securityRoutes } from './accounts/security/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { creditRoutes } from './credit/routes.ts';
 import { authentication } from './http/auth.ts';
 import type { ApiDeps, App } from './http/deps.ts';
 import { docsRoutes } from './http/docs.ts';
 import { healthRoutes } from './http/health.ts';
+import { takeIdempotencyKeys } from './http/idempotency.ts';
 import { describeApi } from './http/openapi.ts';
 import { createServer } from './http/server.ts';
 import { messageRoutes } from './messages/routes.ts';
 import { trackingRoutes } from './tracking/routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
 
 /**
  * The whole interface on one Fastify server: the list of all routes of the program. Not listening, and building it
@@ -22,11 +25,14 @@ export function buildApi(deps: ApiDeps): App {
   });
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate: deps.authenticate });
+    takeIdempotencyKeys(closed, deps);
     // One line a feature, in the order of contract.md.
     apiKeyRoutes(closed, deps);
     messageRoutes(closed, deps);
     trackingRoutes(closed, deps);
+    webhookRoutes(closed, deps);
     creditRoutes(closed, deps);
+    securityRoutes(closed, deps);
   });
   return app;
 }

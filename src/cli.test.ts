@@ -51,8 +51,10 @@ async function runJson(...args: string[]): Promise<Record<string, unknown>> {
   return JSON.parse(stdout);
 }
 
-const actorOf = (headers: Record<string, string>) =>
-  createAuthenticator({ pool: database.pool, log: silentLog }).authenticate(headers);
+async function actorOf(headers: Record<string, string>) {
+  const { authenticate } = createAuthenticator({ pool: database.pool, log: silentLog });
+  return (await authenticate({ headers, ip: '127.0.0.1' })).actor;
+}
 const withKey = (key: unknown) => actorOf({ 'x-api-key': String(key) });
 
 test('the program itself runs the commands, with their output and exit codes', async () => {

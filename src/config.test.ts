@@ -28,6 +28,7 @@ test('without any variable the program serves this machine only, with its own da
     publicUrl: 'http://127.0.0.1:8080',
     retentionDays: 90,
     failoverSeconds: 30,
+    webhooks: { openBlocks: [], ports: [443, 8443], caFile: undefined },
   });
 });
 
@@ -47,6 +48,9 @@ test('every variable reaches its setting', () => {
     PUBLIC_URL: 'https://sms.example.com/',
     RETENTION_DAYS: '30',
     FAILOVER_SECONDS: '5',
+    WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8,::1',
+    WEBHOOK_PORTS: '443, 9443',
+    WEBHOOK_CA_FILE: '/etc/ca.pem',
   });
   expect(config).toEqual({
     host: '::',
@@ -62,6 +66,7 @@ test('every variable reaches its setting', () => {
     publicUrl: 'https://sms.example.com',
     retentionDays: 30,
     failoverSeconds: 5,
+    webhooks: { openBlocks: ['10.0.0.0/8', '::1'], ports: [443, 9443], caFile: '/etc/ca.pem' },
   });
 });
 
@@ -85,6 +90,9 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ LOG_LEVEL: 'verbose' }, 'LOG_LEVEL must be one of'],
   [{ PUBLIC_URL: 'sms.example.com' }, 'PUBLIC_URL must be a URL'],
   [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS must be'],
+  [{ WEBHOOK_PORTS: '443;8443' }, 'WEBHOOK_PORTS must be ports from 1 to 65535'],
+  [{ WEBHOOK_PORTS: '443,0' }, 'WEBHOOK_PORTS must be'],
+  [{ WEBHOOK_ALLOW_CIDRS: 'localhost' }, 'WEBHOOK_ALLOW_CIDRS must be IP addresses'],
 ];
 test.each(REFUSED)('%o is refused with what to set', (env, sentence) => {
   expect(problemsOf(env)).toContain(sentence);

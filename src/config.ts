@@ -27,6 +27,13 @@ export type Config = {
   readonly publicUrl: string;
   readonly retentionDays: number;
   readonly failoverSeconds: number;
+  readonly webhooks: {
+    /** Addresses and CIDR blocks that may be posted to besides public ones. */
+    readonly openBlocks: readonly string[];
+    readonly ports: readonly number[];
+    /** Absolute path of a PEM file. */
+    readonly caFile: string | undefined;
+  };
 };
 
 /** A rule returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
@@ -66,6 +73,13 @@ function addressBlocks(value: string): readonly string[] {
   return wrong === undefined
     ? blocks
     : must(`IP addresses or CIDR blocks with commas between them; "${wrong}" is neither`);
+}
+
+function ports(value: string): readonly number[] {
+  const numbers = value.split(',').map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : 0));
+  return numbers.every((port) => port >= 1 && port <= 65_535)
+    ? [...new Set(numbers)]
+    : must('ports from 1 to 65535 with commas between them');
 }
 
 function secretKey(value: string): Buffer | undefined {
@@ -151,6 +165,24 @@ const KEYS = {
     help: 'Seconds without any bind after which a connection counts as dead: what waits there goes over the next connection of its route.',
     parse: integer(1, 86_400),
   },
+  WEBHOOK_ALLOW_CIDRS: {
+    type: 'list',
+    fallback: '',
+    help: 'Addresses or CIDR blocks, with commas between them, that webhooks may be posted to besides public addresses: for receivers in a private network. Whoever may register a webhook reaches every host in them.',
+    parse: addressBlocks,
+  },
+  WEBHOOK_PORTS: {
+    type: 'list',
+    fallback: '443,8443',
+    help: 'Ports, with commas between them, that the URL of a webhook may have.',
+    parse: ports,
+  },
+  WEBHOOK_CA_FILE: {
+    type: 'path',
+    fallback: '',
+    help: 'PEM file with certificate authorities that the receivers of webhooks may have theirs from, besides the public ones.',
+    parse: text,
+  },
 } satisfies Record<string, Key<unknown>>;
 
 type KeyName = keyof typeof KEYS;
@@ -175,7 +207,9 @@ export function loadConfig(env: Environment): Config {
   return config;
 }
 
-function readAll(read: <T>(name: KeyName, key: Key<T>) => T): Config {
+type Read = <T>(name: KeyName, key: Key<T>) => T;
+
+function readAll(read: Read): Config {
   const [host, port] = [read('HOST', KEYS.HOST), read('PORT', KEYS.PORT)];
   const [certFile, keyFile] = [read('TLS_CERT', KEYS.TLS_CERT), read('TLS_KEY', KEYS.TLS_KEY)];
   const tls =
@@ -194,6 +228,16 @@ function readAll(read: <T>(name: KeyName, key: Key<T>) => T): Config {
     publicUrl: read('PUBLIC_URL', KEYS.PUBLIC_URL).replace(/\/+$/, '') || listenUrl(host, port, tls !== undefined),
     retentionDays: read('RETENTION_DAYS', KEYS.RETENTION_DAYS),
     failoverSeconds: read('FAILOVER_SECONDS', KEYS.FAILOVER_SECONDS),
+    webhooks: readWebhooks(read),
+  };
+}
+
+function readWebhooks(read: Read): Config['webhooks'] {
+  const caFile = read('WEBHOOK_CA_FILE', KEYS.WEBHOOK_CA_FILE);
+  return {
+    openBlocks: read('WEBHOOK_ALLOW_CIDRS', KEYS.WEBHOOK_ALLOW_CIDRS),
+    ports: read('WEBHOOK_PORTS', KEYS.WEBHOOK_PORTS),
+    caFile: caFile === '' ? undefined : resolve(caFile),
   };
 }
 

@@ -28,10 +28,18 @@ export class AppError extends Error {
   readonly status: number;
   readonly details: readonly FieldError[] | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** That the answer carries besides. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(
     code: ErrorCode,
-    options: { message?: string; details?: readonly FieldError[]; retryAfterSeconds?: number; cause?: unknown } = {},
+    options: {
+      message?: string;
+      details?: readonly FieldError[];
+      retryAfterSeconds?: number;
+      headers?: Readonly<Record<string, string>>;
+      cause?: unknown;
+    } = {},
   ) {
     super(options.message ?? ERRORS[code][1], { cause: options.cause });
     this.name = 'AppError';
@@ -39,6 +47,7 @@ export class AppError extends Error {
     this.status = ERRORS[code][0];
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = options.headers;
   }
 }
 

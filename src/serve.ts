@@ -16,6 +16,7 @@ import { registerGauges } from './gauges.ts';
 import type { Probe } from './http/deps.ts';
 import { listen } from './http/listen.ts';
 import { closeWithin } from './http/shutdown.ts';
+import { createAnswers } from './idempotency/answers.ts';
 import { systemClock } from './lib/clock.ts';
 import { startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
@@ -28,6 +29,7 @@ import { openDatabase } from './open-database.ts';
 import { createRouter, ROUTING_CHANNEL } from './routing/router.ts';
 import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
+import { type Outlet, openOutlet } from './webhooks/outlet.ts';
 import { startWorker } from './worker.ts';
 
 /** What one process does: `serve` is all of it. */
@@ -71,6 +73,7 @@ type Base = {
   readonly secretKey: SecretKey;
   readonly connectionString: string;
   readonly pool: Pool;
+  readonly outlet: Outlet;
   readonly onStop: (close: Closer) => void;
 };
 
@@ -96,7 +99,9 @@ async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base:
   onStop(() => pool.end());
   await migrate(pool, { dir: MIGRATIONS_DIR, log });
   await ensurePartitions(pool, systemClock.now());
-  return { base: { config, log, secretKey, connectionString, pool, onStop }, embedded };
+  const outlet = await openOutlet(config.webhooks);
+  onStop(outlet.poster.close);
+  return { base: { config, log, secretKey, connectionString, pool, outlet, onStop }, embedded };
 }
 
 /** Starts the sandbox carriers when they are wanted, and tells whether they run. */
@@ -137,15 +142,22 @@ async function hearOfRoutes({ connectionString, log, onStop }: Base, { reloadSoo
 
 type ApiParts = { readonly waker: Waker; readonly routing: Routing };
 
-async function openApi({ config, pool, log, onStop }: Base, { waker, routing }: ApiParts): Promise<string> {
+async function openApi(
+  { config, connectionString, pool, log, secretKey, outlet, onStop }: Base,
+  { waker, routing }: ApiParts,
+): Promise<string> {
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
   registerGauges(metrics.registry, pool);
-  const { authenticate, close } = createAuthenticator({ pool, log });
+  const { authenticate, close, ...counts } = createAuthenticator({ pool, log });
   onStop(close);
+  const session = await openWorkerSession({ connectionString, ...counts, log });
+  onStop(session.close);
   const accept = createAccept({ pool, tables: routing.tables, waker });
+  const answers = createAnswers({ pool, secretKey });
   const probes = probesOf(pool);
-  const app = buildApi({ config, pool, log, metrics, authenticate, probes, clock: systemClock, accept });
+  const parts = { config, pool, log, metrics, authenticate, probes, clock: systemClock };
+  const app = buildApi({ ...parts, accept, answers, secretKey, outlet });
   const address = await listen(app, config);
   onStop(() => closeWithin(app, 3000));
   return address;

@@ -11,6 +11,7 @@ import { openWorkerSession } from './db/worker-session.ts';
 import { startPump } from './dispatch/pump.ts';
 import { rescueChunks } from './dispatch/rescue.ts';
 import { WAKE_CHANNEL, type Waker } from './dispatch/wake.ts';
+import { deleteOldAnswers } from './idempotency/sql.ts';
 import { createInboundInbox, endOverdueParts } from './inbound/receive.ts';
 import { deleteOldSeen } from './inbound/sql.ts';
 import type { Clock } from './lib/clock.ts';
@@ -29,6 +30,8 @@ import { deleteOldUnmatched, findNextUnmatchedMs } from './receipts/sql.ts';
 import { moveSeenSchedules } from './schedules/sql.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
 import { deleteOldNameless } from './unknowns/sql.ts';
+import { startDeliveries } from './webhooks/deliver.ts';
+import type { Outlet } from './webhooks/outlet.ts';
 
 export type WorkerDeps = {
   readonly config: Config;
@@ -36,6 +39,7 @@ export type WorkerDeps = {
   readonly pool: Pool;
   readonly secretKey: SecretKey;
   readonly waker: Waker;
+  readonly outlet: Outlet;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether the sandbox carrier runs, so that its connections do. */
@@ -146,12 +150,14 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     await deleteOldNameless(pool, UNMATCHED_DAYS);
     return HOUR;
   });
+  start('old answers', async () => ((await deleteOldAnswers(pool, { limit: 10_000 })) > 0 ? 0 : MINUTE));
+  const deliveries = startDeliveries({ ...deps, poster: deps.outlet.poster, owner: session.owner });
   start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {
     supervisor,
     async stop(deadlineMs) {
-      await supervisor.stop(deadlineMs);
+      await Promise.all([supervisor.stop(deadlineMs), deliveries.stop(deadlineMs)]);
       await Promise.all(Object.values(loops).map((loop) => loop.stop()));
       await session.close();
     },

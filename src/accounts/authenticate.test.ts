@@ -13,7 +13,7 @@ import { hashPassword } from '../users/password.ts';
 import { movePassword } from '../users/sql.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { createAccount, type NewAccount } from './create.ts';
-import { moveAccountStatus } from './sql.ts';
+import { moveAccountStatus, moveRate } from './sql.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -31,7 +31,14 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-const authenticator = (db: Db = pool) => createAuthenticator({ pool: db, log: silentLog });
+const HERE = '198.51.100.7';
+type Headers = Readonly<Record<string, string>>;
+
+function authenticator(db: Db = pool) {
+  const { authenticate, ...rest } = createAuthenticator({ pool: db, log: silentLog });
+  const admit = (headers: Headers, ip = HERE) => authenticate({ headers, ip });
+  return { ...rest, admit, authenticate: async (headers: Headers, ip?: string) => (await admit(headers, ip)).actor };
+}
 const withKey = (value: string) => ({ 'x-api-key': value });
 const withPassword = (username: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
@@ -175,7 +182,9 @@ test('all who wait at one moment are looked up in one query, and each gets their
   };
   const { authenticate } = authenticator(counting);
   const values = [...keys, ...keys].map(({ apiKey }) => withKey(apiKey));
-  const answers = await Promise.allSettled([...values, withKey(`pg_live_${'B'.repeat(43)}`)].map(authenticate));
+  const answers = await Promise.allSettled(
+    [...values, withKey(`pg_live_${'B'.repeat(43)}`)].map((headers) => authenticate(headers)),
+  );
   expect(queries).toBe(1);
   expect(answers.pop()).toMatchObject({ status: 'rejected', reason: UNAUTHENTICATED });
   const ids = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.keyId : null));
@@ -200,4 +209,120 @@ test('lastUsedAt is there after the authenticator was closed', async () => {
   await close();
   const [key] = await list();
   expect(Date.now() - (key?.lastUsedAt?.getTime() ?? 0)).toBeLessThan(10_000);
+});
+
+/** The outcome of each of `count` requests at once: 200, or the status of the refusal. */
+const statuses = async (count: number, request: () => Promise<unknown>): Promise<number[]> => {
+  const outcomes = await Promise.allSettled(Array.from({ length: count }, request));
+  return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 200 : outcome.reason.status));
+};
+const countOf = (status: number, all: readonly number[]): number => all.filter((each) => each === status).length;
+
+test.each([
+  ['production', '1000', 50],
+  ['trial', '100', 10],
+] as const)('a key of the plan %s has %s requests a minute, %d of them in a second', async (plan, limit, burst) => {
+  const { apiKey } = await createAccount(pool, { name: 'Limited', plan });
+  const { admit } = authenticator();
+  const { headers } = await admit(withKey(apiKey));
+  expect(headers).toMatchObject({ 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': String(Number(limit) - 1) });
+  const all = await statuses(3 * burst, () => admit(withKey(apiKey)));
+  expect(countOf(200, all) + countOf(429, all)).toBe(3 * burst);
+  // Two seconds at the most have seen them.
+  expect(countOf(429, all)).toBeGreaterThanOrEqual(burst);
+});
+
+test('a refused request says how long to wait, with the same headers', async () => {
+  const { accountId, apiKey } = await createAccount(pool, { name: 'Slow', plan: 'production' });
+  await moveRate(pool, { accountId, perMinute: 2, perSecond: 2 });
+  const { admit } = authenticator();
+  await admit(withKey(apiKey));
+  await admit(withKey(apiKey));
+  const refusal = await admit(withKey(apiKey)).catch((error: unknown) => error);
+  expect(refusal).toMatchObject({
+    code: 'rate_limited',
+    headers: { 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' },
+  });
+  const seconds = Reflect.get(Object(refusal), 'retryAfterSeconds');
+  expect(seconds).toBeGreaterThan(50);
+  expect(seconds).toBeLessThanOrEqual(60);
+});
+
+test('what the operator sets holds from the next request on, for each key by itself', async () => {
+  const { accountId, apiKey } = await createAccount(pool, { name: 'Set', plan: 'trial' });
+  const { admit } = authenticator();
+  const ask = async () => (await admit(withKey(apiKey))).headers['x-ratelimit-limit'];
+  expect(await ask()).toBe('100');
+  await moveRate(pool, { accountId, perMinute: 7000, perSecond: null });
+  expect(await ask()).toBe('7000');
+  await moveRate(pool, { accountId, perMinute: 0, perSecond: null });
+  expect(await ask()).toBe('2147483647');
+  expect(countOf(200, await statuses(200, ask))).toBe(200);
+  await moveRate(pool, { accountId, perMinute: 1, perSecond: null });
+  expect(await statuses(2, ask)).toContain(429);
+  const other = await transaction(pool, (tx) => createKey(tx, { ...grantor(), accountId }, {}));
+  expect((await admit(withKey(other.apiKey))).headers).toMatchObject({ 'x-ratelimit-remaining': '0' });
+});
+
+test('an unlimited plan has no limit and says so', async () => {
+  const { apiKey } = await createAccount(pool, { name: 'Free', plan: 'unlimited' });
+  const { admit } = authenticator();
+  expect((await admit(withKey(apiKey))).headers).toEqual({
+    'x-ratelimit-limit': '2147483647',
+    'x-ratelimit-remaining': '2147483647',
+    'x-ratelimit-reset': '0',
+  });
+});
+
+const wrongs = Array.from({ length: 40 }, (_, i) => `wrong ${i}`);
+
+test('strangers who guess are refused without a hash, and the owner comes in from where the owner was before', async () => {
+  const { username, password } = await createAccount(pool, { name: 'Guessed', plan: 'unlimited' });
+  const { authenticate } = authenticator();
+  const owner = withPassword(username, password);
+  await authenticate(owner);
+  const started = performance.now();
+  const guesses = wrongs.map((wrong, i) => authenticate(withPassword(username, wrong), `192.0.2.${i}`));
+  const outcomes = await Promise.allSettled(guesses);
+  const elapsed = performance.now() - started;
+  const all = outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason.status : 200));
+  expect(countOf(401, all) + countOf(429, all)).toBe(wrongs.length);
+  // Five in a second, and two or three seconds at the most (40 hashes would take two); on a slow machine more pass.
+  expect(countOf(401, all)).toBeLessThanOrEqual(5 * Math.ceil(elapsed / 1000 + 1));
+  expect(await authenticate(owner)).toMatchObject({ username });
+  expect(await authenticator().authenticate(owner), 'on a process that has never seen it').toMatchObject({ username });
+});
+
+test('while strangers have used up their tries a right guess of theirs is refused like a wrong one', async () => {
+  const { username, password } = await createAccount(pool, { name: 'Oracle', plan: 'unlimited' });
+  const { authenticate } = authenticator();
+  await authenticate(withPassword(username, password));
+  const spend = async () =>
+    countOf(429, await statuses(1, () => authenticate(withPassword(username, 'wrong'), '192.0.2.9')));
+  while ((await spend()) === 0);
+  await expect(authenticate(withPassword(username, password), '192.0.2.10')).rejects.toMatchObject({
+    code: 'rate_limited',
+    message: 'Too many failed attempts to authenticate',
+  });
+});
+
+test('an unknown user is limited like a known one', async () => {
+  const { authenticate } = authenticator();
+  const outcomes = await statuses(40, () => authenticate(withPassword('nobody', `${Math.random()}`), '192.0.2.9'));
+  expect(outcomes).toContain(429);
+});
+
+test('wrong keys of one address turn from 401 to 429, and a right key from there is let in all the same', async () => {
+  const { authenticate } = authenticator();
+  const guess = () => authenticate(withKey(`pg_live_${'A'.repeat(43)}`), '192.0.2.44');
+  const all = await statuses(200, guess);
+  expect([countOf(401, all) > 0, countOf(429, all) > 0, countOf(200, all)]).toEqual([true, true, 0]);
+  expect(await authenticate(withKey(account.apiKey), '192.0.2.44')).toMatchObject({ accountId: account.accountId });
+});
+
+test('many right requests at once from a new address are all let in', async () => {
+  const { username, password } = await createAccount(pool, { name: 'Eager', plan: 'unlimited' });
+  const { authenticate } = authenticator();
+  const all = await statuses(64, () => authenticate(withPassword(username, password), '192.0.2.70'));
+  expect(countOf(200, all)).toBe(64);
 });

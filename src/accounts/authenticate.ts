@@ -3,58 +3,111 @@ import { trackUsage, type UsageTracker } from '../api-keys/last-used.ts';
 import { listLiveKeys, type LiveKey } from '../api-keys/sql.ts';
 import { groupCommit } from '../db/group-commit.ts';
 import type { Db } from '../db/query.ts';
+import { shareCounts } from '../db/share-counts.ts';
 import { AppError } from '../errors.ts';
-import type { Actor, Authenticate } from '../http/actor.ts';
+import type { Actor, Admitted, Authenticate } from '../http/actor.ts';
+import { networkOf } from '../lib/address.ts';
 import { readCredentials } from '../lib/credentials.ts';
 import type { Log } from '../lib/log.ts';
+import type { RateLimiter } from '../lib/rate-limit.ts';
 import { scopesOfKey, scopesOfRole } from '../lib/scope.ts';
+import { noteNetworks } from '../users/known-networks.ts';
+import { createLoginLimits } from '../users/login-limits.ts';
 import { listLogins, type Login } from '../users/sql.ts';
 import { createPasswordVerifier } from '../users/verifier.ts';
+import { countRequest, rateOf, refuseAtGate } from './gate.ts';
 
 export type Authenticator = {
   readonly authenticate: Authenticate;
-  /** Writes what is left of `lastUsedAt`; call it before the pool is closed. */
+  /** The channels of NOTIFY by which processes tell each other what they counted; what comes goes to `onNotify`. */
+  readonly channels: readonly string[];
+  onNotify(channel: string, payload: string): void;
+  /** Writes what is left of `lastUsedAt` and of the counts; call it before the pool is closed. */
   close(): Promise<void>;
 };
 
+const REQUESTS_CHANNEL = 'heliograph_requests';
+const FAILURES_CHANNEL = 'heliograph_failures';
+
 /**
  * Finds out who calls. Every request reads its key or its user from the database, all that wait at this moment in one
- * query (two under way at most), and nothing is cached: a revoked key, a changed password and a suspended account end
- * with the next request, on every process.
+ * query (two under way at most), and nothing is cached: a revoked key, a changed password, a suspended account, another
+ * allow-list and another limit hold from the next request on, on every process.
  */
 export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Authenticator {
   const usage = trackUsage({ db: pool, log });
-  const byKey = keyCheck(pool, usage);
-  const byPassword = passwordCheck(pool);
-  const authenticate: Authenticate = async (headers) => {
-    const shown = readCredentials(headers);
-    if (shown.kind === 'key') return byKey(shown.value);
-    if (shown.kind === 'basic') return byPassword(shown.username, shown.password);
-    throw new AppError('unauthenticated');
+  const requests = shareCounts({ db: pool, log, channel: REQUESTS_CHANNEL });
+  const failures = shareCounts({ db: pool, log, channel: FAILURES_CHANNEL });
+  const limits = createLoginLimits(failures);
+  const byKey = keyCheck({ db: pool, usage, requests, limits });
+  const byPassword = passwordCheck({ db: pool, log, requests, limits });
+  return {
+    authenticate: async ({ headers, ip }) => {
+      const shown = readCredentials(headers);
+      if (shown.kind === 'key') return byKey(shown.value, ip);
+      if (shown.kind === 'basic') return byPassword(shown, ip);
+      throw new AppError('unauthenticated');
+    },
+    channels: [REQUESTS_CHANNEL, FAILURES_CHANNEL],
+    onNotify: (channel, payload) => (channel === REQUESTS_CHANNEL ? requests : failures).onNotify(payload),
+    close: async () => void (await Promise.all([usage.close(), requests.close(), failures.close()])),
   };
-  return { authenticate, close: usage.close };
 }
 
-function keyCheck(db: Db, usage: UsageTracker): (value: string) => Promise<Actor> {
+type Limits = ReturnType<typeof createLoginLimits>;
+type KeyDeps = {
+  readonly db: Db;
+  readonly usage: UsageTracker;
+  readonly requests: RateLimiter;
+  readonly limits: Limits;
+};
+
+function keyCheck({ db, usage, requests, limits }: KeyDeps): (value: string, ip: string) => Promise<Admitted> {
   const findKey = groupCommit({ flush: (hashes: Buffer[]) => findLiveKeys(db, hashes), inFlight: 2 });
-  return async (value) => {
+  return async (value, ip) => {
     const hash = hashOfKey(value);
     const key = hash && (await findKey(hash));
-    if (!key) throw new AppError('unauthenticated');
+    if (!key) throw limits.wrongKey(networkOf(ip));
     usage.used(key.keyId);
-    return actorOfKey(refuseSuspended(key));
+    refuseAtGate(key, ip);
+    return { actor: actorOfKey(key), headers: countRequest(requests, `k${key.keyId}`, rateOf(key)) };
   };
 }
 
-function passwordCheck(db: Db): (username: string, password: string) => Promise<Actor> {
+type PasswordDeps = { readonly db: Db; readonly log: Log; readonly requests: RateLimiter; readonly limits: Limits };
+type Shown = { readonly username: string; readonly password: string };
+
+function passwordCheck({ db, log, requests, limits }: PasswordDeps): (shown: Shown, ip: string) => Promise<Admitted> {
   const verify = createPasswordVerifier();
+  const noteNetwork = noteNetworks({ db, log });
   const findLogin = groupCommit({ flush: (usernames: string[]) => findLogins(db, usernames), inFlight: 2 });
-  return async (username, password) => {
-    const login = isUsername(username) ? await findLogin(username) : undefined;
-    // Also without a login: it must take as long as with one.
-    const right = await verify(username, password, login?.passwordHash);
-    if (!login || !right) throw new AppError('unauthenticated');
-    return actorOfLogin(refuseSuspended(login));
+
+  const matches = async ({ username, password }: Shown, network: string, login: Login | undefined) => {
+    const attempt = { username, network, known: login?.networks.includes(network) === true };
+    limits.refuseSpent(attempt);
+    let counted = false;
+    const onHash = (): void => {
+      limits.begin(attempt);
+      counted = true;
+    };
+    const lane = attempt.known ? 'known' : 'stranger';
+    let right: boolean | undefined;
+    try {
+      // Also without a login: it must take as long as with one.
+      right = await verify({ username, password, storedHash: login?.passwordHash, lane, onHash });
+    } finally {
+      if (counted && right !== false) limits.giveBack(attempt);
+    }
+    if (!right) throw limits.wrong(attempt);
+  };
+  return async (shown, ip) => {
+    const network = networkOf(ip);
+    const login = isUsername(shown.username) ? await findLogin(shown.username) : undefined;
+    await matches(shown, network, login);
+    if (!login) throw new AppError('unauthenticated');
+    refuseAtGate(login, ip);
+    await noteNetwork(login.userId, network);
+    return { actor: actorOfLogin(login), headers: countRequest(requests, `u${login.userId}`, rateOf(login)) };
   };
 }
 
@@ -73,12 +126,6 @@ async function findLogins(db: Db, usernames: string[]): Promise<(Login | undefin
   const rows = await listLogins(db, { usernames: [...new Set(usernames)] });
   const found = new Map(rows.map((row) => [row.username, row]));
   return usernames.map((username) => found.get(username));
-}
-
-/** Only for credentials that were right: a stranger does not learn which accounts are suspended. */
-function refuseSuspended<T extends { accountStatus: string }>(row: T): T {
-  if (row.accountStatus === 'suspended') throw new AppError('forbidden', { message: 'The account is suspended' });
-  return row;
 }
 
 const actorOfKey = (key: LiveKey): Actor => ({

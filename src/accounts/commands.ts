@@ -5,11 +5,12 @@ import type { Plan } from '../http/actor.ts';
 import { toMicros } from '../lib/money.ts';
 import { createAccount, type NewAccount } from './create.ts';
 import { findAccount } from './find.ts';
+import { registerSecurityCommands } from './security/commands.ts';
 import { type AccountRow, type AccountStatus, listAccounts, moveAccountStatus } from './sql.ts';
 
 const PLANS: readonly Plan[] = ['production', 'trial', 'unlimited'];
 
-/** `account create`, `list`, `suspend` and `resume`. */
+/** `account create`, `list`, `suspend` and `resume`, and those of security/. */
 export function registerAccountCommands(program: Command, context: CommandContext): void {
   const account = program.command('account').description('the accounts (tenants) of this gateway');
   const plan = new Option('--plan <plan>', 'what its traffic counts as').choices(PLANS).default('production');
@@ -35,6 +36,7 @@ export function registerAccountCommands(program: Command, context: CommandContex
 
   addStatusCommand(account, context, { verb: 'suspend', from: 'active', to: 'suspended' });
   addStatusCommand(account, context, { verb: 'resume', from: 'suspended', to: 'active' });
+  registerSecurityCommands(account, context);
 }
 
 type StatusCommand = { verb: string; from: AccountStatus; to: AccountStatus };

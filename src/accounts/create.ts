@@ -8,7 +8,7 @@ import { scopesOfRole } from '../lib/scope.ts';
 import { topUp } from '../credit/charge.ts';
 import { insertBalance } from '../credit/sql.ts';
 import { createUser } from '../users/create.ts';
-import { claimFirstAccount, countAccounts, insertAccount } from './sql.ts';
+import { claimFirstAccount, countAccounts, insertAccount, moveRate } from './sql.ts';
 
 /** A new account with its first credentials, shown this once. */
 export type NewAccount = {
@@ -19,8 +19,14 @@ export type NewAccount = {
   readonly password: string;
 };
 
-/** `creditMicros` is what it may spend at once; an `unlimited` plan pays afterwards. */
-type AccountInput = { readonly name: string; readonly plan: Plan; readonly creditMicros?: number };
+type AccountInput = {
+  readonly name: string;
+  readonly plan: Plan;
+  /** What it may spend at once; an `unlimited` plan pays afterwards. */
+  readonly creditMicros?: number;
+  /** Requests a minute of each key; the plan's if absent, 0 for no limit. */
+  readonly ratePerMinute?: number;
+};
 
 const DEMO_CREDIT_MICROS = 10_000_000_000;
 
@@ -39,7 +45,7 @@ export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =
   transaction(pool, async (tx) => {
     await claimFirstAccount(tx);
     return (await countAccounts(tx)) === 0
-      ? openAccount(tx, { name: 'Demo', plan: 'production', creditMicros: DEMO_CREDIT_MICROS })
+      ? openAccount(tx, { name: 'Demo', plan: 'production', creditMicros: DEMO_CREDIT_MICROS, ratePerMinute: 0 })
       : undefined;
   });
 
@@ -48,6 +54,8 @@ async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
   if (name === '' || name.length > 200 || name.includes('\0'))
     throw invalidFields([{ field: 'name', message: 'must have 1 to 200 characters' }]);
   const { id: accountId } = await insertAccount(tx, { name, plan: input.plan });
+  const { ratePerMinute } = input;
+  if (ratePerMinute !== undefined) await moveRate(tx, { accountId, perMinute: ratePerMinute, perSecond: null });
   await insertBalance(tx, { accountId, unlimited: input.plan === 'unlimited' });
   if (input.creditMicros) await topUp(tx, { accountId, micros: input.creditMicros, reference: 'first credit' });
   const { userId, username, password } = await createUser(tx, { accountId }, { name, role: 'owner' });

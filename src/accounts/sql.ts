@@ -6,6 +6,23 @@ export type AccountRow = { id: number; name: string; status: AccountStatus; plan
 
 const RECORD = sql`SELECT id, name, status, plan, created_at AS "createdAt" FROM account`;
 
+/** What an account lets its callers do, read with their credentials. */
+export type AccountGate = {
+  accountId: number;
+  accountStatus: AccountStatus;
+  plan: Plan;
+  /** null: what the plan gives. */
+  ratePerMinute: number | null;
+  ratePerSecond: number | null;
+  /** Canonical blocks; null: every address. */
+  allowList: string[] | null;
+};
+
+/** The columns of an AccountGate, of `account a`. */
+export const GATE = sql`a.id AS "accountId", a.status AS "accountStatus", a.plan,
+  a.rate_per_minute AS "ratePerMinute", a.rate_per_second AS "ratePerSecond",
+  CASE WHEN a.ip_allow_list_enforced THEN a.ip_allow_list::text[] END AS "allowList"`;
+
 export const insertAccount = (db: Db, input: { name: string; plan: Plan }): Promise<AccountRow> =>
   one(
     db,
@@ -33,3 +50,14 @@ export const moveAccountStatus = (
 
 /** Held until the transaction ends: who else wants to make the first account waits. The number is ours, at random. */
 export const claimFirstAccount = (db: Db): Promise<number> => exec(db, sql`SELECT pg_advisory_xact_lock(7305246119)`);
+
+/** What each key may ask for from the next request on: null is the plan's, 0 a minute is no limit. */
+export const moveRate = (
+  db: Db,
+  input: { accountId: number; perMinute: number | null; perSecond: number | null },
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE account SET rate_per_minute = ${input.perMinute}, rate_per_second = ${input.perSecond}
+      WHERE id = ${input.accountId}`,
+  );

@@ -29,8 +29,8 @@ beforeAll(async () => {
     closed.register(authentication, { authenticate });
     apiKeyRoutes(closed, deps);
   });
-  account = await createAccount(pool, { name: 'Acme', plan: 'production' });
-  stranger = await createAccount(pool, { name: 'Stranger', plan: 'trial' });
+  account = await createAccount(pool, { name: 'Acme', plan: 'production', ratePerMinute: 0 });
+  stranger = await createAccount(pool, { name: 'Stranger', plan: 'trial', ratePerMinute: 0 });
 });
 afterAll(async () => {
   await app.close();

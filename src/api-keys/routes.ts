@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
-import { transaction } from '../db/transaction.ts';
+import { tenant } from '../db/tenant.ts';
 import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
+import { once } from '../http/idempotency.ts';
 import { pageFields, pageOf, PageOf } from '../http/page.ts';
 import { createKey } from './create.ts';
 import { hashOfKey } from './key.ts';
@@ -21,7 +22,7 @@ const KeyQuery = Type.Object({
 });
 
 /** Contract 2: the keys of the caller's account. All need the scope `keys`; a foreign id answers as an unknown one. */
-export function apiKeyRoutes(app: App, { pool }: ApiDeps): void {
+export function apiKeyRoutes(app: App, { pool, answers }: ApiDeps): void {
   const onRequest = requireScope('keys');
 
   app.post(PATH, {
@@ -34,11 +35,10 @@ export function apiKeyRoutes(app: App, { pool }: ApiDeps): void {
       body: KeyIn,
       response: { 201: KeyIssued },
     },
-    handler: async ({ actor, body }, reply) => {
+    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) => {
       const expiresAt = body.expiresAt ? new Date(body.expiresAt) : undefined;
-      const key = await transaction(pool, (tx) => createKey(tx, actor, { ...body, expiresAt }));
-      return reply.code(201).send(issued(key));
-    },
+      return issued(await createKey(tx, actor, { ...body, expiresAt }));
+    }),
   });
 
   app.get(PATH, {
@@ -52,7 +52,8 @@ export function apiKeyRoutes(app: App, { pool }: ApiDeps): void {
     },
     handler: async ({ actor, query }) => {
       const filter = { accountId: actor.accountId, userId: query.userId ?? null };
-      const [rows, total] = await Promise.all([listKeys(pool, { ...query, ...filter }), countKeys(pool, filter)]);
+      const db = tenant(pool, actor);
+      const [rows, total] = await Promise.all([listKeys(db, { ...query, ...filter }), countKeys(db, filter)]);
       return pageOf(query, rows.map(listed), total);
     },
   });
@@ -69,7 +70,7 @@ export function apiKeyRoutes(app: App, { pool }: ApiDeps): void {
     },
     handler: async ({ actor, params }) => {
       const hash = hashOfKey(params.value);
-      const key = hash && (await findKeyByHash(pool, { accountId: actor.accountId, hash }));
+      const key = hash && (await findKeyByHash(tenant(pool, actor), { accountId: actor.accountId, hash }));
       if (!key) throw new AppError('not_found');
       return listed(key);
     },
@@ -88,10 +89,10 @@ export function apiKeyRoutes(app: App, { pool }: ApiDeps): void {
       body: RotateIn,
       response: { 200: KeyIssued },
     },
-    handler: async ({ actor, params, body }) => {
+    handler: once({ pool, answers }, 200, async ({ actor, params, body }, tx) => {
       const input = { id: params.id, graceSeconds: body?.graceSeconds ?? 0 };
-      return issued(await transaction(pool, (tx) => rotateKey(tx, actor, input)));
-    },
+      return issued(await rotateKey(tx, actor, input));
+    }),
   });
 
   app.delete(`${PATH}/:id`, {
@@ -104,7 +105,8 @@ export function apiKeyRoutes(app: App, { pool }: ApiDeps): void {
       response: { 204: Type.Null({ description: 'Revoked' }) },
     },
     handler: async ({ actor, params }, reply) => {
-      if ((await deleteKey(pool, { accountId: actor.accountId, id: params.id })) === 0) throw new AppError('not_found');
+      const deleted = await deleteKey(tenant(pool, actor), { accountId: actor.accountId, id: params.id });
+      if (deleted === 0) throw new AppError('not_found');
       return reply.code(204).send(null);
     },
   });

@@ -1,3 +1,4 @@
+import { type AccountGate, GATE } from '../accounts/sql.ts';
 import { type Db, exec, many, maybeOne, one, onePlan, sql } from '../db/query.ts';
 import type { Plan } from '../http/actor.ts';
 import type { Role } from '../lib/scope.ts';
@@ -122,14 +123,11 @@ export const deleteKey = (db: Db, input: { accountId: number; id: number }): Pro
 export type LiveKey = {
   hash: Buffer;
   keyId: number;
-  accountId: number;
-  accountStatus: 'active' | 'suspended';
-  plan: Plan;
   userId: number | null;
   username: string | null;
   role: Role;
   operations: string[];
-};
+} & AccountGate;
 
 /**
  * The live keys behind these hashes, of all accounts: one query for every request that waits at this moment. The time
@@ -138,7 +136,7 @@ export type LiveKey = {
 export const listLiveKeys = (db: Db, input: { hashes: readonly Buffer[] }): Promise<LiveKey[]> =>
   many(
     db,
-    onePlan(sql`SELECT v.key_hash AS hash, k.id AS "keyId", k.account_id AS "accountId", a.status AS "accountStatus", a.plan,
+    onePlan(sql`SELECT v.key_hash AS hash, k.id AS "keyId", ${GATE},
         k.user_id AS "userId", u.username, coalesce(u.role, 'owner') AS role, k.operations
       FROM api_key_value v
       JOIN api_key k ON k.id = v.api_key_id

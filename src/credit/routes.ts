@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Db } from '../db/query.ts';
+import { tenant } from '../db/tenant.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { fromMicros } from '../lib/money.ts';
 import { findBalance } from './sql.ts';
@@ -20,7 +21,7 @@ export function creditRoutes(app: App, { pool }: ApiDeps): void {
       summary: 'The credit that can be spent',
       response: { 200: Type.Object({ credit: Type.Number() }) },
     },
-    handler: async ({ actor }) => ({ credit: (await creditOf(pool, actor)).availableCredit }),
+    handler: async ({ actor }) => ({ credit: (await creditOf(tenant(pool, actor), actor)).availableCredit }),
   });
 
   app.get('/api/partner-gateway/v1/subscription/credit', {
@@ -30,7 +31,7 @@ export function creditRoutes(app: App, { pool }: ApiDeps): void {
       summary: 'The credit, and how much of it is reserved',
       response: { 200: CreditOut },
     },
-    handler: ({ actor }) => creditOf(pool, actor),
+    handler: ({ actor }) => creditOf(tenant(pool, actor), actor),
   });
 }
 

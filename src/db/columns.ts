@@ -40,14 +40,25 @@ const column =
   <T extends string | number | boolean | Date | Uint8Array>(kind: Kind<T>) =>
   <R>(read: (row: R, index: number) => T | null): ColumnOf<R> =>
   (rows) => {
-    const values = rows.map(read);
-    const [first = null] = values;
+    const { values, same } = valuesOf(rows, read);
     return {
-      same: values.every((value) => value === first || (value instanceof Date && Number(value) === Number(first))),
-      one: sql`${first}${raw(`::${kind.type}`)}`,
+      same,
+      one: sql`${values[0] ?? null}${raw(`::${kind.type}`)}`,
       array: () => sql`${arrayOf(kind, values)}${raw(`::${kind.type}[]`)}`,
     };
   };
+
+/** A plain loop, as below. */
+function valuesOf<R, T>(rows: readonly R[], read: (row: R, index: number) => T | null) {
+  const values = new Array<T | null>(rows.length);
+  let same = true;
+  for (let i = 0; i < rows.length; i++) {
+    const value = read(rows[i] as R, i);
+    values[i] = value;
+    if (same && value !== values[0]) same = value instanceof Date && Number(value) === Number(values[0]);
+  }
+  return { values, same };
+}
 
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;

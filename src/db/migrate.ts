@@ -6,6 +6,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { Log } from '../lib/log.ts';
 import { exec, many, sql } from './query.ts';
 import { StartupError } from './startup-error.ts';
+import { ensureTenantRole } from './tenant-role.ts';
 
 /** db/migrations of this program. */
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../db/migrations', import.meta.url));
@@ -29,6 +30,7 @@ export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log 
   try {
     await client.query('SET statement_timeout = 0');
     await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`);
+    await ensureTenantRole(client);
     const pending = await findPending(client, migrations);
     for (const migration of pending) await apply(client, migration, log);
     return pending.map(({ name }) => name);

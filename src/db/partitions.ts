@@ -17,6 +17,8 @@ export const DAY_TABLES: Readonly<Record<string, string>> = {
     'WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02)',
   message_part: 'WITH (fillfactor = 30)',
   message_event: '',
+  // A row is written once unless its event fails.
+  webhook_delivery: '',
 };
 
 const dayName = (table: string, day: Date): string => `${table}_${day.toISOString().slice(0, 10).replaceAll('-', '')}`;

@@ -4,7 +4,7 @@ import type { Sql } from 'sql-template-tag';
 export { default as sql, join, raw, type Sql } from 'sql-template-tag';
 
 /** What a connection is given: with a name the server keeps it parsed, and planned once its plan proves general. */
-export type Statement = { text: string; values: unknown[]; name?: string };
+export type Statement = { text: string; values: unknown[]; name?: string; rowMode?: 'array' };
 
 /**
  * Where SQL runs: the pool, or one client inside a transaction. Every SQL function and verb takes it as its first
@@ -17,6 +17,15 @@ export type Db = {
 /** All rows. */
 export async function many<R extends QueryResultRow>(db: Db, query: Sql): Promise<R[]> {
   return (await db.query<R>(statementOf(query))).rows;
+}
+
+/**
+ * All rows as tuples, in the order of the select list. For batches: an object with a dozen names takes the driver
+ * several times as long as its values do.
+ */
+export async function tuples<T extends unknown[]>(db: Db, query: Sql): Promise<T[]> {
+  const { rows } = await db.query<T>({ ...statementOf(query), rowMode: 'array' });
+  return rows;
 }
 
 /** The one row, or undefined; throws when there are several (a missing WHERE, not a user's mistake). */

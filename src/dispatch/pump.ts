@@ -47,11 +47,15 @@ export type Result = {
 };
 
 /**
- * Records outcomes in the caller's transaction, as its last statements; answers the ids that were news. It may fail on an outcome that is
- * recorded already; with `again` it leaves that one alone. Without it, first outcomes are sent as a `burst` wants it:
- * every statement before it returns.
+ * Records outcomes in the caller's transaction, as its last statements; answers the ids that were news. It may fail on
+ * an outcome that is recorded already; with `again` it leaves that one alone. Without it, first outcomes are sent as a
+ * `burst` wants it: every statement before it returns.
  */
-export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<ReadonlySet<string>>;
+export type Settle = (tx: Db, results: readonly Result[], again: boolean) => Promise<News>;
+
+/** Ids, or all that were given: a set of a thousand fresh strings costs more than the message's share of the commit. */
+export type News = ReadonlySet<string> | 'all';
+export const isNews = (news: News, messageId: string): boolean => news === 'all' || news.has(messageId);
 
 export type PumpDeps = {
   readonly pool: Pool;
@@ -63,8 +67,8 @@ export type PumpDeps = {
   readonly tps: number;
   /** Wakes the pumps of another connection, here and elsewhere. */
   readonly wakeOther: (connectionId: number) => void;
-  /** Messages of the chunks by id, ready to submit; one that is gone is left out. */
-  readonly load: (chunks: readonly db.Chunk[]) => Promise<Map<string, Job>>;
+  /** For each chunk its messages, ready to submit, each in the place of its id; undefined for one that is gone. */
+  readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
   readonly settle: Settle;
   readonly log: Log;
 };
@@ -143,7 +147,7 @@ export function startPump(deps: PumpDeps): Pump {
 
   /** Commits outcomes and intents together; answers the chunks that are still this worker's. */
   function commit(settled: readonly Settled[], intents: ReadonlyMap<number, number>, again: boolean): Promise<Mine> {
-    const results = settled.flatMap((s) => toResult(s, connectionId));
+    const results = resultsOf(settled, connectionId);
     const done = finishedBy(settled);
     const first = !again && results.every((result) => result.attempt === 1);
     return first ? commitFirst(settled, results, intents, done) : commitAgain(settled, results, intents, done, again);
@@ -151,11 +155,10 @@ export function startPump(deps: PumpDeps): Pump {
 
   /** The common case in one trip: first outcomes are all news, so no statement needs the answer of another. */
   async function commitFirst(...[settled, results, intents, done]: Commit): Promise<Mine> {
-    const recorded = new Set(results.map((result) => result.messageId));
     const [mine] = await burst(pool, (tx) => [
       intents.size === 0 ? Promise.resolve<Mine>(new Map()) : db.moveIntents(tx, { owner, intents }),
       done.length === 0 ? Promise.resolve() : db.deleteChunks(tx, { owner, ids: done }),
-      requeue(tx, connectionId, settled, recorded),
+      requeue(tx, connectionId, settled),
       results.length === 0 ? Promise.resolve() : deps.settle(tx, results, false),
     ]);
     return mine;
@@ -165,7 +168,11 @@ export function startPump(deps: PumpDeps): Pump {
     return transaction(pool, async (tx) => {
       const mine: Mine = intents.size === 0 ? new Map() : await db.moveIntents(tx, { owner, intents });
       if (done.length > 0) await db.deleteChunks(tx, { owner, ids: done });
-      if (results.length > 0) await requeue(tx, connectionId, settled, await deps.settle(tx, results, again));
+      if (results.length === 0) return mine;
+      // A commit that is repeated because its answer was lost finds nothing to queue a second time.
+      const news = await deps.settle(tx, results, again);
+      const recorded = settled.filter(({ job }) => isNews(news, job.messageId));
+      await requeue(tx, connectionId, recorded);
       return mine;
     });
   }
@@ -246,17 +253,14 @@ export function startPump(deps: PumpDeps): Pump {
 
   /** An intent counts the ids of the row: a chunk with messages that are gone is cut to the others before its turn. */
   async function hold(chunks: readonly db.Chunk[]): Promise<void> {
-    const jobs = await deps.load(chunks);
-    for (const chunk of chunks) {
+    const loaded = await deps.load(chunks);
+    for (const [i, chunk] of chunks.entries()) {
+      const jobs = (loaded[i] ?? []).filter((job) => job !== undefined);
       const { id } = chunk;
-      const ids = chunk.ids.filter((messageId) => jobs.has(messageId));
-      if (ids.length === 0) await db.deleteChunks(pool, { owner, ids: [id] });
-      else if (ids.length < chunk.ids.length) await db.moveChunkToQueue(pool, { owner, id, ids });
-      else
-        held.add(
-          chunk,
-          ids.flatMap((messageId) => jobs.get(messageId) ?? []),
-        );
+      if (jobs.length === 0) await db.deleteChunks(pool, { owner, ids: [id] });
+      else if (jobs.length < chunk.ids.length)
+        await db.moveChunkToQueue(pool, { owner, id, ids: jobs.map((job) => job.messageId) });
+      else held.add(chunk, jobs);
     }
   }
 
@@ -319,9 +323,13 @@ export function startPump(deps: PumpDeps): Pump {
   };
 }
 
-function toResult({ chunk, job, outcome }: Settled, connectionId: number): Result[] {
-  if (outcome === null) return [];
-  const { accountId, attempt, onUnknown } = chunk;
-  const resubmit = outcome.kind === 'unknown' && onUnknown === 'resubmit';
-  return [{ accountId, messageId: job.messageId, connectionId, attempt: attempt + 1, outcome, resubmit, job }];
+function resultsOf(settled: readonly Settled[], connectionId: number): Result[] {
+  const results: Result[] = [];
+  for (const { chunk, job, outcome } of settled) {
+    if (outcome === null) continue;
+    const { accountId, attempt, onUnknown } = chunk;
+    const resubmit = outcome.kind === 'unknown' && onUnknown === 'resubmit';
+    results.push({ accountId, messageId: job.messageId, connectionId, attempt: attempt + 1, outcome, resubmit, job });
+  }
+  return results;
 }

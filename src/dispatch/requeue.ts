@@ -18,16 +18,10 @@ type Group = {
 /**
  * Queues the messages with outcome `retry` again, one chunk for each chunk, delay and connection that they go to; those
  * with outcome `unknown` only where their chunk says `resubmit`, and for one time: a second unknown holds them.
- * `recorded` holds the ids whose outcome this transaction really wrote: a commit that is repeated because its answer
- * was lost finds nothing to queue a second time.
+ * `settled` are those whose outcome this transaction really writes.
  */
-export async function requeue(
-  tx: Db,
-  connectionId: number,
-  settled: readonly Settled[],
-  recorded: ReadonlySet<string>,
-): Promise<void> {
-  const groups = groupsOf(settled.filter(({ job }) => recorded.has(job.messageId)));
+export async function requeue(tx: Db, connectionId: number, settled: readonly Settled[]): Promise<void> {
+  const groups = groupsOf(settled);
   const elsewhere = groups.flatMap((group) => (group.elsewhere ? toNextConnection(group) : []));
   // All sent before this returns: it may be part of a `burst`.
   await Promise.all([

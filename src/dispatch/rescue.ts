@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
-import type { Result, Settle } from './pump.ts';
+import { isNews, type News, type Result, type Settle } from './pump.ts';
 import * as db from './sql.ts';
 
 const BATCH = 100;
@@ -20,7 +20,7 @@ export async function rescueChunks(
   return transaction(pool, async (tx) => {
     const orphans = await db.claimOrphanChunks(tx, BATCH);
     const inDoubt = orphans.flatMap(inDoubtOf);
-    const unknown: ReadonlySet<string> = inDoubt.length > 0 ? await settle(tx, inDoubt, true) : new Set();
+    const unknown: News = inDoubt.length > 0 ? await settle(tx, inDoubt, true) : new Set();
     for (const orphan of orphans) {
       const { id, owner, intent, ids } = orphan;
       if (intent >= ids.length) await db.deleteChunks(tx, { owner, ids: [id] });
@@ -29,7 +29,7 @@ export async function rescueChunks(
     }
     return {
       chunks: orphans.length,
-      unknown: unknown.size,
+      unknown: unknown === 'all' ? inDoubt.length : unknown.size,
       connectionIds: [...new Set(orphans.map((chunk) => chunk.connectionId))],
     };
   });
@@ -55,8 +55,8 @@ const inDoubtOf = ({ accountId, connectionId, attempt, onUnknown, intent, ids }:
   }));
 
 /** Once, and over no other connection: after a second unknown they are held. */
-async function sendAgain(tx: Db, { attempt, intent, ...chunk }: Orphan, unknown: ReadonlySet<string>): Promise<void> {
-  const ids = chunk.ids.slice(0, intent).filter((id) => unknown.has(id));
+async function sendAgain(tx: Db, { attempt, intent, ...chunk }: Orphan, unknown: News): Promise<void> {
+  const ids = chunk.ids.slice(0, intent).filter((id) => isNews(unknown, id));
   if (ids.length === 0) return;
   const again = { ...chunk, alternates: [], attempt: attempt + 1, afterMs: 0, onUnknown: 'hold' as const, ids };
   await db.insertRetryChunk(tx, again);

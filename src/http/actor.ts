@@ -19,8 +19,19 @@ export type Actor = {
   readonly plan: Plan;
 };
 
+/** A request, as far as it tells who calls: a Fastify request is one. */
+export type Call = {
+  readonly headers: IncomingHttpHeaders;
+  /** Where it comes from, as the proxies that we trust saw it; not yet in one form (src/lib/address.ts). */
+  readonly ip: string;
+};
+
+/** Who calls, and the headers that say how much more they may (contract 1, "Rate limits"). */
+export type Admitted = { readonly actor: Actor; readonly headers: Readonly<Record<string, string>> };
+
 /**
- * Tells who calls from the headers of a request. Rejects with AppError `unauthenticated` (401; missing, wrong, revoked
- * and expired credentials all read alike), `forbidden` (403, the account is suspended) or `unavailable` (503).
+ * Tells who calls. Rejects with AppError `unauthenticated` (401; missing, wrong, revoked and expired credentials all
+ * read alike), `forbidden` (403: the account is suspended, or the address is not on its list), `rate_limited` (429: too
+ * many requests, or too many failed attempts) or `unavailable` (503).
  */
-export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Actor>;
+export type Authenticate = (call: Call) => Promise<Admitted>;

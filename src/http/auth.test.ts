@@ -2,10 +2,15 @@ import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { AppError } from '../errors.ts';
 import { type Role, type Scope, scopesOfRole } from '../lib/scope.ts';
-import type { Actor, Authenticate } from './actor.ts';
+import type { Actor, Admitted, Authenticate } from './actor.ts';
 import { authentication, requireScope } from './auth.ts';
 
-const actor = (role: Role, operations: ReadonlySet<Scope> = scopesOfRole(role)): Actor => ({
+const admitted = (role: Role, operations?: ReadonlySet<Scope>): Admitted => ({
+  actor: actorOf(role, operations),
+  headers: { 'x-ratelimit-remaining': '7' },
+});
+
+const actorOf = (role: Role, operations: ReadonlySet<Scope> = scopesOfRole(role)): Actor => ({
   kind: 'key',
   accountId: 7,
   keyId: 1,
@@ -38,8 +43,10 @@ function appWith(authenticate: Authenticate) {
 const refused = (error: AppError) => appWith(() => Promise.reject(error));
 
 test('an authenticated route knows its actor, and the routes beside it ask for nothing', async () => {
-  const app = appWith(() => Promise.resolve(actor('owner')));
-  expect((await app.inject('/in')).json()).toEqual({ accountId: 7 });
+  const app = appWith(() => Promise.resolve(admitted('owner')));
+  const answer = await app.inject('/in');
+  expect(answer.json()).toEqual({ accountId: 7 });
+  expect(answer.headers['x-ratelimit-remaining']).toBe('7');
   expect((await app.inject('/open')).body).toBe('open');
 });
 
@@ -70,7 +77,7 @@ test.for<[Role, Scope[] | undefined, 'GET' | 'POST' | 'DELETE', string | undefin
   ['owner', ['contacts'], 'POST', undefined],
   ['owner', ['SMS', 'keys'], 'GET', 'These credentials lack the scope "contacts"'],
 ])('%s with the scopes %s may or may not %s', async ([role, scopes, method, message]) => {
-  const app = appWith(() => Promise.resolve(actor(role, scopes && new Set(scopes))));
+  const app = appWith(() => Promise.resolve(admitted(role, scopes && new Set(scopes))));
   let failure: Error | undefined;
   app.setErrorHandler((error: AppError, _request, reply) => {
     failure = error;
@@ -81,6 +88,6 @@ test.for<[Role, Scope[] | undefined, 'GET' | 'POST' | 'DELETE', string | undefin
 });
 
 test('a route that asks for a scope without authentication is closed to everyone', async () => {
-  const app = appWith(() => Promise.resolve(actor('owner')));
+  const app = appWith(() => Promise.resolve(admitted('owner')));
   expect((await app.inject('/open/contacts')).statusCode).not.toBe(200);
 });

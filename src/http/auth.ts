@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import fp from 'fastify-plugin';
 import { AppError } from '../errors.ts';
 import type { Scope } from '../lib/scope.ts';
-import type { Actor, Authenticate } from './actor.ts';
+import type { Actor, Admitted, Authenticate } from './actor.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,17 +15,18 @@ const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
 
 /**
  * Makes every route of the surrounding scope ask for credentials, before its body is read: sets `request.actor`, or
- * answers 401 (with `WWW-Authenticate`), 403 or 503 as `Authenticate` says. Register it first, next to the routes.
+ * answers 401 (with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` says. Register it first, next to the routes.
  */
 export const authentication = fp<{ authenticate: Authenticate }>(
   (app, { authenticate }, ready) => {
     if (!app.hasRequestDecorator('actor')) app.decorateRequest('actor');
     app.addHook('onRequest', (request, reply, done) => {
-      const arrived = (actor: Actor) => {
+      const arrived = ({ actor, headers }: Admitted) => {
         request.actor = actor;
+        reply.headers(headers);
         done();
       };
-      authenticate(request.headers).then(arrived, (error: Error) => done(challenge(reply, error)));
+      authenticate(request).then(arrived, (error: Error) => done(challenge(reply, error)));
     });
     ready();
   },

@@ -6,7 +6,10 @@ import type { Config } from '../config.ts';
 import type { AppLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { SecretKey } from '../lib/secret-box.ts';
+import type { Answers } from '../idempotency/answers.ts';
 import type { Accept } from '../messages/accept.ts';
+import type { Outlet } from '../webhooks/outlet.ts';
 import type { Authenticate } from './actor.ts';
 
 /** The server as features see it: what a route's TypeBox schema says is the type of its request and of its answer. */
@@ -30,4 +33,8 @@ export type ApiDeps = {
   readonly probes: readonly Probe[];
   readonly clock: Clock;
   readonly accept: Accept;
+  readonly secretKey: SecretKey;
+  /** For requests to receivers of webhooks. */
+  readonly outlet: Outlet;
+  readonly answers: Answers;
 };

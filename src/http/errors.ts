@@ -37,6 +37,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
   // Fastify closes after a body that it refused. Closing on a body that is still coming resets the connection, and
   // the client sees a broken pipe in place of this answer; so the rest is read and thrown away instead.
   reply.removeHeader('connection');
+  if (failure.headers !== undefined) reply.headers(failure.headers);
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', Math.ceil(failure.retryAfterSeconds));
   return reply
     .code(failure.status)

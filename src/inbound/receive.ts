@@ -7,6 +7,7 @@ import { transaction } from '../db/transaction.ts';
 import { newId } from '../lib/ids.ts';
 import { assemble } from './assemble.ts';
 import { plainNumber } from './number.ts';
+import { publishEvents } from '../webhooks/publish.ts';
 import * as db from './sql.ts';
 
 /** The account of messages to a number that nobody owns. */
@@ -145,12 +146,20 @@ async function insertMessages(tx: Db, messages: readonly Whole[]): Promise<void>
   const accounts = new Map(owners.map((owner) => [`${owner.connectionId}/${owner.number}`, owner.accountId]));
   // Ids of one millisecond are in no order of their own, and a conversation has one.
   const ids = messages.map(newId).sort();
-  await db.insertInboundMessages(
-    tx,
-    messages.map((message, index) => ({
-      ...message,
-      id: ids[index] ?? newId(),
-      accountId: accounts.get(`${message.connectionId}/${message.destination}`) ?? NOBODY,
-    })),
-  );
+  const owned = messages.map((message, index) => ({
+    ...message,
+    id: ids[index] ?? newId(),
+    accountId: accounts.get(`${message.connectionId}/${message.destination}`) ?? NOBODY,
+  }));
+  await db.insertInboundMessages(tx, owned);
+  await publishEvents(tx, owned.map(toEvent));
 }
+
+const toEvent = ({ accountId, id, receivedAt }: db.NewInboundMessage) => ({
+  accountId,
+  kind: 'INBOUND' as const,
+  messageId: id,
+  status: null,
+  at: receivedAt,
+  error: null,
+});

@@ -1,8 +1,10 @@
 import type { Pool } from 'pg';
 import { type Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
-import { insertStates, moveStates, type NewMessage } from '../messages/sql.ts';
+import { endMessages } from '../messages/end.ts';
+import { insertStates, type NewMessage } from '../messages/sql.ts';
 import { STATUS } from '../messages/states.ts';
+import { tellAccepted } from '../messages/tell.ts';
 import * as db from './sql.ts';
 
 const SOON_MS = 1000;
@@ -48,6 +50,7 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
     return ending === null ? [] : [{ accountId, messageId: id, ...ending }];
   });
   if (planned.length > 0) await db.insertSimulated(tx, planned);
+  await tellAccepted(tx, messages);
 }
 
 /**
@@ -68,8 +71,7 @@ export function endSimulated(pool: Pool): Promise<number> {
       errorCode: null,
       errorText: status === STATUS.DELIVERED ? null : 'simulated',
     }));
-    const ids = moves.map((move) => move.id).sort();
-    await moveStates(tx, { moves, firstId: ids[0] as string, lastId: ids.at(-1) as string });
+    await endMessages(tx, moves);
     return due.length;
   });
 }

@@ -3,8 +3,10 @@ import { loadConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
 import type { ApiDeps } from '../http/deps.ts';
 import { systemClock } from '../lib/clock.ts';
+import { createSecretKey } from '../lib/secret-box.ts';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
+import { createGuard } from '../webhooks/guard.ts';
 
 const refuse = () => Promise.reject(new AppError('unauthenticated'));
 
@@ -18,5 +20,15 @@ export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
   probes: [],
   clock: systemClock,
   accept: { one: refuse, many: refuse, once: refuse },
+  secretKey: createSecretKey(Buffer.alloc(32, 1)),
+  outlet: { guard: createGuard({ openBlocks: [], ports: [443] }), poster: { post: refuse, close: refuse } },
+  answers: {
+    find: refuse,
+    seal: (key) => ({ ...key, answer: key.requestHash }),
+    claim: refuse,
+    keep: refuse,
+    isTaken: () => false,
+    keepSoon: refuse,
+  },
   ...overrides,
 });

@@ -1,4 +1,4 @@
-import type { Pool, QueryResult, QueryResultRow } from 'pg';
+import type { QueryResult, QueryResultRow } from 'pg';
 import type { Db } from '../db/query.ts';
 
 /** One node of EXPLAIN (FORMAT JSON), as far as the tests look at it. */
@@ -13,14 +13,12 @@ const EMPTY = { rows: [], rowCount: 0, command: '', oid: 0, fields: [] };
  * How PostgreSQL would run the statements of `work`, for their values and the tables as they are. Nothing is run: every
  * statement answers that there is no row.
  */
-export async function explain(pool: Pool, work: (db: Db) => Promise<unknown>): Promise<Scan[]> {
+export async function explain(on: Db, work: (db: Db) => Promise<unknown>): Promise<Scan[]> {
   const scans: Scan[] = [];
   const db: Db = {
     async query<R extends QueryResultRow>(query: { text: string; values: unknown[] }): Promise<QueryResult<R>> {
-      const { rows } = await pool.query<{ 'QUERY PLAN': { Plan: Node }[] }>(
-        `EXPLAIN (FORMAT JSON) ${query.text}`,
-        query.values,
-      );
+      const text = `EXPLAIN (FORMAT JSON) ${query.text}`;
+      const { rows } = await on.query<{ 'QUERY PLAN': { Plan: Node }[] }>({ text, values: query.values });
       for (const { Plan } of rows.flatMap((row) => row['QUERY PLAN'])) collect(Plan, scans);
       return EMPTY;
     },

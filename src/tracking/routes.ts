@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { tenant } from '../db/tenant.ts';
 import { AppError, invalidFields } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
@@ -26,7 +27,7 @@ export function trackingRoutes(app: App, { pool }: ApiDeps): void {
       response: { 200: schema.StatusRecord },
     },
     handler: async ({ actor, params, query }) => {
-      const record = await findRecord(pool, actor, params.customerMessageId);
+      const record = await findRecord(tenant(pool, actor), actor, params.customerMessageId);
       if (!record || (query.channel && record.channel !== query.channel)) throw new AppError('not_found');
       return toStatusRecord(record);
     },
@@ -45,7 +46,7 @@ export function trackingRoutes(app: App, { pool }: ApiDeps): void {
       const wanted = { ids: idsOf('ids', query.ids), clientIds: idsOf('customerMessageIds', query.customerMessageIds) };
       if (wanted.ids.length + wanted.clientIds.length === 0)
         throw invalidFields([{ field: 'customerMessageIds', message: 'is required (or ids)' }]);
-      return (await findRecords(pool, actor, wanted)).map(toStatusRecord);
+      return (await findRecords(tenant(pool, actor), actor, wanted)).map(toStatusRecord);
     },
   });
 
@@ -59,7 +60,7 @@ export function trackingRoutes(app: App, { pool }: ApiDeps): void {
       response: { 200: schema.SimpleStatus },
     },
     handler: async ({ actor, params }) => {
-      const record = await findRecord(pool, actor, params.customerMessageId);
+      const record = await findRecord(tenant(pool, actor), actor, params.customerMessageId);
       if (!record) throw new AppError('not_found');
       return toSimpleStatus(record);
     },
@@ -77,7 +78,7 @@ export function trackingRoutes(app: App, { pool }: ApiDeps): void {
       response: { 200: schema.Timeline },
     },
     handler: async ({ actor, params }) => {
-      const timeline = await findTimeline(pool, actor, params.messageId);
+      const timeline = await findTimeline(tenant(pool, actor), actor, params.messageId);
       if (!timeline) throw new AppError('not_found');
       return timeline;
     },

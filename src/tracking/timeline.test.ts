@@ -60,7 +60,7 @@ const chunkOf = ({ id }: NewMessage): Chunk => ({
 
 /** An attempt over the connection with this number. */
 async function attempt(message: NewMessage, outcome: Outcome, more: Partial<Result> = {}, on = 0): Promise<void> {
-  const job = (await loadJobs(pool, [chunkOf(message)])).get(message.id) ?? null;
+  const job = (await loadJobs(pool, [chunkOf(message)]))[0]?.[0] ?? null;
   const result = resultOf(message.id, outcome, { accountId, connectionId: connections[on] ?? 0, ...more, job });
   await transaction(pool, (tx) => settleOutcomes(tx, [result], result.attempt > 1));
 }

@@ -1,5 +1,5 @@
 import { type Db, exec, many, maybeOne, sql } from '../db/query.ts';
-import type { Plan } from '../http/actor.ts';
+import { type AccountGate, GATE } from '../accounts/sql.ts';
 import type { Role } from '../lib/scope.ts';
 
 /** Undefined when another user of any account has this name. */
@@ -21,17 +21,18 @@ export type Login = {
   username: string;
   passwordHash: string;
   role: Role;
-  accountId: number;
-  accountStatus: 'active' | 'suspended';
-  plan: Plan;
-};
+  /** From where this person came in within 90 days, as `networkOf` writes it. */
+  networks: string[];
+} & AccountGate;
 
 /** The users of these names, of all accounts: one query for every request that waits at this moment. */
 export const listLogins = (db: Db, input: { usernames: readonly string[] }): Promise<Login[]> =>
   many(
     db,
-    sql`SELECT u.id AS "userId", u.username, u.password_hash AS "passwordHash", u.role, u.account_id AS "accountId",
-        a.status AS "accountStatus", a.plan
+    sql`SELECT u.id AS "userId", u.username, u.password_hash AS "passwordHash", u.role, ${GATE},
+        ARRAY (SELECT n.network::text FROM login_network n
+          WHERE n.user_id = u.id AND n.seen_at > now() - interval '90 days'
+          ORDER BY n.seen_at DESC LIMIT 100) AS networks
       FROM app_user u JOIN account a ON a.id = u.account_id
       WHERE u.username = ANY (${input.usernames}::text[])`,
   );
@@ -45,4 +46,14 @@ export const movePassword = (
     db,
     sql`UPDATE app_user SET password_hash = ${input.passwordHash}
       WHERE account_id = ${input.accountId} AND id = ${input.userId}`,
+  );
+
+/** This person came in from there; forgets from where they have not come for long. */
+export const insertLoginNetwork = (db: Db, input: { userId: number; network: string }): Promise<number> =>
+  exec(
+    db,
+    sql`WITH old AS (
+        DELETE FROM login_network WHERE user_id = ${input.userId} AND network <> ${input.network} AND seen_at < now() - interval '90 days')
+      INSERT INTO login_network (user_id, network) VALUES (${input.userId}, ${input.network})
+      ON CONFLICT (user_id, network) DO UPDATE SET seen_at = now()`,
   );

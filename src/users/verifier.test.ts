@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UNMATCHABLE_HASH } from './password.ts';
-import { createPasswordVerifier, type VerifierOptions } from './verifier.ts';
+import { createPasswordVerifier, type Lane, type VerifierOptions } from './verifier.ts';
 
 /** A verifier over a counted fake in which the stored hash of a password p is `hash of p`. */
 function counted(options: VerifierOptions = {}) {
@@ -14,7 +14,13 @@ function counted(options: VerifierOptions = {}) {
     running--;
     return stored === `hash of ${password}`;
   };
-  return { calls, most: () => most, verify: createPasswordVerifier({ ...options, matches }) };
+  return { calls, most: () => most, verify: verifierOf({ ...options, matches }) };
+}
+
+function verifierOf(options: VerifierOptions) {
+  const verify = createPasswordVerifier(options);
+  return (username: string, password: string, storedHash: string | undefined, lane: Lane = 'stranger') =>
+    verify({ username, password, storedHash, lane });
 }
 
 test('a right password is hashed once and then remembered', async () => {
@@ -95,8 +101,41 @@ test('a password is forgotten after its time', async () => {
 test('a failed hash fails its caller and frees its place', async () => {
   let broken = true;
   const matches = () => (broken ? Promise.reject(new Error('no memory')) : Promise.resolve(true));
-  const verify = createPasswordVerifier({ concurrency: 1, matches });
+  const verify = verifierOf({ concurrency: 1, matches });
   await expect(verify('ada', 'secret', 'h')).rejects.toThrow('no memory');
   broken = false;
   expect(await verify('ada', 'secret', 'h')).toBe(true);
+});
+
+test('a known caller waits for no stranger, and is let in when the line of the strangers is full', async () => {
+  const order: string[] = [];
+  const { verify } = counted({ concurrency: 1, maxWaiting: 3 });
+  const enter = (name: string, lane: Lane) =>
+    verify(name, name, `hash of ${name}`, lane).then(
+      () => order.push(name),
+      () => order.push(`${name} refused`),
+    );
+  const strangers = ['s1', 's2', 's3', 's4', 's5'].map((name) => enter(name, 'stranger'));
+  await Promise.all([...strangers, enter('known', 'known')]);
+  expect(order).toEqual(['s5 refused', 's1', 'known', 's2', 's3', 's4']);
+});
+
+test('it is told of each hash that is computed, and of none that is known or under way', async () => {
+  const verify = createPasswordVerifier({ matches: () => Promise.resolve(true) });
+  let hashes = 0;
+  const guess = { username: 'a', password: 'p', storedHash: 'h', lane: 'known', onHash: () => void hashes++ } as const;
+  await Promise.all([verify(guess), verify(guess)]);
+  await verify(guess);
+  expect(hashes).toBe(1);
+});
+
+test('what refuses the hash keeps it from being computed', async () => {
+  const calls: string[] = [];
+  const refusing = createPasswordVerifier({ matches: () => Promise.resolve(calls.push('computed') > 0) });
+  const onHash = (): void => {
+    throw new Error('spent');
+  };
+  const guess = { username: 'a', password: 'p', storedHash: 'h', lane: 'stranger', onHash } as const;
+  await expect(refusing(guess)).rejects.toThrow('spent');
+  expect(calls).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { matchesPassword, UNMATCHABLE_HASH } from './password.ts';
 export type VerifierOptions = {
   /** Hashes computed at once. Each takes a core and 19 MiB, so the hash itself could be used to bring us down. */
   readonly concurrency?: number;
-  /** Callers that may wait for a hash; further ones get 503. */
+  /** Callers that may wait for a hash, of each lane; further ones get 503. */
   readonly maxWaiting?: number;
   /** How long a right password is remembered. */
   readonly rememberMs?: number;
@@ -14,14 +14,29 @@ export type VerifierOptions = {
   readonly matches?: typeof matchesPassword;
 };
 
-/** Tells whether a password is right. `storedHash` is read from the database for this very request. */
-export type PasswordVerifier = (username: string, password: string, storedHash: string | undefined) => Promise<boolean>;
+/** Who comes from where the user has been before waits for nobody else. */
+export type Lane = 'known' | 'stranger';
+
+export type Guess = {
+  readonly username: string;
+  readonly password: string;
+  /** Read from the database for this very request; undefined: there is no such user. */
+  readonly storedHash: string | undefined;
+  readonly lane: Lane;
+  /** Called before a hash is computed for this caller, not when the answer is known or under way. May throw. */
+  onHash?(): void;
+};
+
+/** Tells whether a password is right. */
+export type PasswordVerifier = (guess: Guess) => Promise<boolean>;
 
 /**
  * Basic sends the password with every request, and a hash takes 70 ms: a right one is remembered for some minutes, as
  * an HMAC under a key of this process (the password itself is not kept) together with the stored hash that it fitted.
  * It counts only while the stored hash is still that one, so a changed password or a deleted user ends at once.
  * The same guess made many times at once is hashed once. A wrong password is never remembered.
+ *
+ * A flood of strangers' guesses waits behind those of known callers, and only strangers are turned away for it.
  */
 export function createPasswordVerifier(options: VerifierOptions = {}): PasswordVerifier {
   const { concurrency = 2, maxWaiting = 100, matches = matchesPassword } = options;
@@ -30,20 +45,24 @@ export function createPasswordVerifier(options: VerifierOptions = {}): PasswordV
   const underWay = new Map<string, Promise<boolean>>();
   const limited = limit(concurrency, maxWaiting);
 
-  const check = async (guess: string, password: string, storedHash: string): Promise<boolean> => {
-    const right = await limited(() => matches(password, storedHash));
-    if (right) known.add(guess, storedHash);
+  const check = async (mac: string, storedHash: string, { password, lane }: Guess): Promise<boolean> => {
+    const right = await limited(lane, () => matches(password, storedHash));
+    if (right) known.add(mac, storedHash);
     return right;
   };
-  return (username, password, storedHash = UNMATCHABLE_HASH) => {
-    const guess = createHmac('sha256', processKey)
+  return async (guess) => {
+    const { username, password, storedHash = UNMATCHABLE_HASH, lane } = guess;
+    const mac = createHmac('sha256', processKey)
       .update(JSON.stringify([username, password]))
       .digest('base64');
-    if (known.has(guess, storedHash)) return Promise.resolve(true);
-    const job = `${guess} ${storedHash}`;
-    const running = underWay.get(job) ?? check(guess, password, storedHash).finally(() => underWay.delete(job));
-    underWay.set(job, running);
-    return running;
+    if (known.has(mac, storedHash)) return true;
+    const job = `${mac} ${storedHash} ${lane}`;
+    const running = underWay.get(job);
+    if (running) return running;
+    guess.onHash?.();
+    const started = check(mac, storedHash, guess).finally(() => underWay.delete(job));
+    underWay.set(job, started);
+    return started;
   };
 }
 
@@ -64,20 +83,23 @@ function createMemory({ rememberMs = 300_000, maxRemembered = 10_000 }: Verifier
   };
 }
 
-/** Runs at most `concurrency` pieces of work at once, in the order of their calls; refuses what would wait too long. */
+/**
+ * Runs at most `concurrency` pieces of work at once, those of the known lane first, each lane in the order of its
+ * calls; refuses what would wait too long.
+ */
 function limit(concurrency: number, maxWaiting: number) {
-  const waiting: (() => void)[] = [];
+  const waiting: Record<Lane, (() => void)[]> = { known: [], stranger: [] };
   let running = 0;
-  return async <T>(work: () => Promise<T>): Promise<T> => {
+  return async <T>(lane: Lane, work: () => Promise<T>): Promise<T> => {
     if (running >= concurrency) {
-      if (waiting.length >= maxWaiting) throw new AppError('unavailable', { retryAfterSeconds: 2 });
-      await new Promise<void>((resolve) => waiting.push(resolve));
+      if (waiting[lane].length >= maxWaiting) throw new AppError('unavailable', { retryAfterSeconds: 2 });
+      await new Promise<void>((resolve) => waiting[lane].push(resolve));
     } else running++;
     try {
       return await work();
     } finally {
       // A finished piece of work hands its place to the next one: `running` stays.
-      const next = waiting.shift();
+      const next = waiting.known.shift() ?? waiting.stranger.shift();
       if (next) next();
       else running--;
     }

@@ -1,0 +1,136 @@
+import type { Answer } from '../../src/testing/client.ts';
+import { isSchema, type Route } from '../routes.ts';
+import type { Case } from './cases.ts';
+import { ownThing, type Party } from './party.ts';
+import { MAKERS, type Thing, type ThingName } from './things.ts';
+
+/** What stands in each of the id fields of a request. */
+type Values = Readonly<Record<string, Thing | readonly Thing[]>>;
+
+type Sent = { readonly method: string; readonly path: string; readonly body: unknown };
+
+/** The request of a case, with these things in its id fields. */
+function requestOf(route: Route, { ids = {}, query, body }: Case, party: Party, values: Values): Sent {
+  let path = route.url;
+  const search = new URLSearchParams(query?.(party));
+  const document: unknown = structuredClone(body?.(party) ?? (hasBody(ids) ? {} : undefined));
+  for (const [field, value] of Object.entries(values)) {
+    const [part = '', ...keys] = field.replace('[]', '').split('.');
+    if (part === 'path') path = path.replace(`:${keys[0]}`, encodeURIComponent(String(value)));
+    else if (part === 'query') search.set(keys.join('.'), String(value));
+    else setAt(document, keys, value);
+  }
+  return { method: route.method, path: search.size > 0 ? `${path}?${search}` : path, body: document };
+}
+
+const hasBody = (ids: NonNullable<Case['ids']>): boolean => Object.keys(ids).some((field) => field.startsWith('body.'));
+
+/** `keys` lead through objects and lists; what is missing on the way is made. */
+function setAt(document: unknown, keys: readonly string[], value: unknown): void {
+  const [key = '', ...rest] = keys;
+  if (typeof document !== 'object' || document === null) throw new Error(`nothing to put ${key} into`);
+  if (rest.length === 0) return void Reflect.set(document, key, value);
+  if (Reflect.get(document, key) === undefined) Reflect.set(document, key, /^\d+$/.test(rest[0] ?? '') ? [] : {});
+  setAt(Reflect.get(document, key), rest, value);
+}
+
+const send = ({ client }: Party, { method, path, body }: Sent, headers = {}): Promise<Answer> =>
+  client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
+
+/** Own things in all fields: made for this request, since it may end them. */
+async function freshThings(by: Party, { ids = {} }: Case): Promise<Record<string, Thing>> {
+  const values: Record<string, Thing> = {};
+  for (const [field, name] of Object.entries(ids)) values[field] = await MAKERS[name].make(by);
+  return values;
+}
+
+/** A right request with own things: whether the answer is what a right request gets. If not, the case proves nothing. */
+export async function worksWithOwn(route: Route, tried: Case, by: Party): Promise<string | undefined> {
+  const answer = await send(by, requestOf(route, tried, by, await freshThings(by, tried)));
+  if (answer.status < 300 || tried.answers?.includes(answer.status)) return undefined;
+  return `${route.name} with own things answered ${answer.status}: ${JSON.stringify(answer.body)}`;
+}
+
+/** One attempt of `by` on `on`: the request as it was sent, and what came back. */
+export type Attempt = { readonly what: string; readonly sent: Sent; readonly answer: Answer; readonly fault?: string };
+
+/**
+ * Every way in which `by` may reach for what is `on`'s by this route: a foreign thing in each id field, whose answer must
+ * be that to an unknown one; a list with a foreign thing among own ones; its account named in the request; its words as
+ * filters.
+ */
+export async function* attempts(route: Route, tried: Case, by: Party, on: Party): AsyncGenerator<Attempt> {
+  const own = Object.fromEntries(Object.entries(tried.ids ?? {}).map(([field, name]) => [field, ownThing(by, name)]));
+  for (const [field, name] of Object.entries(tried.ids ?? {})) {
+    const foreign = ownThing(on, name);
+    const unknown = MAKERS[name].unknown();
+    yield await compare(route, tried, by, field, own, foreign, unknown);
+    if (field.endsWith('[]'))
+      yield await compare(route, tried, by, field, own, [ownThing(by, name), foreign], [ownThing(by, name), unknown]);
+  }
+  const reaching = withAccountOf(requestOf(route, tried, by, unknownInstead(tried, own)), on);
+  yield { what: `${route.name} naming the account`, sent: reaching, answer: await send(by, reaching) };
+  for (const filter of textFilters(route)) {
+    const sent = requestOf(route, tried, by, { ...unknownInstead(tried, own), [`query.${filter}`]: on.token });
+    yield { what: `${route.name} filtered by ${filter}`, sent, answer: await send(by, sent) };
+  }
+}
+
+/** What is tried again and again should not use up own things. */
+function unknownInstead({ ids = {} }: Case, own: Values): Values {
+  return Object.fromEntries(
+    Object.entries(own).map(([field, thing]) => {
+      const name: ThingName | undefined = ids[field];
+      return [field, field.startsWith('path.') && name ? MAKERS[name].unknown() : thing];
+    }),
+  );
+}
+
+async function compare(
+  route: Route,
+  tried: Case,
+  by: Party,
+  field: string,
+  own: Values,
+  foreign: Thing | Thing[],
+  unknown: Thing | Thing[],
+): Promise<Attempt> {
+  const toUnknown = await send(by, requestOf(route, tried, by, { ...own, [field]: unknown }));
+  const sent = requestOf(route, tried, by, { ...own, [field]: foreign });
+  const answer = await send(by, sent);
+  const [a, b] = [faceOf(answer, foreign), faceOf(toUnknown, unknown)];
+  const what = `${route.name} ${field}`;
+  if (a === b) return { what, sent, answer };
+  return { what, sent, answer, fault: `${what}: a foreign id answers ${a}, an unknown one ${b}` };
+}
+
+const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
+/** Numeric ids of rows that the request made. */
+const NUMBERS = /\b[5-9]\d{9}\b/g;
+
+/** An answer without what differs from request to request: the things named, fresh ids, times, durations, keys. */
+function faceOf({ status, body }: Answer, named: Thing | readonly Thing[]): string {
+  let text = JSON.stringify(body) ?? '';
+  for (const thing of [named].flat()) text = text.replaceAll(JSON.stringify(String(thing)).slice(1, -1), '<thing>');
+  text = text.replace(UUIDS, '<uuid>').replace(TIMES, '<time>').replace(NUMBERS, '<number>');
+  text = text.replace(/pg_live_[\w-]{43}|whsec_[\w+/=]+/g, '<secret>').replace(/"durationMs":\d+/g, '"durationMs":0');
+  return `${status} ${text}`;
+}
+
+/** The account's id where a careless server might read it: query, body, headers of the kind that proxies set. */
+function withAccountOf({ method, path, body }: Sent, { accountId }: Party): Sent {
+  const more = `${path.includes('?') ? '&' : '?'}accountId=${accountId}&account_id=${accountId}&userId=${accountId}`;
+  const object = isSchema(body) ? { ...body, accountId, account_id: accountId, userId: accountId } : body;
+  return { method, path: path + more, body: object };
+}
+
+/** Query fields that take any text. */
+function textFilters({ query }: Route): string[] {
+  const fields = isSchema(query) && isSchema(query['properties']) ? query['properties'] : {};
+  return Object.entries(fields).flatMap(([name, field]) =>
+    isSchema(field) && field['type'] === 'string' && !field['enum'] && !field['format'] && !field['pattern']
+      ? [name]
+      : [],
+  );
+}

@@ -1,0 +1,59 @@
+import type { Party } from './party.ts';
+import type { ThingName } from './things.ts';
+
+/**
+ * How one route is tried. A route of the router without a case here turns the proof red: add what a right request holds,
+ * and each field of it that names a thing.
+ */
+export type Case = {
+  /**
+   * The fields that name things, by where they stand: `path.id`, `query.userId`, `body.messages.0.ids.0`. A query that
+   * takes a list with commas has `[]` behind its name. Every field is tried alone, the others holding own things.
+   */
+  readonly ids?: Readonly<Record<string, ThingName>>;
+  /** What a right request has besides. */
+  readonly query?: (party: Party) => Readonly<Record<string, string>>;
+  readonly body?: (party: Party) => object;
+  /** What a right request is answered with, where that is not 2xx for whoever asks. */
+  readonly answers?: readonly number[];
+};
+
+const PG = '/api/partner-gateway/v1';
+const MS = '/api/message-server';
+const NUMBER = '+393331234567';
+
+/** Nothing in the request names a thing: it is tried for what its answer shows and what it changes. */
+const NO_IDS: Case = {};
+
+const senderOf = ({ token }: Party): string => token.toUpperCase();
+const bulkOf = (party: Party) => ({
+  messages: [{ destinations: [NUMBER], sender: senderOf(party), body: `Bulk of ${party.token}` }],
+});
+
+/** Every route that asks for credentials, by method and URL. */
+export const CASES: Readonly<Record<string, Case>> = {
+  [`POST ${PG}/authentication`]: { body: ({ token }) => ({ name: token }) },
+  [`GET ${PG}/authentication`]: { ids: { 'query.userId': 'user' } },
+  [`GET ${PG}/authentication/:value`]: { ids: { 'path.value': 'keyValue' } },
+  [`POST ${PG}/authentication/:id/rotate`]: { ids: { 'path.id': 'key' } },
+  [`DELETE ${PG}/authentication/:id`]: { ids: { 'path.id': 'key' } },
+
+  [`POST ${MS}/sms/send`]: {
+    ids: { 'body.customerMessageId': 'clientId' },
+    body: ({ token }) => ({ phoneNumber: NUMBER, message: `Another of ${token}` }),
+    answers: [409],
+  },
+  'POST /services/sms/send': {
+    ids: { 'body.globalId': 'globalId', 'body.messages.0.ids.0': 'clientId' },
+    body: (party) => ({ ...bulkOf(party), simulation: true }),
+    answers: [409],
+  },
+  [`DELETE ${PG}/messages/:messageId`]: { ids: { 'path.messageId': 'message' } },
+  [`GET ${PG}/messages/status/:customerMessageId`]: { ids: { 'path.customerMessageId': 'clientId' } },
+  [`GET ${PG}/messages/status`]: { ids: { 'query.ids[]': 'message', 'query.customerMessageIds[]': 'clientId' } },
+  [`GET /api/messages/status/:customerMessageId`]: { ids: { 'path.customerMessageId': 'message' } },
+  [`GET ${PG}/messages/:messageId/timeline`]: { ids: { 'path.messageId': 'message' } },
+
+  'GET /services/sms/credit': NO_IDS,
+  [`GET ${PG}/subscription/credit`]: NO_IDS,
+};

@@ -1,0 +1,91 @@
+import type { Pool } from 'pg';
+import type { Client } from '../../src/testing/client.ts';
+import type { Stage } from '../stage.ts';
+import { MAKERS, type Thing, type ThingName } from './things.ts';
+
+/** One of the accounts, with one thing of each kind. */
+export type Party = {
+  readonly accountId: number;
+  /** Stands in every text of this account, and of no other. */
+  readonly token: string;
+  readonly client: Client;
+  readonly pool: Pool;
+  readonly things: ReadonlyMap<ThingName, Thing>;
+};
+
+const TOKENS = ['quokka', 'numbat', 'wombat'];
+/** Ids of all tables begin here: none is a number that an answer holds for another reason, and none is two things' . */
+const FIRST_ID = 5_000_000_000;
+const IDS_A_TABLE = 1_000_000;
+
+/** Makes the numeric ids of each table a range of their own, far from all other numbers. */
+export async function spreadIds(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ name: string; column: string }>(
+    `SELECT c.oid::regclass::text AS name, a.attname AS column
+       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
+  );
+  for (const [n, { name, column }] of rows.entries())
+    await pool.query(`ALTER TABLE ${name} ALTER COLUMN ${column} RESTART WITH ${FIRST_ID + (n + 1) * IDS_A_TABLE}`);
+}
+
+/** Three accounts that know nothing of each other. */
+export async function openParties(stage: Stage): Promise<Party[]> {
+  const parties: Party[] = [];
+  for (const token of TOKENS) {
+    const { accountId, client } = await stage.newAccount({ plan: 'unlimited' });
+    await stage.pool.query('UPDATE account SET name = $2 WHERE id = $1', [accountId, `${token} ltd`]);
+    const bare = { accountId, token, client, pool: stage.pool, things: new Map() };
+    parties.push({ ...bare, things: await furnish(bare) });
+  }
+  return parties;
+}
+
+async function furnish(party: Party): Promise<Map<ThingName, Thing>> {
+  const things = new Map<ThingName, Thing>();
+  for (const name of Object.keys(MAKERS) as ThingName[]) things.set(name, await MAKERS[name].make(party));
+  return things;
+}
+
+/** An id of this kind that this party has. */
+export function ownThing({ things }: Party, name: ThingName): Thing {
+  const thing = things.get(name);
+  if (thing === undefined) throw new Error(`no ${name}`);
+  return thing;
+}
+
+/**
+ * Everything that is stored of an account, one line a row, as far as only its owner changes it: `last_used_at` is
+ * written some time after the use.
+ */
+export async function rowsOfAccount({ pool, accountId }: Pick<Party, 'pool' | 'accountId'>): Promise<string[]> {
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id'
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
+  );
+  const sources = [
+    ...tables.map(({ name }) => ({ name, from: `${name} t WHERE account_id = $1` })),
+    { name: 'account', from: 'account t WHERE id = $1' },
+    {
+      name: 'api_key_value',
+      from: 'api_key_value t WHERE api_key_id IN (SELECT id FROM api_key WHERE account_id = $1)',
+    },
+  ];
+  const lines: string[] = [];
+  for (const { name, from } of sources) {
+    const { rows } = await pool.query<{ row: string }>(
+      `SELECT (to_jsonb(t) - 'last_used_at')::text AS row FROM ${from} ORDER BY 1`,
+      [accountId],
+    );
+    lines.push(...rows.map(({ row }) => `${name} ${row}`));
+  }
+  return lines;
+}
+
+const MARKS = /\b[5-9]\d{9}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** Every id that stands in the rows of an account, and its token. */
+export async function marksOf(party: Party): Promise<Set<string>> {
+  const rows = await rowsOfAccount(party);
+  return new Set([party.token, ...rows.flatMap((row) => row.match(MARKS) ?? [])]);
+}

@@ -1,0 +1,45 @@
+import { userInfo } from 'node:os';
+import type { Db } from '../db/query.ts';
+import type { Actor } from '../http/actor.ts';
+import { newId } from '../lib/ids.ts';
+import { type ActorKind, insertAuditEntry } from './sql.ts';
+
+/** Who changes something, as far as the log keeps it: an actor is one, and so is the operator at the command line. */
+export type Author = Pick<Actor, 'accountId' | 'keyId' | 'userId' | 'username'> & { readonly kind: ActorKind };
+
+export type AuditEvent = {
+  /** Subject and verb, `api-key.create`. */
+  readonly action: string;
+  /** Kind and id, `api-key:12`. */
+  readonly subject: string;
+  /** What was changed to what, as far as it is no secret: never a key, a password, a token or a message's text. */
+  readonly detail?: Readonly<Record<string, unknown>>;
+};
+
+/**
+ * Writes into the audit log of the author's account who did this. Call it in the transaction of the change: both are
+ * committed, or neither.
+ */
+export async function recordAudit(tx: Db, author: Author, { action, subject, detail = {} }: AuditEvent): Promise<void> {
+  const { accountId, kind, keyId, userId, username } = author;
+  const actor = { actorKind: kind, keyId, userId, username };
+  await insertAuditEntry(tx, { accountId, id: newId(), ...actor, action, subject, detail });
+}
+
+/** The operator, at work on this account: what a command does to it stands in its log under the machine's user name. */
+export const operatorOf = (accountId: number): Author & { readonly kind: 'operator' } => ({
+  kind: 'operator',
+  accountId,
+  keyId: null,
+  userId: null,
+  username: operatorName(),
+});
+
+/** The name on this machine. A container may run under a number that has none. */
+export function operatorName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'operator';
+  }
+}

@@ -1,0 +1,31 @@
+import { CHANNELS, type Channel } from '../lib/channel.ts';
+import type { PhoneDetails } from '../lib/phone-details.ts';
+
+/** As the column `channels` keeps them: one bit each, in the order of the channels. */
+const BITS: Readonly<Record<Channel, number>> = { SMS: 1, RCS: 2, WHATSAPP: 4 };
+const ALL = 7;
+
+export const bitOf = (channel: Channel): number => BITS[channel];
+
+export const toChannels = (bits: number): Channel[] => CHANNELS.filter((channel) => bits & BITS[channel]);
+
+type Kind = NonNullable<PhoneDetails['type']>;
+
+/**
+ * What a number of each type can be reached on, before any carrier has said otherwise. WhatsApp Business is registered
+ * with fixed lines too; texts and RCS reach handsets only. Numbers that are called for a service (freephone, premium,
+ * shared cost, pagers, voicemail) are nobody's to write to.
+ */
+const OF_TYPE: Readonly<Partial<Record<Kind, number>>> = {
+  MOBILE: ALL,
+  FIXED_LINE_OR_MOBILE: ALL,
+  FIXED_LINE: BITS.WHATSAPP,
+  VOIP: BITS.SMS | BITS.WHATSAPP,
+  PERSONAL_NUMBER: BITS.SMS | BITS.WHATSAPP,
+};
+
+/** Nothing without a number, or with one that its country has not. A valid number of unknown type may be a handset's. */
+export function channelsOf(phone: PhoneDetails | null): number {
+  if (!phone?.isValid) return 0;
+  return phone.type === null ? ALL : (OF_TYPE[phone.type] ?? 0);
+}

@@ -1,0 +1,76 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * IPv4 that is not for everybody: the special-purpose registry of IANA whole, also the few blocks in it that are routed
+ * (anycast of protocols, nobody's web server), multicast, the reserved rest, and the address at which Azure machines
+ * find their metadata. Those of other clouds lie in 169.254.0.0/16, 100.64.0.0/10 and 192.0.0.0/24.
+ */
+const SPECIAL_IPV4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '168.63.129.16/32',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+];
+
+/** All that IANA has given out for global unicast. Mapped, compatible, NAT64, local and link-local lie outside. */
+const GLOBAL_IPV6 = ['2000::/3'];
+
+/** Of it: protocol assignments with Teredo and ORCHID, documentation (two), 6to4, and AS112. */
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48'];
+
+/**
+ * Tells whether an address may be dialled for a stranger: it is one that everybody can reach, or lies in a block that
+ * the operator has opened. Anything that is no address in the strict notation (dots for IPv4, no zone) may not. IPv6
+ * forms that carry an IPv4 address are refused whatever they carry; blocks of IPv4 open IPv4 only.
+ *
+ * @param openBlocks CIDR blocks or addresses, as WEBHOOK_ALLOW_CIDRS gives them
+ */
+export function createPublicAddress(openBlocks: readonly string[] = []): (address: string) => boolean {
+  const opened4 = blockList(openBlocks.filter((block) => !block.includes(':')));
+  const opened6 = blockList(openBlocks.filter((block) => block.includes(':')));
+  return (address) => {
+    const version = isIP(address);
+    if (version === 4) return !special4.check(address) || opened4.check(address);
+    return version === 6 && !address.includes('%') && (isGlobal6(address) || opened6.check(address, 'ipv6'));
+  };
+}
+
+const special4 = blockList(SPECIAL_IPV4);
+const global6 = blockList(GLOBAL_IPV6);
+const special6 = blockList(SPECIAL_IPV6);
+
+const isGlobal6 = (address: string): boolean =>
+  global6.check(address, 'ipv6') && !special6.check(address, 'ipv6') && !isIsatap(address);
+
+/** RFC 5214: an interface identifier 0:5efe or 200:5efe, and then the IPv4 address that the packet is tunnelled to. */
+function isIsatap(address: string): boolean {
+  const [, , , , flags = 0, mark] = ipaddr.IPv6.parse(address).parts;
+  return mark === 0x5efe && (flags & 0xfcff) === 0;
+}
+
+function blockList(blocks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const block of blocks) {
+    const [network = '', bits] = block.split('/');
+    const family = isIPv6(network) ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(network, family);
+    else list.addSubnet(network, Number(bits), family);
+  }
+  return list;
+}

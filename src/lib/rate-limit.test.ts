@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { fc, test as property } from '@fast-check/vitest';
+import { createRateLimiter } from './rate-limit.ts';
+
+const RATE = { perMinute: 100, perSecond: 10 };
+
+/** A limiter whose time the test moves. */
+function limiterAt(startMs = 1_000_000) {
+  let ms = startMs;
+  const limiter = createRateLimiter({ now: () => ms, onNews: () => undefined });
+  const takeMany = (count: number, name = 'a'): number =>
+    Array.from({ length: count }, () => limiter.take(name, RATE)).filter(({ allowed }) => allowed).length;
+  return { ...limiter, takeMany, pass: (by: number) => (ms += by) };
+}
+
+test('so many pass in one second, and so many in a minute', () => {
+  const { takeMany, pass } = limiterAt();
+  expect(takeMany(11)).toBe(10);
+  const passed = Array.from({ length: 20 }, () => {
+    pass(1000);
+    return takeMany(11);
+  });
+  expect(passed).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+test('what was counted leaves after a minute, second by second', () => {
+  const { takeMany, pass } = limiterAt();
+  for (let i = 0; i < 10; i++) {
+    takeMany(10);
+    pass(1000);
+  }
+  pass(49_000);
+  expect(takeMany(20)).toBe(0);
+  pass(1000);
+  expect(takeMany(20)).toBe(10);
+});
+
+test('the answer tells what is left and how long to wait', () => {
+  const { take, pass, takeMany } = limiterAt();
+  expect(take('a', RATE)).toEqual({ allowed: true, limit: 100, remaining: 99, resetSeconds: 60, retryAfterSeconds: 0 });
+  takeMany(9);
+  expect(take('a', RATE)).toEqual({
+    allowed: false,
+    limit: 100,
+    remaining: 90,
+    resetSeconds: 60,
+    retryAfterSeconds: 1,
+  });
+  for (let i = 0; i < 9; i++) {
+    pass(1000);
+    takeMany(10);
+  }
+  expect(take('a', RATE)).toEqual({
+    allowed: false,
+    limit: 100,
+    remaining: 0,
+    resetSeconds: 51,
+    retryAfterSeconds: 51,
+  });
+  pass(50_999);
+  expect(take('a', RATE)).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
+  pass(1);
+  expect(take('a', RATE)).toMatchObject({ allowed: true, remaining: 9, resetSeconds: 1 });
+});
+
+test('looking counts nothing, and a name never seen has everything left', () => {
+  const { look, take } = limiterAt();
+  for (let i = 0; i < 200; i++) expect(look('a', RATE)).toMatchObject({ allowed: true, remaining: 100 });
+  expect(take('a', RATE).remaining).toBe(99);
+});
+
+test('names do not share', () => {
+  const { takeMany } = limiterAt();
+  expect([takeMany(20, 'a'), takeMany(20, 'b')]).toEqual([10, 10]);
+});
+
+test('what is given back may be taken again', () => {
+  const { takeMany, giveBack } = limiterAt();
+  takeMany(10);
+  giveBack('a');
+  expect(takeMany(5)).toBe(1);
+});
+
+test('what another process counted fills the minute and not the second', () => {
+  const [here, there] = [limiterAt(), limiterAt()];
+  there.takeMany(10);
+  here.hear(there.takeNews());
+  expect(here.takeMany(20)).toBe(10);
+  expect(here.look('a', RATE).remaining).toBe(80);
+  expect(there.takeNews()).toEqual([]);
+});
+
+test('it is told once that there is news, until the news is taken', () => {
+  let told = 0;
+  const { take, takeNews } = createRateLimiter({ onNews: () => told++ });
+  take('a', RATE);
+  take('b', RATE);
+  expect([told, takeNews(), takeNews()]).toEqual([
+    1,
+    [
+      ['a', 1],
+      ['b', 1],
+    ],
+    [],
+  ]);
+  take('a', RATE);
+  expect(told).toBe(2);
+});
+
+test('only so many names are remembered, the latest ones', () => {
+  const { take, look } = createRateLimiter({ maxNames: 2 });
+  for (const name of ['a', 'b', 'c']) take(name, RATE);
+  expect(['a', 'b', 'c'].map((name) => look(name, RATE).remaining)).toEqual([100, 99, 99]);
+});
+
+property.prop([fc.array(fc.integer({ min: 0, max: 4000 }), { minLength: 50, maxLength: 600 }), fc.nat()])(
+  'no span of 60 whole seconds lets more pass than the limit, whatever the pauses',
+  (pauses, start) => {
+    const { take, pass } = limiterAt(start);
+    const seconds: number[] = [];
+    for (const pause of pauses) {
+      const now = pass(pause);
+      if (take('a', { perMinute: 20, perSecond: 5 }).allowed) seconds.push(Math.floor(now / 1000));
+    }
+    for (const from of seconds) {
+      expect(seconds.filter((at) => at >= from && at < from + 60).length).toBeLessThanOrEqual(20);
+      expect(seconds.filter((at) => at === from).length).toBeLessThanOrEqual(5);
+    }
+  },
+);

@@ -1,0 +1,206 @@
+import type { Pool } from 'pg';
+import type { Log } from '../lib/log.ts';
+import { startLoop } from '../lib/loop.ts';
+import type { SecretKey } from '../lib/secret-box.ts';
+import { listDueRetries } from './deliveries/sql.ts';
+import { createLane, type Lane, type LaneEvent, type Settled, type Target } from './lane.ts';
+import { loadRetries, loadRows } from './load.ts';
+import { claimAccounts, deleteClaims, listOutbox, type Want } from './outbox/sql.ts';
+import type { Poster } from './post.ts';
+import { record } from './record.ts';
+import { openSecrets } from './secrets.ts';
+import { sendEvent } from './send.ts';
+import { type Endpoint, listEndpoints } from './sql.ts';
+
+/** Accounts that one worker holds at most: each may have 500 events in memory. */
+const MOST_LANES = 5000;
+/** Requests under way in one worker, shared by the accounts that have any. */
+const MOST_AT_ONCE = 2048;
+/** A lane with fewer events than that is given more. */
+const LOW_WATER = 250;
+const RETRIES_A_TURN = 250;
+/** What has settled is committed together; the earlier one of so many, or of so much time. */
+const SETTLED_A_TURN = 200;
+const BUSY_MS = 20;
+const IDLE_MS = 250;
+/** An account without events goes back to whoever claims it next; a failing one stays, and with it its breaker. */
+const RELEASE_AFTER_MS = 5000;
+const RELEASE_FAILING_AFTER_MS = 600_000;
+
+export type DeliveriesDeps = {
+  readonly pool: Pool;
+  /** The advisory lock key of this worker. */
+  readonly owner: number;
+  readonly poster: Poster;
+  readonly secretKey: SecretKey;
+  readonly log: Log;
+};
+
+export type Deliveries = {
+  /** Looks for events now. */
+  wake(): void;
+  /** Starts nothing more, lets what is under way end or the deadline pass, commits, gives the accounts back. */
+  stop(deadlineMs: number): Promise<void>;
+};
+
+/**
+ * Tells webhooks what happened: claims accounts that have events, sends them, and commits what became of them. Any
+ * number of workers may run it. Each event is sent at least once or ends in the log as DEAD, whatever is killed: it
+ * leaves the outbox in the transaction that writes its answer into the log.
+ *
+ * A turn commits what has settled, then loads: in this order, so that what it loads knows of every failure before it.
+ */
+export function startDeliveries({ pool, owner, poster, secretKey, log }: DeliveriesDeps): Deliveries {
+  const lanes = new Map<number, Lane>();
+  /** Outbox rows in memory, and how many of their events have not settled. */
+  const rows = new Map<number, { readonly accountId: number; left: number }>();
+  /** Events in memory that came from those to be tried again, with their accounts. */
+  const retries = new Map<string, number>();
+  let settled: Settled[] = [];
+  let stopping = false;
+
+  const share = (): number => {
+    const busy = lanes.values().reduce((count, lane) => count + (lane.idleSinceMs() === null ? 1 : 0), 0);
+    return Math.max(1, Math.floor(MOST_AT_ONCE / Math.max(1, busy)));
+  };
+  let shareNow = MOST_AT_ONCE;
+
+  function open(accountId: number): Lane {
+    const lane: Lane = createLane(accountId, {
+      send: (event, target) => sendEvent(poster, event, target),
+      share: () => shareNow,
+      onSettled(one) {
+        if (lanes.get(accountId) !== lane) return;
+        settled.push(one);
+        if (settled.length >= SETTLED_A_TURN) loop.wake();
+      },
+    });
+    lanes.set(accountId, lane);
+    return lane;
+  }
+
+  /** Forgets an account and all that is in memory of it; the database has it still. */
+  function drop(accountId: number): void {
+    lanes.get(accountId)?.close();
+    lanes.delete(accountId);
+    for (const [id, row] of rows) if (row.accountId === accountId) rows.delete(id);
+    for (const [id, of] of retries) if (of === accountId) retries.delete(id);
+    settled = settled.filter(({ event }) => event.accountId !== accountId);
+  }
+
+  async function commit(): Promise<void> {
+    const batch = settled;
+    const doneBy = Map.groupBy(batch, ({ event }) => event.outboxId);
+    const done = [...rows].flatMap(([id, { accountId, left }]) =>
+      left === (doneBy.get(id)?.length ?? 0) ? [{ id, accountId }] : [],
+    );
+    if (batch.length + done.length === 0) return;
+    const own = await record(pool, { owner, settled: batch, done });
+    settled = settled.slice(batch.length);
+    for (const [id, row] of rows) row.left -= doneBy.get(id)?.length ?? 0;
+    for (const { id } of done) rows.delete(id);
+    for (const { event, ending } of batch) {
+      retries.delete(event.id);
+      if (ending.kind === 'failed') lanes.get(event.accountId)?.release(event.messageId);
+    }
+    for (const accountId of new Set([...batch.map(({ event }) => event.accountId), ...done.map((d) => d.accountId)]))
+      if (!own.has(accountId)) drop(accountId);
+  }
+
+  async function load(): Promise<void> {
+    const limit = Math.max(0, MOST_LANES - lanes.size);
+    const accountIds = await claimAccounts(pool, { owner, limit });
+    const hungry = accountIds
+      .map((accountId) => lanes.get(accountId) ?? open(accountId))
+      .filter((lane) => lane.waiting() < LOW_WATER && !(lane.isPaused() && lane.waiting() > 0));
+    if (hungry.length === 0) return;
+    await loadInto(hungry.map(({ accountId }) => accountId));
+  }
+
+  async function loadInto(accountIds: readonly number[]): Promise<void> {
+    const wants = (limit: number): Want[] => accountIds.map((accountId) => ({ accountId, limit }));
+    const due = await listDueRetries(pool, { wants: wants(RETRIES_A_TURN), heldIds: [...retries.keys()] });
+    const fresh = await listOutbox(pool, { wants: wants(1), heldIds: [...rows.keys()] });
+    const { events, behind, done } = await loadRows(pool, fresh);
+    const again = await loadRetries(pool, due);
+    for (const { id, accountId, messageIds } of fresh) rows.set(id, { accountId, left: messageIds.length });
+    for (const { outboxId } of done) decrement(outboxId);
+    settled.push(...behind);
+    for (const { id, accountId } of again) retries.set(id, accountId);
+    for (const [accountId, own] of Map.groupBy([...again, ...events], (event: LaneEvent) => event.accountId))
+      lanes.get(accountId)?.add(own);
+  }
+
+  function decrement(outboxId: number | null): void {
+    const row = outboxId === null ? undefined : rows.get(outboxId);
+    if (row) row.left--;
+  }
+
+  /** An endpoint may change at any time: what is sent from now on goes by what stands there now. */
+  async function aim(): Promise<void> {
+    const waiting = [...lanes.values()].filter((lane) => lane.waiting() > 0);
+    if (waiting.length === 0) return;
+    const endpoints = await listEndpoints(pool, { accountIds: waiting.map(({ accountId }) => accountId) });
+    const byAccount = new Map(endpoints.map((endpoint) => [endpoint.accountId, endpoint]));
+    for (const lane of waiting) lane.target = toTarget(byAccount.get(lane.accountId));
+  }
+
+  function toTarget(endpoint: Endpoint | undefined): Target | null | undefined {
+    if (!endpoint) return null;
+    try {
+      return { ...endpoint, secrets: openSecrets(secretKey, endpoint, new Date()) };
+    } catch (err) {
+      log.error({ err, accountId: endpoint.accountId }, 'cannot sign the events of a webhook');
+      return undefined;
+    }
+  }
+
+  async function release(): Promise<void> {
+    const nowMs = performance.now();
+    const idle = [...lanes.values()].filter((lane) => {
+      const idleForMs = nowMs - (lane.idleSinceMs() ?? nowMs);
+      return idleForMs > (lane.isFailing() ? RELEASE_FAILING_AFTER_MS : RELEASE_AFTER_MS);
+    });
+    const held = new Set(rows.values().map((row) => row.accountId));
+    const accountIds = idle.map((lane) => lane.accountId).filter((accountId) => !held.has(accountId));
+    if (accountIds.length === 0) return;
+    await deleteClaims(pool, { owner, accountIds });
+    for (const accountId of accountIds) drop(accountId);
+  }
+
+  async function turn(): Promise<number> {
+    const start = performance.now();
+    await commit();
+    if (!stopping) {
+      await load();
+      await aim();
+      shareNow = share();
+      for (const lane of lanes.values()) lane.pump();
+      await release();
+    }
+    const busy = settled.length > 0 || lanes.values().some((lane) => lane.waiting() + lane.inFlight() > 0);
+    // Half of the time at most: with a thousand accounts a turn takes as long as the pause after it.
+    return busy ? Math.max(BUSY_MS, performance.now() - start) : IDLE_MS;
+  }
+
+  const loop = startLoop('webhooks', turn, log);
+  return {
+    wake: loop.wake,
+    async stop(deadlineMs) {
+      stopping = true;
+      await loop.stop();
+      for (const lane of lanes.values()) lane.close();
+      await drained(lanes, deadlineMs);
+      await commit();
+      await deleteClaims(pool, { owner, accountIds: [...lanes.keys()] });
+    },
+  };
+}
+
+const LOOK_MS = 20;
+
+async function drained(lanes: ReadonlyMap<number, Lane>, deadlineMs: number): Promise<void> {
+  const deadline = performance.now() + deadlineMs;
+  while (lanes.values().some((lane) => lane.inFlight() > 0) && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+}

@@ -1,0 +1,40 @@
+import { Resolver } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { platform } from 'node:os';
+import { isIP } from 'node:net';
+
+/** All addresses of a host name, at least one, IPv4 before IPv6. Rejects when there is none or no answer comes. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+const HOSTS = platform() === 'win32' ? String.raw`C:\Windows\System32\drivers\etc\hosts` : '/etc/hosts';
+const DEADLINE_MS = 3000;
+
+/**
+ * The hosts file, then DNS. Not getaddrinfo, which would do the same: it blocks one of the four threads that all files
+ * and passwords of the process need too, for as long as somebody's name server keeps it waiting. `localhost` is
+ * 127.0.0.1 (RFC 6761), wherever it is asked.
+ */
+export const resolve: Resolve = async (host) => {
+  const name = host.toLowerCase().replace(/\.$/, '');
+  if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1'];
+  const local = addressesIn(await readFile(HOSTS, 'utf8').catch(() => ''), name);
+  return local.length > 0 ? local : askDns(name);
+};
+
+/** What a hosts file says of a name. */
+export const addressesIn = (hosts: string, name: string): string[] =>
+  hosts.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
+    return isIP(address) !== 0 && names.includes(name) ? [address] : [];
+  });
+
+/** Of two questions one is enough: most hosts have no IPv6 address, and some servers do not answer when asked for it. */
+async function askDns(name: string): Promise<string[]> {
+  const resolver = new Resolver({ timeout: 1000, tries: 2 });
+  const timer = setTimeout(() => resolver.cancel(), DEADLINE_MS);
+  const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  clearTimeout(timer);
+  const addresses = [four, six].flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  if (addresses.length > 0) return addresses;
+  throw four.status === 'rejected' ? four.reason : new Error(`${name} has no address`);
+}
