@@ -3,12 +3,14 @@ import { benchGrow } from './grow.ts';
 import { benchIdle } from './idle.ts';
 import { type Report, show } from './report.ts';
 import { benchSend } from './send.ts';
+import { benchWebhooks } from './webhooks.ts';
 
 /** `npm run bench` runs all, `npm run bench -- NAME` one. Ratios, not seconds, are what to compare between machines. */
 const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   engine: benchEngine,
   send: benchSend,
   grow: benchGrow,
+  webhooks: benchWebhooks,
   idle: benchIdle,
 };
 

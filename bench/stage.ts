@@ -11,6 +11,8 @@ import { BODY, destinationOf } from './traffic.ts';
 const DESTINATIONS_A_REQUEST = 5_000;
 const REQUESTS_AT_ONCE = 3;
 const POLL_MS = 50;
+/** Of each bind, in both directions: submits, and receipts, that may wait for their answer. */
+const WINDOW = '1000';
 const DEADLINE_MS = 300_000;
 
 /** A gateway and a carrier, each a process of its own, on a fresh durable database. */
@@ -26,11 +28,12 @@ export type Stage = {
   close(): Promise<void>;
 };
 
-export async function openStage(): Promise<Stage> {
+/** @param more settings of the gateway */
+export async function openStage(more: Record<string, string> = {}): Promise<Stage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'heliograph-bench-'));
   const env = { DATA_DIR: dataDir };
-  const carrier = await runCommand(['sandbox', '--port', '0', '--receipt-delay', '100']);
-  const gateway = await runCommand(['serve'], { ...env, PORT: '0', SANDBOX: 'off' });
+  const carrier = await runCommand(['sandbox', '--port', '0', '--receipt-delay', '100', '--deliver-window', WINDOW]);
+  const gateway = await runCommand(['serve'], { ...env, PORT: '0', SANDBOX: 'off', ...more });
   const server = await attachEmbedded({ dataDir, log: silentLog });
   const pool = createPool(server.connectionString, { max: 4, applicationName: 'bench', log: silentLog });
   const operate = async (...args: string[]): Promise<void> => (await runCommand(args, env)).stop();
@@ -44,7 +47,7 @@ export async function openStage(): Promise<Stage> {
     '--password',
     'bench',
   ];
-  await operate('connection', 'add', 'smpp', '--name', 'bench', ...smpp, '--binds', '2', '--window', '1000');
+  await operate('connection', 'add', 'smpp', '--name', 'bench', ...smpp, '--binds', '2', '--window', WINDOW);
   await operate('route', 'add', '--channel', 'SMS', '--connection', 'bench');
   await operate('credit', 'add', 'Demo', '1000000');
   await until(async () => (await count(pool, 'SELECT count(*) FROM connection_status WHERE binds_up = 2')) === 1);

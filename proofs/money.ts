@@ -59,6 +59,7 @@ async function prove(run: Run): Promise<Findings> {
     'what was earned is the price of what the carrier took and nobody gets back': books.earnedMicros === due,
     'what was put in is spent or there': books.toppedUpMicros === books.earnedMicros + books.bookedMicros,
     'credit was short': races.refused > 0,
+    'most requests were answered': races.failedRequests < races.requests / 2,
     'of requests with one globalId one wins': twins.winners === 1 && twins.twinsFailed === 0,
   });
 }

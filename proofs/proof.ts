@@ -38,12 +38,15 @@ export const judge = (figures: Figures, claims: Readonly<Record<string, boolean>
   broken: Object.entries(claims).flatMap(([sentence, held]) => (held ? [] : [sentence])),
 });
 
+/** What is left to chance is drawn from here. */
+export type Chance = Pick<Run, 'random'>;
+
 /** A whole number from `from` to `to`, both included. */
-export const between = ({ random }: Pick<Run, 'random'>, from: number, to: number): number =>
+export const between = ({ random }: Chance, from: number, to: number): number =>
   from + Math.floor(random.next() * (to - from + 1));
 
 /** One of these. */
-export function oneOf<T>(run: Pick<Run, 'random'>, choices: readonly T[]): T {
+export function oneOf<T>(run: Chance, choices: readonly T[]): T {
   const choice = choices[between(run, 0, choices.length - 1)];
   if (choice === undefined) throw new Error('nothing to choose from');
   return choice;

@@ -1,15 +1,25 @@
 import { accept } from './accept.ts';
+import { allowlist } from './allowlist.ts';
 import { clock } from './clock.ts';
 import { crash, crashPostgres } from './crash.ts';
 import { fair } from './fair.ts';
+import { guess } from './guess.ts';
+import { fields } from './fields.ts';
+import { malformed } from './malformed.ts';
 import { money } from './money.ts';
+import { oracle } from './oracle.ts';
 import type { Proof } from './proof.ts';
 import { receipts } from './receipts.ts';
+import { restore } from './restore.ts';
+import { receivers } from './receivers.ts';
 import { resubmit } from './resubmit.ts';
+import { revoke } from './revoke.ts';
 import { settle } from './settle.ts';
 import { smpp } from './smpp.ts';
+import { ssrf } from './ssrf.ts';
 import { tenants, tenantsRlsOnly } from './tenants.ts';
 import { throttle } from './throttle.ts';
+import { webhooks } from './webhooks.ts';
 
 /** All proofs by name, in the order of `npm run prove`. */
 export const PROOFS: Readonly<Record<string, Proof>> = {
@@ -24,6 +34,16 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   money,
   fair,
   clock,
+  restore,
+  revoke,
+  guess,
+  allowlist,
+  fields,
+  malformed,
   tenants,
   'tenants --rls-only': tenantsRlsOnly,
+  oracle,
+  ssrf,
+  receivers,
+  webhooks,
 };

@@ -14,6 +14,8 @@ export type Route = {
   readonly params: Schema | undefined;
   readonly query: Schema | undefined;
   readonly body: Schema | undefined;
+  /** The schemas of its answers. */
+  readonly answers: readonly Schema[];
   /** It asks for credentials. */
   readonly closed: boolean;
 };
@@ -28,7 +30,8 @@ export async function listRoutes(): Promise<Route[]> {
       if (each === 'HEAD') continue;
       const { params, querystring: query, body } = partsOf(schema);
       const closed = schema !== undefined && schema.hide !== true && schema.security?.length !== 0;
-      routes.push({ method: each, url, name: `${each} ${url}`, params, query, body, closed });
+      const answers = isSchema(schema?.response) ? Object.values(schema.response).filter(isSchema) : [];
+      routes.push({ method: each, url, name: `${each} ${url}`, params, query, body, answers, closed });
     }
   });
   await app.ready();

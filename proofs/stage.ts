@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { createAccount } from '../src/accounts/create.ts';
+import { createAccount, type NewAccount } from '../src/accounts/create.ts';
 import type { SandboxScript } from '../src/carriers/sandbox/script.ts';
 import { loadConfig } from '../src/config.ts';
 import { createConnection } from '../src/connections/save.ts';
@@ -34,7 +34,7 @@ export type StageOptions = {
   readonly preload?: readonly URL[];
 };
 
-export type Account = { readonly accountId: number; readonly client: Client };
+export type Account = NewAccount & { readonly client: Client };
 
 /** The gateway and the carrier of one run, each in processes of its own. */
 export type Stage = AsyncDisposable & {
@@ -42,10 +42,17 @@ export type Stage = AsyncDisposable & {
   readonly gateway: Process;
   /** A client of an account that may send as much as it likes. */
   readonly client: Client;
+  /** Without a limit of requests. */
   newAccount(account: { plan: Plan; creditMicros?: number }): Promise<Account>;
   /** For what the interface does not export. */
   readonly pool: Pool;
   startWorker(): Promise<Process>;
+  /** Another process that serves the interface; `environment` beside that of the gateway. */
+  startApi(environment?: Readonly<Record<string, string>>): Promise<Process>;
+  /** The settings of the gateway, for operator commands too. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The gateway again, after it was stopped, or another one; `environment` beside its own. */
+  startGateway(environment?: Readonly<Record<string, string>>): Promise<{ process: Process; client: Client }>;
 };
 
 const MAIN = new URL('../src/main.ts', import.meta.url);
@@ -74,10 +81,16 @@ export async function openStage(run: Run, options: StageOptions): Promise<Stage>
   const connectionString = await reach(environment);
   const pool = createPool(connectionString, { max: 4, applicationName: 'proof', log: silentLog });
   opened.defer(() => pool.end());
-  const workers: Process[] = [];
-  opened.defer(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
+  const others: Process[] = [];
+  opened.defer(async () => void (await Promise.all(others.map((process) => process.stop()))));
+  const keep = (process: Process): Process => {
+    others.push(process);
+    return process;
+  };
+  const startOther = async (command: string, more: Readonly<Record<string, string>> = {}): Promise<Process> =>
+    keep(await start(command, { DATABASE_URL: connectionString, ...more }));
 
-  const clientOf = (key: string): Client => createClient(() => String(gateway.ready['address']), key);
+  const clientOf = (key: string, of = gateway): Client => createClient(() => String(of.ready['address']), key);
   if (role === 'serve') await untilBound(pool);
   const all = opened.move();
   return {
@@ -85,21 +98,24 @@ export async function openStage(run: Run, options: StageOptions): Promise<Stage>
     gateway,
     client: clientOf(apiKey),
     async newAccount(account) {
-      const { accountId, apiKey: key } = await createAccount(pool, { name: 'Other', ...account });
-      return { accountId, client: clientOf(key) };
+      const made = await createAccount(pool, { name: 'Other', ratePerMinute: 0, ...account });
+      return { ...made, client: clientOf(made.apiKey) };
     },
     pool,
-    async startWorker() {
-      const worker = await start('worker', { DATABASE_URL: connectionString });
-      workers.push(worker);
-      return worker;
+    startWorker: () => startOther('worker'),
+    startApi: (more) => startOther('api', more),
+    environment,
+    async startGateway(more = {}) {
+      const process = keep(await start(role, more));
+      return { process, client: clientOf(apiKey, process) };
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 
 const environmentOf = ({ folder, databaseUrl }: Run): Record<string, string> => ({
-  ...(databaseUrl === null ? { DATA_DIR: join(folder, 'data') } : { DATABASE_URL: databaseUrl }),
+  DATA_DIR: join(folder, 'data'),
+  ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }),
   DATABASE_POOL: '8',
   SECRET_KEY: '5e'.repeat(32),
   SANDBOX: 'off',

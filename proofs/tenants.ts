@@ -3,10 +3,12 @@ import { listRoutes, type Route } from './routes.ts';
 import { openStage, type StageOptions } from './stage.ts';
 import { type Attempt, attempts, worksWithOwn } from './tenants/attack.ts';
 import { type Case, CASES } from './tenants/cases.ts';
-import { marksOf, openParties, type Party, rowsOfAccount, spreadIds } from './tenants/party.ts';
+import { furnished, marksOf, openParties, rowsOfAccount, spreadIds } from './tenants/party.ts';
+import { type Party, SINGLE_THINGS } from './tenants/things.ts';
 
 /** Of the faults that were found, so many are told of in words. */
 const EXAMPLES = 20;
+const EXAMPLE_LENGTH = 600;
 
 export const tenants: Proof = {
   promise: 'No account sees, changes or learns of what belongs to another.',
@@ -39,36 +41,42 @@ async function prove(run: Run, preload: readonly URL[]): Promise<Findings> {
   await spreadIds(stage.pool);
   const parties = await openParties(stage);
   const routes = (await listRoutes()).filter(({ closed }) => closed);
-  const counts = { routes: routes.length, requests: 0, ownFailed: 0, told: 0, shown: 0, changed: 0 };
-  const tell = (sentence: string): void => {
-    if (counts.told + counts.shown + counts.changed + counts.ownFailed <= EXAMPLES) run.say(sentence);
+  const counts = { routes: routes.length, requests: 0, ownFailed: 0, told: 0, shown: 0, changed: 0, failed: 0 };
+  const told = new Set<string>();
+  const tell = (what: string, sentence: string): void => {
+    if (!told.has(what) && told.size < EXAMPLES) run.say(sentence.slice(0, EXAMPLE_LENGTH));
+    told.add(what);
   };
   const missing = routes.filter(({ name }) => !CASES[name]).map(({ name }) => name);
   const stale = Object.keys(CASES).filter((name) => !routes.some((route) => route.name === name));
   for (const name of missing) run.say(`no case in proofs/tenants/cases.ts: ${name}`);
   for (const name of stale) run.say(`a case of no route: ${name}`);
 
-  for (const [by, on] of pairsOf(parties)) {
+  for (const pair of pairsOf(parties)) {
+    const [by, on] = [await furnished(pair[0]), await furnished(pair[1])];
     const before = await rowsOfAccount(on);
     const marks = (await marksOf(on)).difference(await marksOf(by));
     for (const [route, tried] of casesOf(routes))
       for await (const attempt of attempts(route, tried, by, on)) {
         counts.requests++;
         if (attempt.fault !== undefined) counts.told++;
-        if (attempt.fault !== undefined) tell(attempt.fault);
+        if (attempt.fault !== undefined) tell(attempt.what, attempt.fault);
+        if (attempt.answer.status >= 500) counts.failed++;
+        if (attempt.answer.status >= 500) tell(attempt.what, `${attempt.what} answers ${attempt.answer.status}`);
         const mark = markIn(attempt, marks);
         if (mark !== undefined) counts.shown++;
-        if (mark !== undefined) tell(`${attempt.what} shows ${mark}: ${JSON.stringify(attempt.answer.body)}`);
+        if (mark !== undefined)
+          tell(attempt.what, `${attempt.what} shows ${mark}: ${JSON.stringify(attempt.answer.body)}`);
       }
     const changed = differences(before, await rowsOfAccount(on));
     counts.changed += changed.length;
-    for (const row of changed) tell(`changed from outside: ${row}`);
+    for (const row of changed) tell(row, `changed from outside: ${row}`);
   }
   const [first] = parties;
   for (const [route, tried] of casesOf(routes)) {
-    const fault = first && (await worksWithOwn(route, tried, first));
+    const fault = first && (await worksWithOwn(route, tried, await furnished(first, SINGLE_THINGS)));
     if (fault !== undefined) counts.ownFailed++;
-    if (fault !== undefined) tell(fault);
+    if (fault !== undefined) tell(route.name, fault);
   }
   return judge(
     { ...counts, withoutCase: missing.length, staleCases: stale.length },
@@ -76,17 +84,21 @@ async function prove(run: Run, preload: readonly URL[]): Promise<Findings> {
       'every route of the router is tried': missing.length + stale.length === 0,
       'each case is right: with own things it works': counts.ownFailed === 0,
       'a foreign id answers exactly as an unknown one': counts.told === 0,
+      'nobody is answered with an error of the server': counts.failed === 0,
       'no answer shows anything of another account': counts.shown === 0,
       'no row of another account is changed': counts.changed === 0,
     },
   );
 }
 
+/** What ends things comes last: until then there is something to show. */
 const casesOf = (routes: readonly Route[]): [Route, Case][] =>
-  routes.flatMap((route) => {
-    const tried = CASES[route.name];
-    return tried ? [[route, tried]] : [];
-  });
+  routes
+    .toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    .flatMap((route) => {
+      const tried = CASES[route.name];
+      return tried ? [[route, tried]] : [];
+    });
 
 const pairsOf = (parties: readonly Party[]): [Party, Party][] =>
   parties.flatMap((by) => parties.flatMap((on): [Party, Party][] => (by === on ? [] : [[by, on]])));

@@ -1,5 +1,7 @@
 import { securityRoutes } from './accounts/security/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
+import { auditRoutes } from './audit/routes.ts';
+import { contactRoutes } from './contacts/routes.ts';
 import { creditRoutes } from './credit/routes.ts';
 import { authentication } from './http/auth.ts';
 import type { ApiDeps, App } from './http/deps.ts';
@@ -8,8 +10,11 @@ import { healthRoutes } from './http/health.ts';
 import { takeIdempotencyKeys } from './http/idempotency.ts';
 import { describeApi } from './http/openapi.ts';
 import { createServer } from './http/server.ts';
+import { listRoutes } from './lists/routes.ts';
 import { messageRoutes } from './messages/routes.ts';
 import { trackingRoutes } from './tracking/routes.ts';
+import { userRoutes } from './users/routes.ts';
+import { deliveryRoutes } from './webhooks/deliveries/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
 /**
@@ -29,9 +34,14 @@ export function buildApi(deps: ApiDeps): App {
     // One line a feature, in the order of contract.md.
     apiKeyRoutes(closed, deps);
     messageRoutes(closed, deps);
+    listRoutes(closed, deps);
+    contactRoutes(closed, deps);
     trackingRoutes(closed, deps);
     webhookRoutes(closed, deps);
+    deliveryRoutes(closed, deps);
     creditRoutes(closed, deps);
+    userRoutes(closed, deps);
+    auditRoutes(closed, deps);
     securityRoutes(closed, deps);
   });
   return app;

@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { passwordOf } from './connections/save.ts';
 import { listConnections, listConnectionStatus } from './connections/sql.ts';
 import { one, sql } from './db/query.ts';
+import { findFence } from './fence/sql.ts';
 import { createNodeServer } from './http/server.ts';
 import { loadSecretKey } from './secret-key.ts';
 
@@ -33,6 +34,7 @@ const showFinding = ({ name, ok, detail, advice }: Finding): string =>
 async function examine(config: Config, pool: Pool): Promise<Finding[]> {
   return [
     await checkDatabase(pool),
+    await checkFence(pool),
     await checkClock(pool),
     await checkDisk(config),
     checkTls(config),
@@ -53,6 +55,16 @@ async function checkDatabase(pool: Pool): Promise<Finding> {
     ok: durable,
     detail: `PostgreSQL ${row.version}, fsync ${row.fsync}, synchronous_commit ${row.commit}`,
     advice: 'Set fsync and synchronous_commit to on: without them a power cut loses accepted messages.',
+  };
+}
+
+async function checkFence(pool: Pool): Promise<Finding> {
+  const { state, reason } = await findFence(pool);
+  return {
+    name: 'sending',
+    ok: state !== 'paused',
+    detail: state === 'paused' ? `paused: ${reason}` : 'not paused',
+    advice: 'See `fence show` for what is queued, then decide: `fence confirm` sends it, `fence discard` does not.',
   };
 }
 

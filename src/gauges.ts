@@ -4,12 +4,39 @@ import { listConnectionStatus } from './connections/sql.ts';
 import { listQueueDepths } from './dispatch/sql.ts';
 import { countUnmatched } from './receipts/sql.ts';
 import { countUnknowns } from './unknowns/sql.ts';
+import { countEvents } from './webhooks/deliveries/sql.ts';
+import { countDisabled } from './webhooks/targets/sql.ts';
 
 type Reading = { readonly connection: string; readonly value: number };
 type Names = ReadonlyMap<number, string>;
 
 /** Adds what the database knows of the traffic; read at each scrape, one query a gauge. */
 export function registerGauges(registry: Registry, pool: Pool): void {
+  registerConnectionGauges(registry, pool);
+  registerWebhookGauges(registry, pool);
+}
+
+function registerWebhookGauges(registry: Registry, pool: Pool): void {
+  new Gauge({
+    name: 'heliograph_webhook_events',
+    help: 'Events that wait for their first attempt or for another one, and that were given up and can be replayed',
+    labelNames: ['state'],
+    registers: [registry],
+    async collect() {
+      for (const [state, count] of Object.entries(await countEvents(pool))) this.set({ state }, count);
+    },
+  });
+  new Gauge({
+    name: 'heliograph_webhooks_disabled',
+    help: 'Webhooks that nothing is sent to any more',
+    registers: [registry],
+    async collect() {
+      this.set(await countDisabled(pool));
+    },
+  });
+}
+
+function registerConnectionGauges(registry: Registry, pool: Pool): void {
   const names = async (): Promise<Names> => new Map((await listConnectionStatus(pool)).map((c) => [c.id, c.name]));
   const gauge = (name: string, help: string, read: (names: Names) => Promise<Reading[]>): void => {
     new Gauge({

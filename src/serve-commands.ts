@@ -30,6 +30,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
     .option('--system-id <id>', 'accept this system_id only')
     .option('--password <password>', 'accept this password only')
     .option('--receipt-delay <ms>', 'time from submit to receipt', Number, 500)
+    .option('--deliver-window <n>', 'deliver_sm of one bind that may wait for their answer', Number, 100)
     .option('--ledger <file>', 'append all that was taken and delivered as NDJSON')
     .action(async (options: SandboxFlags) => {
       const smsc = await startSandboxSmsc({
@@ -37,6 +38,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
         systemId: options.systemId,
         password: options.password,
         receiptDelayMs: options.receiptDelay,
+        deliverWindow: options.deliverWindow,
         ledger: options.ledger === undefined ? 'counts' : 'entries',
         ledgerFile: options.ledger,
       });
@@ -46,7 +48,14 @@ export function registerServeCommands(program: Command, context: CommandContext)
     });
 }
 
-type SandboxFlags = { port: number; systemId?: string; password?: string; receiptDelay: number; ledger?: string };
+type SandboxFlags = {
+  port: number;
+  systemId?: string;
+  password?: string;
+  receiptDelay: number;
+  deliverWindow: number;
+  ledger?: string;
+};
 
 async function run(config: Config, roles: Roles, context: CommandContext): Promise<void> {
   const stopped = stopSignal();

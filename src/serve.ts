@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { pino } from 'pino';
 import { createAuthenticator } from './accounts/authenticate.ts';
@@ -10,8 +11,10 @@ import { MIGRATIONS_DIR, migrate } from './db/migrate.ts';
 import { ensurePartitions } from './db/partitions.ts';
 import { createPool } from './db/pool.ts';
 import { readOrCreate } from './db/private-file.ts';
+import { isDatabaseStarting } from './db/startup-error.ts';
 import { openWorkerSession } from './db/worker-session.ts';
 import { createWaker, type Waker } from './dispatch/wake.ts';
+import { findFence } from './fence/sql.ts';
 import { registerGauges } from './gauges.ts';
 import type { Probe } from './http/deps.ts';
 import { listen } from './http/listen.ts';
@@ -49,11 +52,31 @@ const ROUTES_MS = 10_000;
 
 type Closer = () => Promise<unknown>;
 
+/** How long PostgreSQL may take to come up, or to recover from a crash, beside us. */
+const DATABASE_START_MS = 30_000;
+const DATABASE_RETRY_MS = 500;
+
+/**
+ * Starts the program, again from the beginning while its database is starting; see `startOnce`. Other processes of a
+ * machine are often started beside it, or by what restarts them all after a crash.
+ */
+export async function startProgram(config: Config, roles: Roles): Promise<Program> {
+  const deadline = performance.now() + DATABASE_START_MS;
+  for (;;) {
+    try {
+      return await startOnce(config, roles);
+    } catch (error) {
+      if (!isDatabaseStarting(error) || performance.now() > deadline) throw error;
+      await delay(DATABASE_RETRY_MS);
+    }
+  }
+}
+
 /**
  * Starts the program: database, schema, sandbox carriers, workers, API, in this order. What was opened is closed in
  * the opposite one, also when a later step fails.
  */
-export async function startProgram(config: Config, roles: Roles): Promise<Program> {
+async function startOnce(config: Config, roles: Roles): Promise<Program> {
   const closers: Closer[] = [];
   const stop = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close();
@@ -180,6 +203,15 @@ const probesOf = (pool: Pool): Probe[] => [
     async check() {
       await pool.query({ text: 'SELECT 1', values: [] });
       return { ok: true, detail: 'answers' };
+    },
+  },
+  {
+    // Not critical: messages are taken and wait for the person who is asked.
+    name: 'sending',
+    critical: false,
+    async check() {
+      const { state, reason } = await findFence(pool);
+      return state === 'paused' ? { ok: false, detail: `paused: ${reason}` } : { ok: true, detail: 'not paused' };
     },
   },
   {

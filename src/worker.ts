@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { Carrier } from './carriers/carrier.ts';
 import { createSmppCarrier } from './carriers/smpp/carrier.ts';
 import { parseSmppSettings } from './carriers/smpp/settings.ts';
 import type { Config } from './config.ts';
@@ -14,6 +15,7 @@ import { WAKE_CHANNEL, type Waker } from './dispatch/wake.ts';
 import { deleteOldAnswers } from './idempotency/sql.ts';
 import { createInboundInbox, endOverdueParts } from './inbound/receive.ts';
 import { deleteOldSeen } from './inbound/sql.ts';
+import { createFence, type Fence } from './fence/fence.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { type Loop, startLoop } from './lib/loop.ts';
@@ -26,6 +28,7 @@ import { endSimulated } from './simulation/simulate.ts';
 import { findNextSimulatedMs } from './simulation/sql.ts';
 import { createReceiptInbox } from './receipts/inbox.ts';
 import { processReceipts, retryUnmatched } from './receipts/process.ts';
+import { createRecent } from './receipts/recent.ts';
 import { deleteOldUnmatched, findNextUnmatchedMs } from './receipts/sql.ts';
 import { moveSeenSchedules } from './schedules/sql.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
@@ -60,10 +63,14 @@ const HOUR = 60 * MINUTE;
 /** Receipts of validity (48 h) and seven days more. */
 const UNMATCHED_DAYS = 9;
 
-/** A loop over rows with a due time: works while there is more, then waits for the next one, at most a second. */
+/**
+ * A loop over rows with a due time: looks for the next one at least once a second, since another process may have put it
+ * there, and works when it is due. One plain query is all that an idle second costs.
+ */
 const whenDue = (work: () => Promise<number>, nextMs: () => Promise<number | null>) => async (): Promise<number> => {
-  if ((await work()) > 0) return 0;
-  return Math.min(SECOND, Math.max(20, (await nextMs()) ?? SECOND));
+  const dueInMs = (await nextMs()) ?? SECOND;
+  if (dueInMs > 0) return Math.min(SECOND, Math.max(20, dueInMs));
+  return (await work()) > 0 ? 0 : 20;
 };
 
 /** Starts everything that runs behind the API: the list of pipelines and periodic tasks. */
@@ -71,21 +78,29 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { pool, log, clock, waker } = deps;
   const now = (): Date => clock.now();
   const loops: Record<string, Loop> = {};
+  const fence = createFence({ dataDir: deps.config.dataDir, pool, owner: () => session.owner, log });
   const session = await openWorkerSession({
     connectionString: deps.connectionString,
     channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL],
     onNotify: (channel, payload) => {
       if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
       // Without a payload the session was away: others may have taken this worker for dead.
+      if (payload === '') loops['fence']?.wake();
       if (channel === LINKS_CHANNEL) return loops[payload === '' ? 'connections' : 'rates']?.wake();
       deps.onRoutingChange();
       void supervisor.reload();
       loops['failover']?.wake();
     },
+    onLost: fence.doubt,
     log,
   });
+  await fence.check().catch(async (error: unknown) => {
+    await session.close();
+    throw error;
+  });
   const storeInbound = createInboundInbox(pool);
-  const storeReceipt = createReceiptInbox(pool, () => loops['receipts']?.wake());
+  const recent = createRecent();
+  const storeReceipt = createReceiptInbox(pool, () => loops['receipts']?.wake(), recent);
   const supervisor: Supervisor = superviseConnections({
     pool,
     owner: session.owner,
@@ -93,7 +108,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     sandbox: deps.sandbox,
     makeCarrier: (connection) =>
       createSmppCarrier(parseSmppSettings(connection.settings), { password: passwordOf(connection, deps.secretKey) }),
-    startPump: (connection, carrier) => pumpFor(deps, session.owner, connection, carrier),
+    startPump: (connection, carrier) => pumpFor(deps, { owner: session.owner, fence, connection, carrier }),
     onReceipt: (connectionId, receipt) => storeReceipt({ connectionId, receipt }),
     onInbound: (connectionId, inbound) => storeInbound({ connectionId, inbound }),
   });
@@ -102,8 +117,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const start = (name: string, work: () => Promise<number>): void => {
     loops[name] = startLoop(name, work, log);
   };
+  /** For what changes messages because time has passed: not while nobody knows whether they are this program's to end. */
+  const startUnlessPaused = (name: string, work: () => Promise<number>): void =>
+    start(name, () => (fence.paused() ? Promise.resolve(SECOND) : work()));
+  start('fence', fence.check);
   // Woken by what comes in here; the wait is for what a dead worker left behind.
-  start('receipts', async () => ((await processReceipts(pool, now)) > 0 ? 0 : 2 * SECOND));
+  start('receipts', async () => ((await processReceipts(pool, now, recent)) > 0 ? 0 : 2 * SECOND));
   start(
     'unmatched receipts',
     whenDue(
@@ -111,7 +130,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       () => findNextUnmatchedMs(pool),
     ),
   );
-  start(
+  startUnlessPaused(
     'simulated outcomes',
     whenDue(
       () => endSimulated(pool),
@@ -134,16 +153,16 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       .then(() => supervisor.report())
       .then(() => 10 * SECOND),
   );
-  start(
+  startUnlessPaused(
     'deadlines',
     whenDue(
       () => endDeadlines(pool, now),
       () => findNextDeadlineMs(pool),
     ),
   );
-  start('usual validity', () => expireUsual(pool, now).then((waitMs) => Math.min(waitMs, MINUTE)));
-  start('old in the queue', async () => ((await expireQueued(pool, now)) > 0 ? 0 : 10 * MINUTE));
-  start('schedules', () => moveSeenSchedules(pool).then(() => MINUTE));
+  startUnlessPaused('usual validity', () => expireUsual(pool, now).then((waitMs) => Math.min(waitMs, MINUTE)));
+  startUnlessPaused('old in the queue', async () => ((await expireQueued(pool, now)) > 0 ? 0 : 10 * MINUTE));
+  startUnlessPaused('schedules', () => moveSeenSchedules(pool).then(() => MINUTE));
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
   start('old receipts', async () => {
     await deleteOldUnmatched(pool, UNMATCHED_DAYS);
@@ -151,7 +170,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     return HOUR;
   });
   start('old answers', async () => ((await deleteOldAnswers(pool, { limit: 10_000 })) > 0 ? 0 : MINUTE));
-  const deliveries = startDeliveries({ ...deps, poster: deps.outlet.poster, owner: session.owner });
+  const deliveries = startDeliveries({
+    ...deps,
+    poster: deps.outlet.poster,
+    owner: session.owner,
+    paused: fence.paused,
+  });
   start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {
@@ -159,6 +183,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     async stop(deadlineMs) {
       await Promise.all([supervisor.stop(deadlineMs), deliveries.stop(deadlineMs)]);
       await Promise.all(Object.values(loops).map((loop) => loop.stop()));
+      await fence.stop();
       await session.close();
     },
   };
@@ -179,9 +204,7 @@ async function moveFromDead({ pool, log, waker, config }: WorkerDeps): Promise<n
 
 function pumpFor(
   deps: WorkerDeps,
-  owner: number,
-  connection: Connection,
-  carrier: Parameters<typeof startPump>[0]['carrier'],
+  { owner, fence, connection, carrier }: { owner: number; fence: Fence; connection: Connection; carrier: Carrier },
 ) {
   const pump = startPump({
     pool: deps.pool,
@@ -192,6 +215,7 @@ function pumpFor(
     load: (chunks) => loadJobs(deps.pool, chunks),
     settle: settleOutcomes,
     wakeOther: deps.waker.wake,
+    paused: fence.paused,
     log: deps.log,
   });
   const off = deps.waker.onWake(connection.id, pump.wake);

@@ -144,10 +144,11 @@ BEGIN
   END LOOP;
 END $$;
 
--- The ids of the contacts whose name, number or e-mail fits a LIKE pattern in lower case. Under row-level security LIKE
--- cannot be an index condition, since it is not leakproof: a search among a million contacts read them all. So it runs
--- as the owner, and the wall stands inside: rows of the account in app.account_id only, like the policies.
-CREATE FUNCTION search_contacts(pattern text) RETURNS SETOF bigint
+-- The ids of up to `most` contacts (null: all) whose name, number or e-mail fits a LIKE pattern in lower case. Under
+-- row-level security LIKE cannot be an index condition, since it is not leakproof: a search among a million contacts read
+-- them all. So it runs as the owner, and the wall stands inside: rows of the account in app.account_id only, as with the
+-- policies.
+CREATE FUNCTION search_contacts(pattern text, most bigint) RETURNS SETOF bigint
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = public, pg_temp
 SET plan_cache_mode = force_custom_plan
@@ -155,6 +156,7 @@ AS $$
   SELECT id FROM contact
   WHERE account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
     AND lower(full_name || E'\n' || coalesce(phone_number, '') || E'\n' || coalesce(email, '')) LIKE pattern
+  LIMIT most
 $$;
 REVOKE EXECUTE ON FUNCTION search_contacts FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION search_contacts TO heliograph_tenant;

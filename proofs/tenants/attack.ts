@@ -1,26 +1,34 @@
 import type { Answer } from '../../src/testing/client.ts';
 import { isSchema, type Route } from '../routes.ts';
 import type { Case } from './cases.ts';
-import { ownThing, type Party } from './party.ts';
-import { MAKERS, type Thing, type ThingName } from './things.ts';
+import { ownThing } from './party.ts';
+import { MAKERS, type Party, type Thing, type ThingName } from './things.ts';
 
 /** What stands in each of the id fields of a request. */
 type Values = Readonly<Record<string, Thing | readonly Thing[]>>;
 
-type Sent = { readonly method: string; readonly path: string; readonly body: unknown };
+/** A request. */
+export type Sent = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+};
 
 /** The request of a case, with these things in its id fields. */
-function requestOf(route: Route, { ids = {}, query, body }: Case, party: Party, values: Values): Sent {
+export function requestOf(route: Route, { ids = {}, query, body }: Case, party: Party, values: Values): Sent {
   let path = route.url;
   const search = new URLSearchParams(query?.(party));
+  const headers: Record<string, string> = {};
   const document: unknown = structuredClone(body?.(party) ?? (hasBody(ids) ? {} : undefined));
   for (const [field, value] of Object.entries(values)) {
     const [part = '', ...keys] = field.replace('[]', '').split('.');
     if (part === 'path') path = path.replace(`:${keys[0]}`, encodeURIComponent(String(value)));
     else if (part === 'query') search.set(keys.join('.'), String(value));
+    else if (part === 'header') headers[keys.join('.')] = String(value);
     else setAt(document, keys, value);
   }
-  return { method: route.method, path: search.size > 0 ? `${path}?${search}` : path, body: document };
+  return { method: route.method, path: search.size > 0 ? `${path}?${search}` : path, headers, body: document };
 }
 
 const hasBody = (ids: NonNullable<Case['ids']>): boolean => Object.keys(ids).some((field) => field.startsWith('body.'));
@@ -34,11 +42,11 @@ function setAt(document: unknown, keys: readonly string[], value: unknown): void
   setAt(Reflect.get(document, key), rest, value);
 }
 
-const send = ({ client }: Party, { method, path, body }: Sent, headers = {}): Promise<Answer> =>
+export const send = ({ client }: Party, { method, path, headers, body }: Sent): Promise<Answer> =>
   client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
 
 /** Own things in all fields: made for this request, since it may end them. */
-async function freshThings(by: Party, { ids = {} }: Case): Promise<Record<string, Thing>> {
+export async function freshThings(by: Party, { ids = {} }: Case): Promise<Record<string, Thing>> {
   const values: Record<string, Thing> = {};
   for (const [field, name] of Object.entries(ids)) values[field] = await MAKERS[name].make(by);
   return values;
@@ -81,7 +89,7 @@ function unknownInstead({ ids = {} }: Case, own: Values): Values {
   return Object.fromEntries(
     Object.entries(own).map(([field, thing]) => {
       const name: ThingName | undefined = ids[field];
-      return [field, field.startsWith('path.') && name ? MAKERS[name].unknown() : thing];
+      return [field, /^(path|header)\./.test(field) && name ? MAKERS[name].unknown() : thing];
     }),
   );
 }
@@ -104,25 +112,34 @@ async function compare(
   return { what, sent, answer, fault: `${what}: a foreign id answers ${a}, an unknown one ${b}` };
 }
 
+/** An answer or a row without what differs from one request to the next: fresh ids, times, durations, secrets. */
+export const withoutChance = (text: string): string =>
+  text
+    .replace(UUIDS, '<uuid>')
+    .replace(TIMES, '<time>')
+    .replace(NUMBERS, '<number>')
+    .replace(SECRETS, '<secret>')
+    .replace(/"durationMs": ?\d+/g, '"durationMs":0');
+
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
+const TIMES = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/g;
 /** Numeric ids of rows that the request made. */
 const NUMBERS = /\b[5-9]\d{9}\b/g;
+/** Keys with their beginning, secrets of webhooks, octets of hashes and of what is sealed. */
+const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\\+x[0-9a-f]{16,}/g;
 
 /** An answer without what differs from request to request: the things named, fresh ids, times, durations, keys. */
 function faceOf({ status, body }: Answer, named: Thing | readonly Thing[]): string {
   let text = JSON.stringify(body) ?? '';
   for (const thing of [named].flat()) text = text.replaceAll(JSON.stringify(String(thing)).slice(1, -1), '<thing>');
-  text = text.replace(UUIDS, '<uuid>').replace(TIMES, '<time>').replace(NUMBERS, '<number>');
-  text = text.replace(/pg_live_[\w-]{43}|whsec_[\w+/=]+/g, '<secret>').replace(/"durationMs":\d+/g, '"durationMs":0');
-  return `${status} ${text}`;
+  return `${status} ${withoutChance(text)}`;
 }
 
 /** The account's id where a careless server might read it: query, body, headers of the kind that proxies set. */
-function withAccountOf({ method, path, body }: Sent, { accountId }: Party): Sent {
+function withAccountOf({ path, body, ...sent }: Sent, { accountId }: Party): Sent {
   const more = `${path.includes('?') ? '&' : '?'}accountId=${accountId}&account_id=${accountId}&userId=${accountId}`;
   const object = isSchema(body) ? { ...body, accountId, account_id: accountId, userId: accountId } : body;
-  return { method, path: path + more, body: object };
+  return { ...sent, path: path + more, body: object };
 }
 
 /** Query fields that take any text. */

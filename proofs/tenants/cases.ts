@@ -1,5 +1,5 @@
-import type { Party } from './party.ts';
-import type { ThingName } from './things.ts';
+import { randomUUID } from 'node:crypto';
+import { type Party, type ThingName, webhookOf } from './things.ts';
 
 /**
  * How one route is tried. A route of the router without a case here turns the proof red: add what a right request holds,
@@ -7,7 +7,7 @@ import type { ThingName } from './things.ts';
  */
 export type Case = {
   /**
-   * The fields that name things, by where they stand: `path.id`, `query.userId`, `body.messages.0.ids.0`. A query that
+   * The fields that name things, by where they stand: `path.id`, `query.userId`, `body.messages.0.ids.0`, `header.idempotency-key`. A query that
    * takes a list with commas has `[]` behind its name. Every field is tried alone, the others holding own things.
    */
   readonly ids?: Readonly<Record<string, ThingName>>;
@@ -30,21 +30,27 @@ const bulkOf = (party: Party) => ({
   messages: [{ destinations: [NUMBER], sender: senderOf(party), body: `Bulk of ${party.token}` }],
 });
 
+const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl });
+
 /** Every route that asks for credentials, by method and URL. */
 export const CASES: Readonly<Record<string, Case>> = {
-  [`POST ${PG}/authentication`]: { body: ({ token }) => ({ name: token }) },
+  [`POST ${PG}/authentication`]: {
+    ids: { 'header.idempotency-key': 'idempotencyKey' },
+    body: ({ token }) => ({ name: token }),
+    answers: [409],
+  },
   [`GET ${PG}/authentication`]: { ids: { 'query.userId': 'user' } },
   [`GET ${PG}/authentication/:value`]: { ids: { 'path.value': 'keyValue' } },
   [`POST ${PG}/authentication/:id/rotate`]: { ids: { 'path.id': 'key' } },
   [`DELETE ${PG}/authentication/:id`]: { ids: { 'path.id': 'key' } },
 
   [`POST ${MS}/sms/send`]: {
-    ids: { 'body.customerMessageId': 'clientId' },
+    ids: { 'body.customerMessageId': 'reusedClientId' },
     body: ({ token }) => ({ phoneNumber: NUMBER, message: `Another of ${token}` }),
     answers: [409],
   },
   'POST /services/sms/send': {
-    ids: { 'body.globalId': 'globalId', 'body.messages.0.ids.0': 'clientId' },
+    ids: { 'body.globalId': 'globalId', 'body.messages.0.ids.0': 'reusedClientId' },
     body: (party) => ({ ...bulkOf(party), simulation: true }),
     answers: [409],
   },
@@ -54,6 +60,32 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET /api/messages/status/:customerMessageId`]: { ids: { 'path.customerMessageId': 'message' } },
   [`GET ${PG}/messages/:messageId/timeline`]: { ids: { 'path.messageId': 'message' } },
 
+  [`POST ${PG}/webhooks/delivery-status`]: { body: webhookOf },
+  [`GET ${PG}/webhooks/delivery-status`]: NO_IDS,
+  [`PUT ${PG}/webhooks/delivery-status`]: { body: webhookOf },
+  [`POST ${PG}/webhooks/delivery-status/secret`]: NO_IDS,
+  [`POST ${PG}/webhooks/delivery-status/test`]: NO_IDS,
+  [`DELETE ${PG}/webhooks/delivery-status`]: NO_IDS,
+  'POST /api/webhooks/delivery-status': { body: statusWebhookOf },
+  'GET /api/webhooks/delivery-status': NO_IDS,
+  'PUT /api/webhooks/delivery-status': { body: statusWebhookOf },
+  'DELETE /api/webhooks/delivery-status': NO_IDS,
+
+  [`GET ${PG}/users`]: NO_IDS,
+  [`POST ${PG}/users`]: {
+    body: ({ token }) => ({ username: `${token}-${randomUUID()}`, password: randomUUID(), role: 'viewer' }),
+  },
+  [`GET ${PG}/users/:id`]: { ids: { 'path.id': 'user' } },
+  [`PUT ${PG}/users/:id`]: { ids: { 'path.id': 'user' }, body: () => ({ role: 'viewer' }) },
+  [`DELETE ${PG}/users/:id`]: { ids: { 'path.id': 'user' } },
+  // A key has no password.
+  [`PUT ${PG}/users/me/password`]: {
+    body: () => ({ currentPassword: 'x', newPassword: randomUUID() }),
+    answers: [403],
+  },
+  [`GET ${PG}/audit`]: NO_IDS,
+  [`GET ${PG}/account/security`]: NO_IDS,
+  [`PUT ${PG}/account/security`]: { body: () => ({ ipAllowList: ['127.0.0.0/8'], enforced: false }) },
   'GET /services/sms/credit': NO_IDS,
   [`GET ${PG}/subscription/credit`]: NO_IDS,
 };

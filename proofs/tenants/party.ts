@@ -1,17 +1,6 @@
 import type { Pool } from 'pg';
-import type { Client } from '../../src/testing/client.ts';
 import type { Stage } from '../stage.ts';
-import { MAKERS, type Thing, type ThingName } from './things.ts';
-
-/** One of the accounts, with one thing of each kind. */
-export type Party = {
-  readonly accountId: number;
-  /** Stands in every text of this account, and of no other. */
-  readonly token: string;
-  readonly client: Client;
-  readonly pool: Pool;
-  readonly things: ReadonlyMap<ThingName, Thing>;
-};
+import { MAKERS, type Party, type Thing, THING_NAMES, type ThingName } from './things.ts';
 
 const TOKENS = ['quokka', 'numbat', 'wombat'];
 /** Ids of all tables begin here: none is a number that an answer holds for another reason, and none is two things' . */
@@ -29,22 +18,22 @@ export async function spreadIds(pool: Pool): Promise<void> {
     await pool.query(`ALTER TABLE ${name} ALTER COLUMN ${column} RESTART WITH ${FIRST_ID + (n + 1) * IDS_A_TABLE}`);
 }
 
-/** Three accounts that know nothing of each other. */
+/** Three accounts that know nothing of each other, without things yet. */
 export async function openParties(stage: Stage): Promise<Party[]> {
   const parties: Party[] = [];
   for (const token of TOKENS) {
     const { accountId, client } = await stage.newAccount({ plan: 'unlimited' });
     await stage.pool.query('UPDATE account SET name = $2 WHERE id = $1', [accountId, `${token} ltd`]);
-    const bare = { accountId, token, client, pool: stage.pool, things: new Map() };
-    parties.push({ ...bare, things: await furnish(bare) });
+    parties.push({ accountId, token, client, pool: stage.pool, things: new Map() });
   }
   return parties;
 }
 
-async function furnish(party: Party): Promise<Map<ThingName, Thing>> {
+/** With new things of these kinds, whatever has become of earlier ones. */
+export async function furnished(party: Party, names: readonly ThingName[] = THING_NAMES): Promise<Party> {
   const things = new Map<ThingName, Thing>();
-  for (const name of Object.keys(MAKERS) as ThingName[]) things.set(name, await MAKERS[name].make(party));
-  return things;
+  for (const name of names) things.set(name, await MAKERS[name].make(party));
+  return { ...party, things };
 }
 
 /** An id of this kind that this party has. */
@@ -59,27 +48,32 @@ export function ownThing({ things }: Party, name: ThingName): Thing {
  * written some time after the use.
  */
 export async function rowsOfAccount({ pool, accountId }: Pick<Party, 'pool' | 'accountId'>): Promise<string[]> {
+  const { rows } = await pool.query<{ row: string }>(await statementFor(pool), [accountId]);
+  return rows.map(({ row }) => row);
+}
+
+const statements = new WeakMap<Pool, Promise<string>>();
+
+function statementFor(pool: Pool): Promise<string> {
+  const made = statements.get(pool) ?? makeStatement(pool);
+  statements.set(pool, made);
+  return made;
+}
+
+async function makeStatement(pool: Pool): Promise<string> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id'
-      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`,
   );
   const sources = [
-    ...tables.map(({ name }) => ({ name, from: `${name} t WHERE account_id = $1` })),
-    { name: 'account', from: 'account t WHERE id = $1' },
-    {
-      name: 'api_key_value',
-      from: 'api_key_value t WHERE api_key_id IN (SELECT id FROM api_key WHERE account_id = $1)',
-    },
+    ...tables.map(({ name }) => `${name} t WHERE account_id = $1`),
+    'account t WHERE id = $1',
+    'api_key_value t WHERE api_key_id IN (SELECT id FROM api_key WHERE account_id = $1)',
   ];
-  const lines: string[] = [];
-  for (const { name, from } of sources) {
-    const { rows } = await pool.query<{ row: string }>(
-      `SELECT (to_jsonb(t) - 'last_used_at')::text AS row FROM ${from} ORDER BY 1`,
-      [accountId],
-    );
-    lines.push(...rows.map(({ row }) => `${name} ${row}`));
-  }
-  return lines;
+  const parts = sources.map(
+    (from) => `SELECT '${from.split(' ', 1)[0]} ' || (to_jsonb(t) - 'last_used_at')::text AS row FROM ${from}`,
+  );
+  return `${parts.join(' UNION ALL ')} ORDER BY 1`;
 }
 
 const MARKS = /\b[5-9]\d{9}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;

@@ -1,9 +1,19 @@
 import { randomBytes, randomInt, randomUUIDv7 } from 'node:crypto';
-import { BULK, SEND } from '../../src/testing/client.ts';
-import type { Party } from './party.ts';
+import type { Pool } from 'pg';
+import { BULK, type Client, SEND } from '../../src/testing/client.ts';
 
 /** The id of a thing, as requests name it. */
 export type Thing = string | number;
+
+/** One of the accounts, with one thing of each kind. */
+export type Party = {
+  readonly accountId: number;
+  /** Stands in every text of this account, and of no other. */
+  readonly token: string;
+  readonly client: Client;
+  readonly pool: Pool;
+  readonly things: ReadonlyMap<string, Thing>;
+};
 
 /** How a party makes a thing of its own, and an id that has the same form and is nobody's. */
 type Maker = { make(party: Party): Promise<Thing>; unknown(): Thing };
@@ -15,15 +25,15 @@ const unknownNumber = (): number => UNKNOWN_ID + randomInt(900_000_000);
 const unknownWord = (): string => `unknown-${randomBytes(8).toString('hex')}`;
 
 /** Sends a request that must work, and reads a field of its answer. */
-async function made({ client }: Party, path: string, body: object, field: string): Promise<Thing> {
-  const { status, body: answer } = await client.request('POST', path, { body });
+async function made({ client }: Party, path: string, body: object, field: string, headers = {}): Promise<Thing> {
+  const { status, body: answer } = await client.request('POST', path, { body, headers });
   const value: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, field) : undefined;
   if (status >= 300 || (typeof value !== 'string' && typeof value !== 'number'))
     throw new Error(`POST ${path} answered ${status}: ${JSON.stringify(answer)}`);
   return value;
 }
 
-const word = ({ token }: Party): string => `${token}-${randomBytes(6).toString('hex')}`;
+const word = ({ token }: Pick<Party, 'token'>): string => `${token}-${randomBytes(6).toString('hex')}`;
 
 /** In the future, so that it waits and can be cancelled. */
 const scheduled = (party: Party) => ({
@@ -33,6 +43,18 @@ const scheduled = (party: Party) => ({
   scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
 });
 
+/** Where nobody listens. */
+export const webhookOf = ({ token }: Party) => ({ callbackUrl: `https://127.0.0.1:8443/${token}` });
+
+const clientId: Maker = {
+  async make(p) {
+    const messageId = word(p);
+    await made(p, SEND, { ...scheduled(p), messageId }, 'messageId');
+    return messageId;
+  },
+  unknown: unknownWord,
+};
+
 /** Every kind of thing that an id can name. */
 export const MAKERS = {
   key: { make: (p) => made(p, `${PG}/authentication`, { name: word(p) }, 'id'), unknown: unknownNumber },
@@ -41,14 +63,9 @@ export const MAKERS = {
     unknown: () => `pg_live_${randomBytes(32).toString('base64url')}`,
   },
   message: { make: (p) => made(p, SEND, scheduled(p), 'messageId'), unknown: () => randomUUIDv7() },
-  clientId: {
-    async make(p) {
-      const messageId = word(p);
-      await made(p, SEND, { ...scheduled(p), messageId }, 'messageId');
-      return messageId;
-    },
-    unknown: unknownWord,
-  },
+  clientId,
+  /** For requests that take it into use: from then on it is a client id of either account. */
+  reusedClientId: clientId,
   globalId: {
     async make(p) {
       const globalId = word(p);
@@ -58,6 +75,28 @@ export const MAKERS = {
     },
     unknown: unknownWord,
   },
+  user: {
+    async make({ pool, accountId, ...p }) {
+      const { rows } = await pool.query<{ id: number }>(
+        `INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'operator') RETURNING id`,
+        [accountId, word(p)],
+      );
+      return rows[0]?.id ?? unknownNumber();
+    },
+    unknown: unknownNumber,
+  },
+  idempotencyKey: {
+    async make(p) {
+      const key = word(p);
+      await made(p, `${PG}/authentication`, { name: word(p) }, 'id', { 'idempotency-key': key });
+      return key;
+    },
+    unknown: unknownWord,
+  },
+  webhook: { make: (p) => made(p, `${PG}/webhooks/delivery-status`, webhookOf(p), 'id'), unknown: unknownNumber },
 } as const satisfies Readonly<Record<string, Maker>>;
 
 export type ThingName = keyof typeof MAKERS;
+/** What an account has one of: routes reach it without naming it. */
+export const SINGLE_THINGS: readonly ThingName[] = ['webhook'];
+export const THING_NAMES = Object.keys(MAKERS) as readonly ThingName[];

@@ -11,10 +11,10 @@ import { readCredentials } from '../lib/credentials.ts';
 import type { Log } from '../lib/log.ts';
 import type { RateLimiter } from '../lib/rate-limit.ts';
 import { scopesOfKey, scopesOfRole } from '../lib/scope.ts';
+import { createPasswordCheck } from '../users/check-password.ts';
 import { noteNetworks } from '../users/known-networks.ts';
-import { createLoginLimits } from '../users/login-limits.ts';
+import { createLoginLimits, type LoginLimits } from '../users/login-limits.ts';
 import { listLogins, type Login } from '../users/sql.ts';
-import { createPasswordVerifier } from '../users/verifier.ts';
 import { countRequest, rateOf, refuseAtGate } from './gate.ts';
 
 export type Authenticator = {
@@ -54,12 +54,11 @@ export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Auth
   };
 }
 
-type Limits = ReturnType<typeof createLoginLimits>;
 type KeyDeps = {
   readonly db: Db;
   readonly usage: UsageTracker;
   readonly requests: RateLimiter;
-  readonly limits: Limits;
+  readonly limits: LoginLimits;
 };
 
 function keyCheck({ db, usage, requests, limits }: KeyDeps): (value: string, ip: string) => Promise<Admitted> {
@@ -74,36 +73,24 @@ function keyCheck({ db, usage, requests, limits }: KeyDeps): (value: string, ip:
   };
 }
 
-type PasswordDeps = { readonly db: Db; readonly log: Log; readonly requests: RateLimiter; readonly limits: Limits };
+type PasswordDeps = {
+  readonly db: Db;
+  readonly log: Log;
+  readonly requests: RateLimiter;
+  readonly limits: LoginLimits;
+};
 type Shown = { readonly username: string; readonly password: string };
 
 function passwordCheck({ db, log, requests, limits }: PasswordDeps): (shown: Shown, ip: string) => Promise<Admitted> {
-  const verify = createPasswordVerifier();
+  const checkPassword = createPasswordCheck(limits);
   const noteNetwork = noteNetworks({ db, log });
   const findLogin = groupCommit({ flush: (usernames: string[]) => findLogins(db, usernames), inFlight: 2 });
-
-  const matches = async ({ username, password }: Shown, network: string, login: Login | undefined) => {
-    const attempt = { username, network, known: login?.networks.includes(network) === true };
-    limits.refuseSpent(attempt);
-    let counted = false;
-    const onHash = (): void => {
-      limits.begin(attempt);
-      counted = true;
-    };
-    const lane = attempt.known ? 'known' : 'stranger';
-    let right: boolean | undefined;
-    try {
-      // Also without a login: it must take as long as with one.
-      right = await verify({ username, password, storedHash: login?.passwordHash, lane, onHash });
-    } finally {
-      if (counted && right !== false) limits.giveBack(attempt);
-    }
-    if (!right) throw limits.wrong(attempt);
-  };
-  return async (shown, ip) => {
+  return async ({ username, password }, ip) => {
     const network = networkOf(ip);
-    const login = isUsername(shown.username) ? await findLogin(shown.username) : undefined;
-    await matches(shown, network, login);
+    const login = isUsername(username) ? await findLogin(username) : undefined;
+    const known = login?.networks.includes(network) === true;
+    // Also without a login: it must take as long as with one.
+    await checkPassword({ username, network, known }, password, login?.passwordHash);
     if (!login) throw new AppError('unauthenticated');
     refuseAtGate(login, ip);
     await noteNetwork(login.userId, network);
@@ -137,6 +124,7 @@ const actorOfKey = (key: LiveKey): Actor => ({
   role: key.role,
   operations: scopesOfKey(key.role, key.operations),
   plan: key.plan,
+  hasOptOuts: key.hasOptOuts,
 });
 
 const actorOfLogin = (login: Login): Actor => ({
@@ -148,4 +136,5 @@ const actorOfLogin = (login: Login): Actor => ({
   role: login.role,
   operations: scopesOfRole(login.role),
   plan: login.plan,
+  hasOptOuts: login.hasOptOuts,
 });

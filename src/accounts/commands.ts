@@ -1,12 +1,15 @@
 import { type Command, Option } from 'commander';
+import { operatorOf } from '../audit/record.ts';
 import { type CommandContext, table } from '../cli.ts';
+import { transaction } from '../db/transaction.ts';
 import { invalidFields } from '../errors.ts';
 import type { Plan } from '../http/actor.ts';
 import { toMicros } from '../lib/money.ts';
 import { createAccount, type NewAccount } from './create.ts';
+import { changeStatus } from './change-status.ts';
 import { findAccount } from './find.ts';
 import { registerSecurityCommands } from './security/commands.ts';
-import { type AccountRow, type AccountStatus, listAccounts, moveAccountStatus } from './sql.ts';
+import { type AccountRow, type AccountStatus, listAccounts } from './sql.ts';
 
 const PLANS: readonly Plan[] = ['production', 'trial', 'unlimited'];
 
@@ -50,7 +53,7 @@ function addStatusCommand(account: Command, context: CommandContext, { verb, fro
     .action(async (reference: string) => {
       const changed = await context.withDatabase(async (pool) => {
         const { id, name } = await findAccount(pool, { reference });
-        await moveAccountStatus(pool, { accountId: id, from, to });
+        await transaction(pool, (tx) => changeStatus(tx, operatorOf(id), { from, to }));
         return { accountId: id, name, status: to };
       });
       context.report(changed, ({ name, status }) => `Account ${name} is ${status}.`);

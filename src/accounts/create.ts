@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { operatorOf, recordAudit } from '../audit/record.ts';
 import { createKey } from '../api-keys/create.ts';
 import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
@@ -6,6 +7,8 @@ import { invalidFields } from '../errors.ts';
 import type { Plan } from '../http/actor.ts';
 import { scopesOfRole } from '../lib/scope.ts';
 import { topUp } from '../credit/charge.ts';
+import { insertBook } from '../contacts/book/sql.ts';
+import { createSamples } from '../contacts/sample.ts';
 import { insertBalance } from '../credit/sql.ts';
 import { createUser } from '../users/create.ts';
 import { claimFirstAccount, countAccounts, insertAccount, moveRate } from './sql.ts';
@@ -44,9 +47,11 @@ export const createAccount = (pool: Pool, input: AccountInput): Promise<NewAccou
 export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =>
   transaction(pool, async (tx) => {
     await claimFirstAccount(tx);
-    return (await countAccounts(tx)) === 0
-      ? openAccount(tx, { name: 'Demo', plan: 'production', creditMicros: DEMO_CREDIT_MICROS, ratePerMinute: 0 })
-      : undefined;
+    if ((await countAccounts(tx)) > 0) return undefined;
+    const plan = { plan: 'production', creditMicros: DEMO_CREDIT_MICROS, ratePerMinute: 0 } as const;
+    const demo = await openAccount(tx, { name: 'Demo', ...plan });
+    await createSamples(tx, operatorOf(demo.accountId));
+    return demo;
   });
 
 async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
@@ -57,9 +62,13 @@ async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
   const { ratePerMinute } = input;
   if (ratePerMinute !== undefined) await moveRate(tx, { accountId, perMinute: ratePerMinute, perSecond: null });
   await insertBalance(tx, { accountId, unlimited: input.plan === 'unlimited' });
+  await insertBook(tx, { accountId });
   if (input.creditMicros) await topUp(tx, { accountId, micros: input.creditMicros, reference: 'first credit' });
   const { userId, username, password } = await createUser(tx, { accountId }, { name, role: 'owner' });
-  const owner = { accountId, userId, operations: scopesOfRole('owner') };
+  const operator = operatorOf(accountId);
+  const detail = { name, plan: input.plan, creditMicros: input.creditMicros ?? 0 };
+  await recordAudit(tx, operator, { action: 'account.create', subject: `account:${accountId}`, detail });
+  const owner = { ...operator, userId, operations: scopesOfRole('owner') };
   const { apiKey } = await createKey(tx, owner, { name: 'first key' });
   return { accountId, name, apiKey, username, password };
 }

@@ -16,12 +16,13 @@ export type AccountGate = {
   ratePerSecond: number | null;
   /** Canonical blocks; null: every address. */
   allowList: string[] | null;
+  hasOptOuts: boolean;
 };
 
 /** The columns of an AccountGate, of `account a`. */
 export const GATE = sql`a.id AS "accountId", a.status AS "accountStatus", a.plan,
   a.rate_per_minute AS "ratePerMinute", a.rate_per_second AS "ratePerSecond",
-  CASE WHEN a.ip_allow_list_enforced THEN a.ip_allow_list::text[] END AS "allowList"`;
+  CASE WHEN a.ip_allow_list_enforced THEN a.ip_allow_list::text[] END AS "allowList", a.has_opt_outs AS "hasOptOuts"`;
 
 export const insertAccount = (db: Db, input: { name: string; plan: Plan }): Promise<AccountRow> =>
   one(
@@ -60,4 +61,12 @@ export const moveRate = (
     db,
     sql`UPDATE account SET rate_per_minute = ${input.perMinute}, rate_per_second = ${input.perSecond}
       WHERE id = ${input.accountId}`,
+  );
+
+/** Notes that these accounts have opt-outs from now on; written once in the life of an account. Ids in ascending order. */
+export const moveHasOptOuts = (db: Db, { accountIds }: { accountIds: readonly number[] }): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE account SET has_opt_outs = true
+      WHERE id = ANY (${accountIds}::bigint[]) AND NOT has_opt_outs`,
   );

@@ -1,12 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { findAccount } from '../accounts/find.ts';
+import { operatorOf } from '../audit/record.ts';
 import type { CommandContext } from '../cli.ts';
 import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { type Scope, SCOPES } from '../lib/scope.ts';
 import { createKey, type IssuedKey } from './create.ts';
-import { deleteKey, findAccountOfKey } from './sql.ts';
+import { revokeKey } from './revoke.ts';
+import { findAccountOfKey } from './sql.ts';
 
 type CreateOptions = { account: string; name: string; operations: readonly Scope[] };
 
@@ -30,21 +32,21 @@ export function registerKeyCommands(program: Command, context: CommandContext): 
     .argument('<id>', 'id of the key', parseId)
     .description('revoke an API key; the next request with it gets 401')
     .action(async (id: number) => {
-      await context.withDatabase((pool) => revoke(pool, id));
+      await context.withDatabase((pool) => transaction(pool, (tx) => revoke(tx, id)));
       context.report({ id, revoked: true }, () => `Key ${id} is revoked.`);
     });
 }
 
 async function createFor(tx: Db, options: CreateOptions): Promise<IssuedKey> {
   const { id } = await findAccount(tx, { reference: options.account });
-  const operator = { accountId: id, userId: null, operations: new Set(SCOPES) };
+  const operator = { ...operatorOf(id), operations: new Set(SCOPES) };
   return createKey(tx, operator, { name: options.name, operations: options.operations });
 }
 
-async function revoke(db: Db, id: number): Promise<void> {
-  const owner = await findAccountOfKey(db, { id });
-  const deleted = owner ? await deleteKey(db, { accountId: owner.accountId, id }) : 0;
-  if (deleted === 0) throw new AppError('not_found', { message: `There is no key ${id}` });
+async function revoke(tx: Db, id: number): Promise<void> {
+  const owner = await findAccountOfKey(tx, { id });
+  if (!owner) throw new AppError('not_found', { message: `There is no key ${id}` });
+  await revokeKey(tx, operatorOf(owner.accountId), { id });
 }
 
 function parseScopes(list: string): Scope[] {

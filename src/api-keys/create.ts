@@ -1,3 +1,4 @@
+import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../db/query.ts';
 import { AppError, invalidFields } from '../errors.ts';
 import type { Actor } from '../http/actor.ts';
@@ -6,7 +7,7 @@ import { makeKeyValue } from './key.ts';
 import { insertKey, insertKeyValue } from './sql.ts';
 
 /** Who may make a key, as far as it matters here: an actor is one; the operator's commands make their own. */
-export type Grantor = Pick<Actor, 'accountId' | 'userId' | 'operations'>;
+export type Grantor = Author & Pick<Actor, 'operations'>;
 
 export type NewKeyInput = {
   readonly name?: string | undefined;
@@ -39,6 +40,8 @@ export async function createKey(tx: Db, actor: Grantor, input: NewKeyInput): Pro
   const { accountId, userId } = actor;
   const { id, createdAt } = await insertKey(tx, { accountId, userId, name, description, operations, expiresAt });
   const apiKey = await issueValue(tx, { accountId, keyId: id });
+  const detail = { name, operations, expiresAt };
+  await recordAudit(tx, actor, { action: 'api-key.create', subject: `api-key:${id}`, detail });
   return { id, name, description, apiKey, operations, createdAt, expiresAt };
 }
 

@@ -1,3 +1,4 @@
+import { recordAudit } from '../audit/record.ts';
 import type { Db } from '../db/query.ts';
 import { AppError } from '../errors.ts';
 import { grantable, type Grantor, type IssuedKey, issueValue } from './create.ts';
@@ -23,5 +24,7 @@ export async function rotateKey(
   await deleteEndedValues(tx, which);
   const apiKey = await issueValue(tx, which);
   const { id, name, description, createdAt, expiresAt } = key;
+  const detail = { graceSeconds: input.graceSeconds };
+  await recordAudit(tx, actor, { action: 'api-key.rotate', subject: `api-key:${id}`, detail });
   return { id, name, description, apiKey, operations, createdAt, expiresAt };
 }

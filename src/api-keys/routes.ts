@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { tenant } from '../db/tenant.ts';
+import { tenant, tenantTransaction } from '../db/tenant.ts';
 import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
@@ -7,9 +7,10 @@ import { once } from '../http/idempotency.ts';
 import { pageFields, pageOf, PageOf } from '../http/page.ts';
 import { createKey } from './create.ts';
 import { hashOfKey } from './key.ts';
+import { revokeKey } from './revoke.ts';
 import { rotateKey } from './rotate.ts';
 import { issued, KeyId, KeyIn, KeyIssued, KeyOut, KeyValue, listed, RotateIn } from './schema.ts';
-import { countKeys, deleteKey, findKeyByHash, listKeys } from './sql.ts';
+import { countKeys, findKeyByHash, listKeys } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/authentication';
 const tags = ['API keys'];
@@ -105,8 +106,7 @@ export function apiKeyRoutes(app: App, { pool, answers }: ApiDeps): void {
       response: { 204: Type.Null({ description: 'Revoked' }) },
     },
     handler: async ({ actor, params }, reply) => {
-      const deleted = await deleteKey(tenant(pool, actor), { accountId: actor.accountId, id: params.id });
-      if (deleted === 0) throw new AppError('not_found');
+      await tenantTransaction(pool, actor, (tx) => revokeKey(tx, actor, params));
       return reply.code(204).send(null);
     },
   });

@@ -119,6 +119,9 @@ export const deleteEndedValues = (db: Db, input: { accountId: number; keyId: num
 export const deleteKey = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM api_key WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
+export const deleteKeysOfUser = (db: Db, input: { accountId: number; userId: number }): Promise<{ id: number }[]> =>
+  many(db, sql`DELETE FROM api_key WHERE account_id = ${input.accountId} AND user_id = ${input.userId} RETURNING id`);
+
 /** What authentication needs of a key whose value works now. */
 export type LiveKey = {
   hash: Buffer;

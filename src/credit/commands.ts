@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { findAccount } from '../accounts/find.ts';
+import { operatorOf, recordAudit } from '../audit/record.ts';
 import type { CommandContext } from '../cli.ts';
 import { transaction } from '../db/transaction.ts';
 import { AppError, invalidFields } from '../errors.ts';
@@ -56,7 +57,11 @@ function addCredit(context: CommandContext, reference: string, amount: number, n
     throw invalidFields([{ field: 'amount', message: 'must be more than 0, with at most 6 decimals' }]);
   return context.withDatabase(async (pool) => {
     const { id: accountId } = await findAccount(pool, { reference });
-    await transaction(pool, (tx) => topUp(tx, { accountId, micros, reference: note }));
+    await transaction(pool, async (tx) => {
+      await topUp(tx, { accountId, micros, reference: note });
+      const detail = { micros, reference: note };
+      await recordAudit(tx, operatorOf(accountId), { action: 'credit.add', subject: `account:${accountId}`, detail });
+    });
     return toShown(accountId, await balanceOf(pool, accountId));
   });
 }

@@ -37,6 +37,10 @@ export function explainDatabaseError(error: unknown): unknown {
     : new StartupError(explanation.replace('PATH', pathOf(error)), { cause: error });
 }
 
+/** The server is on its way up or down, or went away in mid-sentence: a moment later it may answer. */
+export const isDatabaseStarting = (error: unknown): boolean =>
+  /^57P0[123]$/.test(errorCode(error)) || (error instanceof Error && /connection terminated/i.test(error.message));
+
 const pathOf = (error: unknown): string =>
   error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : 'DATA_DIR';
 

@@ -22,6 +22,8 @@ export async function openWorkerSession(options: {
   connectionString: string;
   channels: readonly string[];
   onNotify: (channel: string, payload: string) => void;
+  /** The connection is gone. */
+  onLost?: () => void;
   log: Log;
 }): Promise<WorkerSession> {
   const owner = randomInt(1, 2 ** 47);
@@ -39,7 +41,10 @@ export async function openWorkerSession(options: {
     await next.connect();
     await next.query('SELECT pg_advisory_lock($1)', [owner]);
     for (const channel of options.channels) await next.query(`LISTEN ${channel}`);
-    next.on('end', () => void reconnect());
+    next.on('end', () => {
+      if (!closed) options.onLost?.();
+      void reconnect();
+    });
     client = next;
   }
 

@@ -63,6 +63,44 @@ const countBlocked = async (): Promise<number> =>
 
 const sorted = (ids: readonly string[]): string[] => [...ids].sort();
 
+describe('paused', () => {
+  test('nothing is claimed and nothing written until the pause ends', async () => {
+    const ids = await queueMessages(pool, { count: 3 });
+    let paused = true;
+    const carrier = createScriptedCarrier();
+    const pump = pumpOn(carrier, { paused: () => paused });
+    pump.wake();
+    // A chunk of another connection, claimed by another pump: its turn comes after the one that saw the pause.
+    await queueMessages(pool, { connectionId: 2 });
+    pumpOn(createScriptedCarrier(), { connectionId: 2 });
+    await until('the other pump is done', async () => (await listChunks(pool)).length === 1);
+    expect((await listChunks(pool)).map(({ owner }) => owner)).toEqual([null]);
+    expect(carrier.submitted).toEqual([]);
+    paused = false;
+    pump.wake();
+    await queueEmpty();
+    expect(carrier.submitted).toEqual(ids);
+  });
+
+  test('what is held goes back to the queue, and what was written is settled', async () => {
+    const ids = await queueMessages(pool, { count: 5 });
+    const { script, waiting, answerOne } = heldAnswers();
+    const carrier = createScriptedCarrier({ window: 2, script });
+    let paused = false;
+    const pump = pumpOn(carrier, { paused: () => paused });
+    await until('a window is written', () => waiting.length === 2);
+    paused = true;
+    answerOne();
+    answerOne();
+    await until('the rest is free', async () => {
+      pump.wake();
+      return (await listChunks(pool)).every(({ owner }) => owner === null);
+    });
+    expect(carrier.submitted).toEqual(ids.slice(0, 2));
+    expect((await listChunks(pool)).flatMap((chunk) => chunk.ids)).toEqual(ids.slice(2));
+  });
+});
+
 describe('outcomes', () => {
   test('every message is submitted once, in order, and its one outcome is committed', async () => {
     const ids = await queueMessages(pool, { count: 2500 });

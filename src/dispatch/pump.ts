@@ -70,6 +70,8 @@ export type PumpDeps = {
   /** For each chunk its messages, ready to submit, each in the place of its id; undefined for one that is gone. */
   readonly load: (chunks: readonly db.Chunk[]) => Promise<(Job | undefined)[][]>;
   readonly settle: Settle;
+  /** While it answers true nothing is claimed and nothing written; what is held goes back to the queue. */
+  readonly paused?: () => boolean;
   readonly log: Log;
 };
 
@@ -94,7 +96,7 @@ const FIRST_WAIT_MS = 50;
  * slots all of whose earlier outcomes are committed, so a crash leaves at most one window of messages in doubt.
  */
 export function startPump(deps: PumpDeps): Pump {
-  const { pool, carrier, connectionId, owner } = deps;
+  const { pool, carrier, connectionId, owner, paused = () => false } = deps;
   const held = createHeld();
   const bucket = createTokenBucket(deps.tps);
   const work = createSignal();
@@ -123,7 +125,7 @@ export function startPump(deps: PumpDeps): Pump {
 
   function pick(): Pick[] {
     const room = carrier.room() - uncommitted - outcomes.length;
-    return stopping || room <= 0 ? [] : held.pick(room, allow);
+    return stopping || paused() || room <= 0 ? [] : held.pick(room, allow);
   }
 
   function write({ chunk, job }: Pick): void {
@@ -221,7 +223,7 @@ export function startPump(deps: PumpDeps): Pump {
   /** Claims when less than is wanted waits here, or when something more urgent than what waits here has come. */
   async function feed(): Promise<number> {
     await recover();
-    if (!carrier.state().up) return release().then(() => POLL_MS);
+    if (!carrier.state().up || paused()) return release().then(() => POLL_MS);
     const want = wanted();
     const hungry = held.waiting() < want;
     const belowPriority = hungry ? NONE_WAITS : held.bestPriority();

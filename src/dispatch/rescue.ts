@@ -17,6 +17,7 @@ export async function rescueChunks(
   pool: Pool,
   settle: Settle,
 ): Promise<{ chunks: number; unknown: number; connectionIds: number[] }> {
+  if (!(await db.findOrphan(pool))) return { chunks: 0, unknown: 0, connectionIds: [] };
   return transaction(pool, async (tx) => {
     const orphans = await db.claimOrphanChunks(tx, BATCH);
     const inDoubt = orphans.flatMap(inDoubtOf);

@@ -17,6 +17,8 @@ export type Actor = {
   /** What this caller may touch: `requireScope` asks here. */
   readonly operations: ReadonlySet<Scope>;
   readonly plan: Plan;
+  /** False: nobody has ever opted out of this account's messages, so sends need not ask. Undefined: unknown. */
+  readonly hasOptOuts?: boolean;
 };
 
 /** A request, as far as it tells who calls: a Fastify request is one. */

@@ -80,15 +80,16 @@ const usedOtherwise = (): AppError =>
   new AppError('conflict', { message: 'This Idempotency-Key was used for another request within 24 hours' });
 
 type Route = { readonly method?: unknown; readonly config?: { readonly idempotent?: boolean } };
-const takesKey = ({ method, config }: Route): boolean => method === 'POST' || config?.idempotent === true;
+/** Whether a route reads the header. */
+export const takesKey = ({ method, config }: Route): boolean =>
+  [method].flat().includes('POST') || config?.idempotent === true;
 
 const safeHandlers = new WeakSet<object>();
 
 function refuseUnsafe({ method, url, config = {}, handler }: RouteOptions): void {
-  const methods = [method].flat();
-  if (!methods.some((each) => takesKey({ method: each, config })) || safeHandlers.has(handler)) return;
+  if (!takesKey({ method, config }) || safeHandlers.has(handler)) return;
   throw new Error(
-    `${methods.join()} ${url} must have a handler made by once() or keeping() of src/http/idempotency.ts`,
+    `${[method].flat().join()} ${url} must have a handler made by once() or keeping() of src/http/idempotency.ts`,
   );
 }
 

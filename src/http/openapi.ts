@@ -1,12 +1,17 @@
 import swagger, { type SwaggerTransform, type SwaggerTransformObject } from '@fastify/swagger';
 import { STATUS_CODES } from 'node:http';
 import packageJson from '../../package.json' with { type: 'json' };
+import { Type } from 'typebox';
 import type { App } from './deps.ts';
+import { takesKey } from './idempotency.ts';
 import { SHARED_SCHEMAS } from './schema.ts';
 
 const INTRODUCTION = `SMS, RCS and WhatsApp behind one REST interface.
 
-Every answer carries \`X-Request-Id\`; name it when you ask for help. Errors have one shape (\`Error\`), with every field
+Every answer carries \`X-Request-Id\`; name it when you ask for help. Each key has a limit of requests:
+\`X-RateLimit-Limit\` is what a minute takes, \`X-RateLimit-Remaining\` what is left of it, \`X-RateLimit-Reset\` the
+seconds until some of it comes back; beyond it, or too many in one second, is 429 with \`Retry-After\`. On 401 they speak
+of failed attempts from your address; 2147483647 is no limit. Errors have one shape (\`Error\`), with every field
 at fault in \`details\`. Unknown fields are ignored, wrong types refused. Lists are pages: \`page\` from 0, \`limit\` at
 most 1,000.`;
 
@@ -51,20 +56,38 @@ export function describeApi(app: App): void {
   });
 }
 
-/** Adds the errors that a route can answer with besides what it says itself, for the description only. */
+/** Described on every operation that takes it; src/http/idempotency.ts reads it. */
+const KeyHeader = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[\\x20-\\x7e]+$',
+      description:
+        'Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing ' +
+        'and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under ' +
+        'way, 409.',
+    }),
+  ),
+});
+
+/** Adds the header and the errors that a route can answer with besides what it says itself, for the description only. */
 const withErrors: SwaggerTransform = ({ schema, url, route }) => {
   if (schema === undefined || schema.hide === true) return { schema: { ...schema, hide: true }, url };
   const open = schema.security?.length === 0;
+  const keyed = !open && takesKey(route);
   const statuses = [
-    ...(schema.body || schema.querystring || schema.params || schema.headers ? [400] : []),
+    ...(schema.body || schema.querystring || schema.params || schema.headers || keyed ? [400] : []),
     ...(open ? [] : [401, 403, 429]),
     ...(schema.params ? [404] : []),
+    ...(keyed ? [409] : []),
     ...(schema.body ? [413, 415] : []),
     ...(route.method === 'GET' && open ? [] : [500, 503]),
   ];
   const errors = Object.fromEntries(statuses.map((status) => [status, errorAnswer(url, status)]));
   const answers = Object.entries(isRecord(schema.response) ? schema.response : {}).map(described);
-  return { schema: { ...schema, response: { ...errors, ...Object.fromEntries(answers) } }, url };
+  const headers = keyed ? { headers: KeyHeader } : {};
+  return { schema: { ...schema, ...headers, response: { ...errors, ...Object.fromEntries(answers) } }, url };
 };
 
 /** An answer that says nothing of itself is called by its status. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Inbound } from '../carriers/events.ts';
 import { groupCommit } from '../db/group-commit.ts';
+import { type Heard, obeyWords } from '../consent/record.ts';
 import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import { newId } from '../lib/ids.ts';
@@ -153,7 +154,11 @@ async function insertMessages(tx: Db, messages: readonly Whole[]): Promise<void>
   }));
   await db.insertInboundMessages(tx, owned);
   await publishEvents(tx, owned.map(toEvent));
+  await obeyWords(tx, owned.flatMap(toHeard));
 }
+
+const toHeard = ({ accountId, source, body }: db.NewInboundMessage): Heard[] =>
+  accountId === NOBODY ? [] : [{ accountId, channel: 'SMS', source, body }];
 
 const toEvent = ({ accountId, id, receivedAt }: db.NewInboundMessage) => ({
   accountId,

@@ -4,9 +4,10 @@ import ipaddr from 'ipaddr.js';
 /**
  * An IP address in the one form in which addresses are compared: IPv4 in dots, IPv6 shortened as RFC 5952 says, an
  * IPv4-mapped one as its IPv4, without a zone. A port, which some proxies write behind it, is left out. Undefined for
- * anything else; octal, hexadecimal and shortened spellings of IPv4 are anything else.
+ * anything else; octal, hexadecimal and shortened spellings of IPv4 are anything else, and so is the address of a
+ * socket that is gone.
  */
-export function canonicalAddress(text: string): string | undefined {
+export function canonicalAddress(text = ''): string | undefined {
   const [, bracketed, dotted] = WITH_PORT.exec(text) ?? [];
   const [address = ''] = (bracketed ?? dotted ?? text).split('%', 1);
   return isIP(address) === 0 ? undefined : parse(address).toString();
@@ -51,14 +52,14 @@ const blockOf = (address: Address, bits: number): string =>
  * The block that one party is likely to have to itself, for counting: an IPv4 address, or a /64 of IPv6, any address of
  * which its owner can take at will. What is no address at all counts as one party.
  */
-export function networkOf(text: string): string {
+export function networkOf(text?: string): string {
   const address = canonicalAddress(text);
   if (address === undefined) return '0.0.0.0/32';
   return blockOf(parse(address), address.includes(':') ? 64 : 32);
 }
 
 /** Tells whether an address, in any of its forms, lies in one of these canonical blocks. */
-export function createAddressList(blocks: readonly string[]): (address: string) => boolean {
+export function createAddressList(blocks: readonly string[]): (address?: string) => boolean {
   // One for each kind: a list of both would find 1.2.3.4 in ::/0.
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const block of blocks) {

@@ -9,5 +9,9 @@ export const idList = (description: string) =>
     description: `${description} Ids with commas between them.`,
   });
 
-/** The ids of such a field, each once. */
-export const readIds = (text: string): number[] => [...new Set(text.split(',').map(Number))];
+/** The ids of such a field, each once; undefined when it was left out. */
+export function readIds(text: string): number[];
+export function readIds(text: string | undefined): number[] | undefined;
+export function readIds(text: string | undefined): number[] | undefined {
+  return text === undefined ? undefined : [...new Set(text.split(',').map(Number))];
+}

@@ -3,6 +3,7 @@ import { tenant, tenantTransaction } from '../db/tenant.ts';
 import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
+import { once } from '../http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../http/page.ts';
 import { readIds } from '../lib/id-list.ts';
 import { addToLists, removeAssociation, removeFromLists } from './members/associate.ts';
@@ -18,7 +19,7 @@ const tags = ['Contacts'];
 const ListQuery = Type.Object({ ...pageFields, ...schema.listFilterFields });
 
 /** Contract 4: contact lists and which contacts are in them. The contacts of a list: src/contacts/routes.ts. */
-export function listRoutes(app: App, { pool }: ApiDeps): void {
+export function listRoutes(app: App, { pool, answers }: ApiDeps): void {
   const onRequest = requireScope('contacts');
 
   app.get(PATH, {
@@ -32,7 +33,7 @@ export function listRoutes(app: App, { pool }: ApiDeps): void {
     },
     handler: async ({ actor, query }) => {
       const { id, contactIds, sortBy, sortOrder, ...rest } = query;
-      const named = { ids: id && readIds(id), contactIds: contactIds && readIds(contactIds) };
+      const named = { ids: readIds(id), contactIds: readIds(contactIds) };
       const filter = { ...rest, ...named, accountId: actor.accountId };
       const order = { sortBy, descending: sortOrder === 'desc' };
       const db = tenant(pool, actor);
@@ -53,10 +54,9 @@ export function listRoutes(app: App, { pool }: ApiDeps): void {
       body: schema.ListIn,
       response: { 201: schema.ListOut },
     },
-    handler: async ({ actor, body }, reply) => {
-      const list = await tenantTransaction(pool, actor, (tx) => createList(tx, actor, body));
-      return reply.code(201).send(schema.toListOut(list));
-    },
+    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+      schema.toListOut(await createList(tx, actor, body)),
+    ),
   });
 
   app.delete(PATH, {
@@ -113,11 +113,9 @@ export function listRoutes(app: App, { pool }: ApiDeps): void {
       body: schema.AssociationIn,
       response: { 201: schema.AssociationOut },
     },
-    handler: async ({ actor, body }, reply) => {
-      const input = schema.readAssociation(body);
-      const added = await tenantTransaction(pool, actor, (tx) => addToLists(tx, actor, input));
-      return reply.code(201).send(schema.toAssociationOut(added));
-    },
+    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+      schema.toAssociationOut(await addToLists(tx, actor, schema.readAssociation(body))),
+    ),
   });
 
   app.delete(MEMBERS, {

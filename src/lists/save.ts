@@ -10,7 +10,11 @@ type ListInput = {
 };
 
 /** Makes a list. Call it in a transaction. Errors: 400 for a name of blanks alone. */
-export async function createList(tx: Db, actor: Author, input: ListInput & { readonly name: string }): Promise<ListRow> {
+export async function createList(
+  tx: Db,
+  actor: Author,
+  input: ListInput & { readonly name: string },
+): Promise<ListRow> {
   const { description = '', isTest = false } = input;
   const name = readName(input.name);
   const list = await insertList(tx, { accountId: actor.accountId, name, description, isTest });

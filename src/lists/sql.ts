@@ -1,5 +1,6 @@
 import { plainArray } from '../db/array.ts';
 import { bigint, rowsOf } from '../db/columns.ts';
+import { inside } from '../db/like.ts';
 import { type Db, exec, join, many, maybeOne, one, raw, type Sql, sql } from '../db/query.ts';
 
 export type ListRow = {
@@ -36,9 +37,6 @@ export const LIST_ORDERS = {
   contactCount: 'contact_count',
 } as const;
 export type ListOrder = { readonly sortBy: keyof typeof LIST_ORDERS; readonly descending: boolean };
-
-/** A text as a LIKE pattern for its being somewhere inside, in lower case. */
-export const inside = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
 
 function matching(filter: ListFilter): Sql {
   const { accountId, search, ids, contactIds, isTest } = filter;

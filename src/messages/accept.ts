@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { createConsentCheck } from '../consent/check.ts';
 import { type Charge, fitIntoCredit, freeze, type OnceCharge } from '../credit/charge.ts';
 import { isShortage } from '../credit/sql.ts';
 import { groupCommit } from '../db/group-commit.ts';
@@ -93,11 +94,16 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
       }
     }
   }
+  const findOptedOut = createConsentCheck(pool);
+  const prepareAll = async (actor: Actor, drafts: readonly Draft[]) => {
+    const isOptedOut = await findOptedOut(actor, drafts);
+    return drafts.map((draft) => prepare(actor, draft, tables, isOptedOut));
+  };
   const storeOne = groupCommit<Item, Verdict | null>({ flush: storeFree, maxItems: ROWS_A_STATEMENT, inFlight: 2 });
 
   return {
     async one(actor, draft, keyed) {
-      const prepared = prepare(actor, draft, tables);
+      const prepared = prepare(actor, draft, tables, await findOptedOut(actor, [draft]));
       if (prepared.kind === 'refused') {
         await keepAnswers(pool, [{ keyed }], [prepared]);
         return prepared;
@@ -107,11 +113,11 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
       return verdict;
     },
     async many(actor, drafts) {
-      const prepared = drafts.map((draft) => prepare(actor, draft, tables));
+      const prepared = await prepareAll(actor, drafts);
       return withRefused(prepared, await store(prepared.filter((p) => p.kind === 'prepared')));
     },
     async once(actor, drafts, request) {
-      const prepared = drafts.map((draft) => prepare(actor, draft, tables));
+      const prepared = await prepareAll(actor, drafts);
       const items = prepared.filter((p) => p.kind === 'prepared');
       const keep: Keep = (tx, stored) => request.keep(tx, withRefused(prepared, stored));
       const taking = (how: typeof storeAll) => (chunks: NewChunk[]) =>

@@ -61,12 +61,14 @@ export function answerMessageServer(body: MessageServerIn, verdict: Verdict): St
   };
 }
 
-/** Contract 7: 200, 400 bad destination or body, 409 for a client id used otherwise. */
+/** Contract 7: 200, 400 bad destination or body, 402 no credit, 403 opted out, 409 for a client id used otherwise. */
 function statusCodeOf(verdict: Verdict): number {
   if (verdict.kind === 'accepted') return 200;
   if (verdict.kind === 'conflict') return 409;
-  return verdict.refusal === 'no_credit' ? 402 : 400;
+  return REFUSED_CODES[verdict.refusal] ?? 400;
 }
+
+const REFUSED_CODES: Partial<Record<Refusal, number>> = { no_credit: 402, opted_out: 403 };
 
 /** What one destination of a bulk send is answered. */
 export const toResult = (verdict: Verdict): StoredResult => [

@@ -8,6 +8,7 @@ import { rescueChunks } from '../dispatch/rescue.ts';
 import { claimChunks, moveIntents } from '../dispatch/sql.ts';
 import { silentLog } from '../lib/log.ts';
 import { newId } from '../lib/ids.ts';
+import { actor } from '../testing/drafts.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { accountWith, booksOf } from '../testing/money.ts';
 import { listChunks, listUnknownIds, queueMessages, statesOf } from '../testing/queue.ts';
@@ -53,7 +54,7 @@ function pumpOn(carrier: ScriptedCarrier, more: Partial<PumpDeps> = {}): void {
 }
 
 const cancel = (id: string, of = accountId): Promise<boolean> =>
-  cancelMessage(pool, { accountId: of }, { id, now: new Date() });
+  cancelMessage(pool, actor(of), { id, now: new Date() });
 const statusOf = async (id = ''): Promise<number | undefined> => (await statesOf(pool, [id])).get(id)?.status;
 const queueEmpty = (): Promise<boolean> =>
   until('the queue is empty', async () => (await listChunks(pool)).length === 0);

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../db/query.ts';
 import { tenant, tenantTransaction } from '../db/tenant.ts';
 import { endMessages } from './end.ts';
@@ -46,13 +47,17 @@ const LOOKS = 3;
 /** Cancels one message of the account, unless it is on its way or ended: false then, and nothing has changed. */
 export async function cancelMessage(
   pool: Pool,
-  actor: { readonly accountId: number },
+  actor: Author,
   { id, now }: { readonly id: string; readonly now: Date },
 ): Promise<boolean> {
   const keys = [{ accountId: actor.accountId, id }];
   for (let look = 1; look <= LOOKS; look++) {
-    const cancelled = await tenantTransaction(pool, actor, (tx) => cancelMessages(tx, keys, { by: 'the client', now }));
-    if (cancelled.has(id)) return true;
+    const cancelled = await tenantTransaction(pool, actor, async (tx) => {
+      const ids = await cancelMessages(tx, keys, { by: 'the client', now });
+      if (ids.has(id)) await recordAudit(tx, actor, { action: 'message.cancel', subject: `message:${id}` });
+      return ids.has(id);
+    });
+    if (cancelled) return true;
     const [standing] = await listStandings(tenant(pool, actor), keys);
     if (!standing || standing.submittedAt !== null || (standing.status !== null && isFinal(standing.status))) break;
   }

@@ -37,6 +37,7 @@ export const REFUSALS = {
   no_route: 'no route leads to this number',
   no_price: 'the price list has no price for this number',
   no_credit: 'the credit does not suffice',
+  opted_out: 'opted out: the number wants no messages on this channel',
 } as const;
 export type Refusal = keyof typeof REFUSALS;
 

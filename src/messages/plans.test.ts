@@ -94,6 +94,13 @@ function everyStatementIsIndexed(): void {
     expect([1, 2]).toContain(days(scans).size);
   });
 
+  test('listByCarrierIds searches the index for the ids, and does not read all of it', async () => {
+    const scans = await explain(pool, (to) => STATEMENTS['listByCarrierIds']?.(to) ?? Promise.resolve());
+    const searched = scans.filter(({ index }) => index?.includes('connection_id'));
+    expect(searched.length).toBeGreaterThanOrEqual(2);
+    for (const { condition } of searched) expect(condition).toContain('ANY');
+  });
+
   test('claimChunks finds the best chunks by index', async () => {
     const claim = { connectionId: 1, owner: 1, messages: 1000, belowPriority: 9 };
     const scans = await explain(pool, (to) => dispatch.claimChunks(to, claim));

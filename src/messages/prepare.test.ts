@@ -6,11 +6,13 @@ import type { FindRoute } from '../routing/router.ts';
 import { contentHash, type Draft } from './draft.ts';
 import { prepare } from './prepare.ts';
 
+const OPTED_OUT = '+393330000009';
 const run = (more: Partial<Draft>, route: number | null = 1) =>
   prepare(
     actor(7),
     draft(more),
     freeOver(() => (route === null ? [] : [route, 8])),
+    (_channel, number) => number === OPTED_OUT,
   );
 const refusal = (more: Partial<Draft>, route: number | null = 1): string | null => {
   const result = run(more, route);
@@ -25,10 +27,15 @@ test('what passes is a message of the account with an id of its own, its number 
   expect(isUuid(result.message.id)).toBe(true);
 });
 
+test('a number that has opted out is refused, also in a simulation and however it is written', () => {
+  expect(refusal({ destination: '00393330000009', simulation: true })).toBe('opted_out');
+  expect(refusal({ destination: '+393330000008' })).toBeNull();
+});
+
 test('a route is asked for the number in E.164 and for the channel of the message', () => {
   const asked: string[][] = [];
   const findRoute: FindRoute = (...question) => [asked.push(question)];
-  prepare(actor(7), draft({ destination: '00393331234567' }), freeOver(findRoute));
+  prepare(actor(7), draft({ destination: '00393331234567' }), freeOver(findRoute), () => false);
   expect(asked).toEqual([['SMS', '+393331234567']]);
 });
 

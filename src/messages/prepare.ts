@@ -1,4 +1,5 @@
 import { countParts } from '../carriers/smpp/text.ts';
+import type { IsOptedOut } from '../consent/check.ts';
 import type { OnUnknown } from '../dispatch/sql.ts';
 import type { Actor } from '../http/actor.ts';
 import { newId } from '../lib/ids.ts';
@@ -21,6 +22,7 @@ export type Tables = {
 type Work = {
   readonly draft: Draft;
   readonly tables: Tables;
+  readonly isOptedOut: IsOptedOut;
   destination: string;
   parts: number;
   unicode: boolean;
@@ -65,6 +67,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
     },
   ],
+  ['consent', (work) => (work.isOptedOut(work.draft.channel, work.destination) ? 'opted_out' : null)],
   [
     'route',
     (work) => {
@@ -103,11 +106,20 @@ export type Prepared = {
 /** The account that sends, and who of it asked: a key, or a person. */
 export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'>;
 
-/** Runs a draft through the steps. Nothing is written; the first step that refuses names the reason. */
-export function prepare(by: Requester, draft: Draft, tables: Tables): Prepared | { kind: 'refused'; refusal: Refusal } {
+/**
+ * Runs a draft through the steps. Nothing is written; the first step that refuses names the reason. `isOptedOut` knows
+ * the draft's destination (src/consent/check.ts).
+ */
+export function prepare(
+  by: Requester,
+  draft: Draft,
+  tables: Tables,
+  isOptedOut: IsOptedOut,
+): Prepared | { kind: 'refused'; refusal: Refusal } {
   const work: Work = {
     draft,
     tables,
+    isOptedOut,
     destination: '',
     parts: 1,
     unicode: false,

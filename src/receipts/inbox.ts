@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Receipt } from '../carriers/events.ts';
 import { groupCommit } from '../db/group-commit.ts';
+import { createRecent, type Recent } from './recent.ts';
 import { insertReceiptBatches } from './sql.ts';
 
 type Arrived = { readonly connectionId: number; readonly receipt: Receipt };
@@ -13,9 +14,14 @@ const MOST_IN_BATCH = 1000;
 /**
  * The durable inbox of receipts: the promise resolves when the receipt is committed, and only then may the carrier be
  * answered. What arrives while a commit is under way goes together into the next one and shares its promise, since one
- * for each receipt shows in the gateway's CPU. `onStored` is called after each commit.
+ * for each receipt shows in the gateway's CPU. `onStored` is called after each commit; what was committed stays in
+ * `recent` for whoever works it off here.
  */
-export function createReceiptInbox(pool: Pool, onStored: () => void): (arrived: Arrived) => Promise<void> {
+export function createReceiptInbox(
+  pool: Pool,
+  onStored: () => void,
+  recent: Recent = createRecent(),
+): (arrived: Arrived) => Promise<void> {
   /** The batch that still takes receipts. */
   let open: Batch | null = null;
 
@@ -26,7 +32,8 @@ export function createReceiptInbox(pool: Pool, onStored: () => void): (arrived: 
       const [byConnection = new Map<number, Receipt[]>()] = items;
       if (open?.byConnection === byConnection) open = null;
       const batches = [...byConnection].map(([connectionId, receipts]) => ({ connectionId, receipts }));
-      await insertReceiptBatches(pool, batches);
+      for (const { id, connectionId } of await insertReceiptBatches(pool, batches))
+        recent.put(id, byConnection.get(connectionId) ?? []);
       onStored();
       return [undefined];
     },

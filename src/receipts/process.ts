@@ -4,6 +4,7 @@ import { transaction } from '../db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
 import { nameUnknowns } from '../unknowns/name.ts';
 import { type Match, matchReceipts } from './match.ts';
+import { createRecent } from './recent.ts';
 import * as db from './sql.ts';
 
 const BATCHES = 8;
@@ -20,19 +21,22 @@ type Judged<A extends Arrived> = {
 /**
  * Works off the inbox: takes batches, matches them, moves the messages and parks what fits none, in one transaction.
  *
+ * @param recent batches that need not be read again
  * @returns how many receipts were taken
  */
-export function processReceipts(pool: Pool, now: () => Date): Promise<number> {
-  return transaction(pool, async (tx) => {
-    const batches = await db.deleteReceiptBatches(tx, BATCHES);
-    const arrived = batches.flatMap(({ connectionId, receivedAt, receipts }) =>
+export async function processReceipts(pool: Pool, now: () => Date, recent = createRecent()): Promise<number> {
+  const { taken, count } = await transaction(pool, async (tx) => {
+    const batches = await db.deleteReceiptBatches(tx, BATCHES, recent.batches());
+    const arrived = batches.flatMap(({ receipts, connectionId, receivedAt }) =>
       receipts.map((receipt) => ({ connectionId, receipt, receivedAt })),
     );
     const { rest } = await judge(tx, arrived, (id, own) => match(tx, id, own, now()));
     const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
     if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
-    return arrived.length;
+    return { taken: batches.map(({ id }) => id), count: arrived.length };
   });
+  recent.forget(taken);
+  return count;
 }
 
 /**

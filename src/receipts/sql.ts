@@ -3,7 +3,7 @@ import { plainArray } from '../db/array.ts';
 import { bigint, int, json, rowsOf, text, timestamptz } from '../db/columns.ts';
 import { type Db, exec, many, onePlan, sql } from '../db/query.ts';
 
-export type ReceiptBatch = { connectionId: number; receipts: Receipt[]; receivedAt: Date };
+export type ReceiptBatch = { id: number; connectionId: number; receipts: readonly Receipt[]; receivedAt: Date };
 
 /**
  * A receipt as the inbox keeps it, for the moment until it is worked off: without the names of its fields, which are a
@@ -46,28 +46,37 @@ const toJson = (value: unknown): string => JSON.stringify(value).replaceAll('\\u
 export async function insertReceiptBatches(
   db: Db,
   batches: readonly { readonly connectionId: number; readonly receipts: readonly Receipt[] }[],
-): Promise<void> {
-  await exec(
+): Promise<{ id: number; connectionId: number }[]> {
+  return many(
     db,
     onePlan(sql`INSERT INTO receipt_batch (connection_id, receipts)
         SELECT * FROM ${rowsOf(batches, {
           connection_id: bigint((b) => b.connectionId),
           receipts: json((b) => toJson(b.receipts.map(toRow))),
-        })} AS u`),
+        })} AS u
+        RETURNING id, connection_id AS "connectionId"`),
   );
 }
 
-/** Takes the oldest batches, in order. Gone only when the caller's transaction commits. */
-export async function deleteReceiptBatches(db: Db, limit: number): Promise<ReceiptBatch[]> {
-  const rows = await many<Omit<ReceiptBatch, 'receipts'> & { id: number; receipts: Row[] }>(
+/**
+ * Takes the oldest batches, in order. Gone only when the caller's transaction commits. Those `atHand` are taken like
+ * the others, but not read.
+ */
+export async function deleteReceiptBatches(
+  db: Db,
+  limit: number,
+  atHand: ReadonlyMap<number, readonly Receipt[]> = new Map(),
+): Promise<ReceiptBatch[]> {
+  const rows = await many<Omit<ReceiptBatch, 'receipts'> & { receipts: Row[] | null }>(
     db,
     sql`DELETE FROM receipt_batch WHERE id IN (
           SELECT id FROM receipt_batch ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-        RETURNING id, connection_id AS "connectionId", receipts, received_at AS "receivedAt"`,
+        RETURNING id, connection_id AS "connectionId", received_at AS "receivedAt",
+                  CASE WHEN id <> ALL (${plainArray([...atHand.keys()])}::bigint[]) THEN receipts END AS receipts`,
   );
   return rows
     .sort((a, b) => a.id - b.id)
-    .map(({ connectionId, receivedAt, receipts }) => ({ connectionId, receivedAt, receipts: receipts.map(fromRow) }));
+    .map(({ receipts, ...batch }) => ({ ...batch, receipts: receipts?.map(fromRow) ?? atHand.get(batch.id) ?? [] }));
 }
 
 export type Unmatched = {

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { operatorOf, recordAudit } from '../audit/record.ts';
 import { transaction } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { cancelMessages } from '../messages/cancel.ts';
@@ -13,6 +14,11 @@ async function claim(tx: PoolClient, id: number) {
   return missed;
 }
 
+type Decided = { readonly action: string; readonly id: number; readonly messages: number };
+
+const record = (tx: PoolClient, accountId: number, { action, id, messages }: Decided): Promise<void> =>
+  recordAudit(tx, operatorOf(accountId), { action, subject: `schedule:${id}`, detail: { messages } });
+
 /**
  * Sends a missed schedule after all. Answers how many messages it has, and the connection at which they wait now.
  * Errors: 404 when it was not missed, or somebody has decided about it.
@@ -25,6 +31,7 @@ export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<{ conne
       tx,
       ids.map((messageId) => ({ accountId, messageId, connectionId, kind: 'released', text: `by ${by}` })),
     );
+    await record(tx, accountId, { action: 'schedule.release', id, messages: ids.length });
     return { connectionId, messages: ids.length };
   });
 }
@@ -34,6 +41,8 @@ export function cancelMissed(pool: Pool, { id, by, now }: Decision & { readonly 
   return transaction(pool, async (tx) => {
     const { accountId, ids } = await claim(tx, id);
     const keys = ids.map((messageId) => ({ accountId, id: messageId }));
-    return (await cancelMessages(tx, keys, { by, now })).size;
+    const messages = (await cancelMessages(tx, keys, { by, now })).size;
+    await record(tx, accountId, { action: 'schedule.cancel', id, messages });
+    return messages;
   });
 }

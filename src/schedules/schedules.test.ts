@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { operatorOf } from '../audit/record.ts';
 import { exec, many, sql } from '../db/query.ts';
 import { claimChunks } from '../dispatch/sql.ts';
 import { cancelMessage } from '../messages/cancel.ts';
@@ -82,7 +83,7 @@ test('cancelled, its messages end DELETED and nothing is left of it', async () =
 
 test('messages that their client has cancelled do not count and are not touched again', async () => {
   const [first = ''] = await scheduled(120, 3);
-  await cancelMessage(pool, { accountId }, { id: first, now: new Date() });
+  await cancelMessage(pool, operatorOf(accountId), { id: first, now: new Date() });
   expect(await listMissed(pool)).toMatchObject([{ messages: 2 }]);
   expect(await cancelMissed(pool, { id: await missedId(), ...BY, now: new Date() })).toBe(2);
 });

@@ -2,10 +2,22 @@ import type { QueryResult, QueryResultRow } from 'pg';
 import type { Db } from '../db/query.ts';
 
 /** One node of EXPLAIN (FORMAT JSON), as far as the tests look at it. */
-type Node = { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: string; Plans?: Node[] };
+type Node = {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Index Cond'?: string;
+  Plans?: Node[];
+};
 
 /** A table that a plan reads, and how. */
-export type Scan = { readonly how: string; readonly table: string | null; readonly index: string | null };
+export type Scan = {
+  readonly how: string;
+  readonly table: string | null;
+  readonly index: string | null;
+  /** What is searched for in the index; subqueries without their numbers. */
+  readonly condition: string | null;
+};
 
 const EMPTY = { rows: [], rowCount: 0, command: '', oid: 0, fields: [] };
 
@@ -29,6 +41,7 @@ export async function explain(on: Db, work: (db: Db) => Promise<unknown>): Promi
 
 function collect(node: Node, scans: Scan[]): void {
   const { 'Node Type': how, 'Relation Name': table = null, 'Index Name': index = null } = node;
-  if (how.includes('Scan')) scans.push({ how, table, index });
+  const condition = node['Index Cond']?.replaceAll(/(InitPlan|SubPlan) \d+/g, '$1') ?? null;
+  if (how.includes('Scan')) scans.push({ how, table, index, condition });
   for (const child of node.Plans ?? []) collect(child, scans);
 }

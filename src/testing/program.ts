@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { createAccount, type NewAccount } from '../accounts/create.ts';
 import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../carriers/sandbox/smsc.ts';
@@ -8,6 +9,7 @@ import { loadSecretKey } from '../secret-key.ts';
 import { type Program, type Roles, startProgram } from '../serve.ts';
 import { type Client, createClient } from './client.ts';
 import { createTestDatabase } from './database.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** A sandbox carrier, the connection to it and its route. */
 export type CarrierOptions = {
@@ -59,8 +61,10 @@ export async function startTestProgram(
   const { carriers = { main: {} }, roles } = options;
   const database = await createTestDatabase();
   const { pool } = database;
+  const dataDir = await temporaryFolder('heliograph-data-');
   const environment = {
     DATABASE_URL: database.connectionString,
+    DATA_DIR: dataDir,
     DATABASE_POOL: '8',
     SECRET_KEY: '5e'.repeat(32),
     SANDBOX: 'off',
@@ -103,6 +107,7 @@ export async function startTestProgram(
       await stop();
       for (const smsc of smscs.values()) await smsc.close();
       await database[Symbol.asyncDispose]();
+      await rm(dataDir, { recursive: true });
     },
   };
 }

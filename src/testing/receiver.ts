@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
+import { createServer as createDoor, type Socket } from 'node:net';
 import { TEST_CERT, TEST_KEY } from './certificate.ts';
 import { until } from './until.ts';
 
@@ -22,10 +23,14 @@ export type Received = {
   readonly body: string;
   /** ms since 1970. */
   readonly at: number;
+  /** When it was answered to the end or cut off; null until then. */
+  endedAt: number | null;
 };
 
 export type Receiver = AsyncDisposable & {
   readonly port: number;
+  /** All that it listens at, `port` first. */
+  readonly ports: readonly number[];
   /** `https://localhost:<port>`; for the certificate, see certificate.ts. */
   readonly url: string;
   /** In the order in which they were complete. */
@@ -38,25 +43,38 @@ export type Receiver = AsyncDisposable & {
   received(count: number): Promise<readonly Received[]>;
 };
 
-/** An HTTPS server on this machine that records what it is sent and answers as it is told, however badly. */
-export async function startReceiver(options: { host?: string; port?: number } = {}): Promise<Receiver> {
+/**
+ * An HTTPS server on this machine that records what it is sent and answers as it is told, however badly.
+ *
+ * @param options.ports at how many ports it listens: to clients that keep connections, each is a server of its own
+ */
+export async function startReceiver(options: { ports?: number } = {}): Promise<Receiver> {
   const requests: Received[] = [];
   let answerTo: (request: Received) => ReceiverAnswer = () => ({});
   let connections = 0;
   const server = createServer({ cert: TEST_CERT, key: TEST_KEY, keepAliveTimeout: 60_000 }, (message, response) => {
     void read(message).then((received) => {
       requests.push(received);
+      response.once('close', () => {
+        received.endedAt = Date.now();
+      });
       reply(response, answerTo(received));
     });
   });
-  server.on('connection', () => connections++);
-  server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('expected a TCP address');
+  const doors = await Promise.all(
+    Array.from({ length: options.ports ?? 1 }, () =>
+      openDoor((socket) => {
+        connections++;
+        server.emit('connection', socket);
+      }),
+    ),
+  );
+  const ports = doors.map((door) => door.port);
+  const [port = 0] = ports;
   return {
-    port: address.port,
-    url: `https://localhost:${address.port}`,
+    port,
+    ports,
+    url: `https://localhost:${port}`,
     requests,
     connections: () => connections,
     answer(answer) {
@@ -67,9 +85,29 @@ export async function startReceiver(options: { host?: string; port?: number } = 
       return requests.slice(0, count);
     },
     async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
+      await Promise.all(doors.map((door) => door.close()));
+    },
+  };
+}
+
+/** A free port of this machine, and what to do with who comes. */
+async function openDoor(onSocket: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const door = createDoor((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
+    onSocket(socket);
+  });
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const address = door.address();
+  if (address === null || typeof address === 'string') throw new Error('expected a TCP address');
+  return {
+    port: address.port,
+    async close() {
+      door.close();
+      for (const socket of sockets) socket.destroy();
+      await once(door, 'close');
     },
   };
 }
@@ -78,7 +116,7 @@ async function read(message: IncomingMessage): Promise<Received> {
   let body = '';
   for await (const chunk of message) body += String(chunk);
   const headers = Object.fromEntries(Object.entries(message.headers).map(([name, value]) => [name, String(value)]));
-  return { method: message.method ?? '', path: message.url ?? '', headers, body, at: Date.now() };
+  return { method: message.method ?? '', path: message.url ?? '', headers, body, at: Date.now(), endedAt: null };
 }
 
 function reply(response: ServerResponse, answer: ReceiverAnswer): void {
@@ -89,6 +127,7 @@ function reply(response: ServerResponse, answer: ReceiverAnswer): void {
   else setTimeout(write, delayMs);
 }
 
+const DRIP_MS = 200;
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 /** The first bytes of a gzip file; who unpacks starts at once. */
 const GZIP = Buffer.from('1f8b0800000000000003', 'hex');
@@ -123,12 +162,12 @@ const MANNERS = {
   /** Good news, and then one byte of a long body at a time. */
   drip: (response) => {
     response.socket?.write(head('Content-Length: 10000\r\n\r\n'));
-    pour(response, 'x', 50);
+    pour(response, 'x', DRIP_MS);
   },
   /** The same with the headers. */
   'drip headers': (response) => {
     response.socket?.write(head('X-Slow: '));
-    pour(response, 'x', 50);
+    pour(response, 'x', DRIP_MS);
   },
   /** Headers without end as fast as they are read. */
   'header bomb': (response) => {
@@ -137,6 +176,11 @@ const MANNERS = {
   },
   /** Interim answers without end. */
   'interim answers': (response) => pour(response, 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100), 0),
+  /** One byte of a body, and then what belongs to no body, without end. */
+  'chunk extensions': (response) => {
+    response.socket?.write(head('Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n1;'));
+    pour(response, CHUNK, 0);
+  },
   /** A little on the wire that would be gigabytes unpacked. */
   'gzip bomb': (response) => {
     response.socket?.write(head('Content-Encoding: gzip\r\nContent-Length: 10000000\r\n\r\n'));

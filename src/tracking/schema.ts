@@ -53,7 +53,7 @@ export const SimpleStatus = Type.Object({
 
 const EVENT_KINDS = [
   ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
-  ...['FINAL', 'CREDIT'],
+  ...['FINAL', 'CREDIT', 'WEBHOOK'],
 ] as const;
 
 const TimelineEvent = Type.Object({
@@ -63,7 +63,7 @@ const TimelineEvent = Type.Object({
     description:
       'ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; each RECEIPT, also doubled, ' +
       'intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, ' +
-      'RELEASED after its time was missed; FINAL: the state that it ended in; CREDIT: charged or returned.',
+      'RELEASED after its time was missed; FINAL: the state that it ended in; CREDIT: charged or returned; each attempt to tell the WEBHOOK.',
   }),
   connection: orNull(Type.String({ description: 'The connection to the carrier.' })),
   text: orNull(Type.String({ description: "The carrier's own words where it has spoken, else a sentence of ours." })),

@@ -1,12 +1,14 @@
 import type { Db } from '../db/query.ts';
-import { timeOfId } from '../lib/ids.ts';
+import { firstIdAt, timeOfId } from '../lib/ids.ts';
 import { fromMicros } from '../lib/money.ts';
 import { isEarned } from '../messages/end.ts';
 import { listEvents, type MessageEvent } from '../messages/events/sql.ts';
 import { isFinal, nameOfStatus, STATUS } from '../messages/states.ts';
 import type { Timeline, TimelineEvent } from './schema.ts';
 import { findHistory, listPartHistory, type MessageHistory, type PartHistory } from './sql.ts';
+import { type Delivery, listDeliveriesOf } from '../webhooks/deliveries/sql.ts';
 import { findRecord } from './status.ts';
+import { webhookAttempts } from './webhook-attempts.ts';
 
 /**
  * Everything that happened to one message of the account, found by our id or the client's. Most of it follows from the
@@ -21,12 +23,13 @@ export async function findTimeline(
   if (!record) return undefined;
   const { accountId } = actor;
   const { id } = record;
-  const [history, parts, events] = await Promise.all([
+  const [history, parts, events, told] = await Promise.all([
     findHistory(pool, { accountId, id }),
     listPartHistory(pool, { accountId, id }),
     listEvents(pool, { accountId, messageId: id }),
+    listDeliveriesOf(pool, { accountId, messageId: id, firstId: firstIdAt(timeOfId(id)) }),
   ]);
-  return history && toTimeline(history, parts, events);
+  return history && toTimeline(history, parts, events, told);
 }
 
 /** An event with its time as a date, to sort by. */
@@ -34,17 +37,23 @@ type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
 
 /** Of what happened at the same instant, the cause comes first. */
 const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
-  ...(['ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED', 'FINAL', 'CREDIT'] as const),
+  ...(['ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED', 'FINAL', 'CREDIT', 'WEBHOOK'] as const),
 ];
 
 /** Pure: the timeline of what the tables hold. */
-function toTimeline(history: MessageHistory, parts: readonly PartHistory[], events: readonly MessageEvent[]): Timeline {
+function toTimeline(
+  history: MessageHistory,
+  parts: readonly PartHistory[],
+  events: readonly MessageEvent[],
+  told: readonly Delivery[],
+): Timeline {
   const later = [
     ...events.map(toEntry),
     ...takenAttempt(history, parts, events),
     ...countedReceipts(history, parts),
     ...finalState(history),
     ...creditMove(history, events),
+    ...told.flatMap(webhookAttempts),
   ].sort((a, b) => a.at.getTime() - b.at.getTime() || CAUSES_FIRST.indexOf(a.kind) - CAUSES_FIRST.indexOf(b.kind));
   return {
     messageId: history.id,

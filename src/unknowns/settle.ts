@@ -1,3 +1,4 @@
+import { operatorOf, recordAudit } from '../audit/record.ts';
 import type { Pool, PoolClient } from 'pg';
 import { transaction } from '../db/transaction.ts';
 import { insertRetryChunk } from '../dispatch/sql.ts';
@@ -41,6 +42,8 @@ export function settleUnknown(pool: Pool, settling: Settling, now: Date): Promis
     const { accountId, messageId, connectionId } = unknown;
     const text = `${settling.as}, said ${settling.by}`;
     await insertEvents(tx, [{ accountId, messageId, connectionId, kind: 'settled', text }]);
+    const settled = { action: 'message.settle', subject: `message:${messageId}`, detail: { as: settling.as } };
+    await recordAudit(tx, { ...operatorOf(accountId), username: settling.by }, settled);
     if (settling.as === 'not-sent') await sendAgain(tx, unknown, text);
     else await end(tx, unknown, END_STATUS[settling.as], text, now);
     return unknown;

@@ -13,10 +13,23 @@ export type Attempt = {
 
 /** All failures from one address, whatever was tried. */
 const BY_ADDRESS: Rate = { perMinute: 60, perSecond: 20 };
-/** At one user from all addresses where that user has never been: one try in two seconds, for all strangers together. */
-const BY_STRANGERS: Rate = { perMinute: 30, perSecond: 5 };
+/** At one user from all addresses where that user has never been: for all strangers together. */
+const BY_STRANGERS: Rate = { perMinute: 20, perSecond: 10 };
 /** At one user from one address where that user has been. */
 const BY_OWN_ADDRESS: Rate = { perMinute: 30, perSecond: 10 };
+
+export type LoginLimits = {
+  /** Before anything is compared: 429 when the tries are used up, to right credentials too. */
+  refuseSpent(attempt: Attempt): void;
+  /** Before a hash is computed: counts a try, or 429. */
+  begin(attempt: Attempt): void;
+  /** It was right. */
+  giveBack(attempt: Attempt): void;
+  /** How a try that was counted and was wrong is answered. */
+  wrong(attempt: Attempt): AppError;
+  /** Counts a key that is none, and how it is answered. */
+  wrongKey(network: string): AppError;
+};
 
 type Limit = readonly [name: string, rate: Rate];
 
@@ -29,7 +42,7 @@ type Limit = readonly [name: string, rate: Rate];
  * Someone at the very address of the owner (behind one NAT, or a proxy that TRUST_PROXY does not name) can use up the
  * limit of that address: nothing tells the two apart. API keys go on working: their limit changes no right answer.
  */
-export function createLoginLimits(limiter: RateLimiter) {
+export function createLoginLimits(limiter: RateLimiter): LoginLimits {
   const refuseSpent = (attempt: Attempt): void => {
     for (const [name, rate] of limitsOf(attempt)) {
       const verdict = limiter.look(name, rate);
@@ -37,21 +50,16 @@ export function createLoginLimits(limiter: RateLimiter) {
     }
   };
   return {
-    /** Before anything is compared: 429 when the tries are used up, to right credentials too. */
     refuseSpent,
-    /** Before a hash is computed: counts a try, or 429. */
-    begin(attempt: Attempt): void {
+    begin(attempt) {
       refuseSpent(attempt);
       for (const [name, rate] of limitsOf(attempt)) limiter.take(name, rate);
     },
-    /** It was right. */
-    giveBack(attempt: Attempt): void {
+    giveBack(attempt) {
       for (const [name] of limitsOf(attempt)) limiter.giveBack(name);
     },
-    /** How a try that was counted and was wrong is answered. */
-    wrong: (attempt: Attempt): AppError => unauthenticated(limiter.look(...limitsOf(attempt)[0])),
-    /** Counts a key that is none, and how it is answered. */
-    wrongKey(network: string): AppError {
+    wrong: (attempt) => unauthenticated(limiter.look(...limitsOf(attempt)[0])),
+    wrongKey(network) {
       const verdict = limiter.take(`a${network}`, BY_ADDRESS);
       return verdict.allowed ? unauthenticated(verdict) : tooMany(verdict);
     },

@@ -1,5 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { invalidFields } from '../errors.ts';
 
 const argon2id = promisify(argon2);
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
@@ -38,6 +39,15 @@ export async function matchesPassword(password: string, stored: string): Promise
  * long as one who is wrong about the password.
  */
 export const UNMATCHABLE_HASH = phc(COST, randomBytes(16), randomBytes(TAG_BYTES));
+
+/** 400 naming `field` when the password is the username, in capitals or not: the first that anybody would try. */
+export function refuseEasyPassword(
+  field: string,
+  { username, password }: { readonly username: string; readonly password: string },
+): void {
+  if (password.toLowerCase() === username.toLowerCase())
+    throw invalidFields([{ field, message: 'must not be the username' }]);
+}
 
 /** A password for a person or a program: 24 characters, 144 random bits. */
 export const makePassword = (): string => randomBytes(18).toString('base64url');

@@ -1,4 +1,4 @@
-import { type Db, exec, many, maybeOne, sql } from '../db/query.ts';
+import { type Db, exec, many, maybeOne, one, sql } from '../db/query.ts';
 import { type AccountGate, GATE } from '../accounts/sql.ts';
 import type { Role } from '../lib/scope.ts';
 
@@ -6,14 +6,57 @@ import type { Role } from '../lib/scope.ts';
 export const insertUser = (
   db: Db,
   user: { accountId: number; username: string; passwordHash: string; role: Role },
-): Promise<{ id: number } | undefined> =>
+): Promise<{ id: number; createdAt: Date } | undefined> =>
   maybeOne(
     db,
     sql`INSERT INTO app_user (account_id, username, password_hash, role)
       VALUES (${user.accountId}, ${user.username}, ${user.passwordHash}, ${user.role})
       ON CONFLICT (username) DO NOTHING
-      RETURNING id`,
+      RETURNING id, created_at AS "createdAt"`,
   );
+
+/** A person as lists show them. */
+export type UserRow = { id: number; username: string; role: Role; createdAt: Date };
+
+const RECORD = sql`SELECT id, username, role, created_at AS "createdAt" FROM app_user`;
+
+/** Oldest first. */
+export const listUsers = (db: Db, input: { accountId: number; limit: number; offset: number }): Promise<UserRow[]> =>
+  many(
+    db,
+    sql`${RECORD} WHERE account_id = ${input.accountId} ORDER BY id LIMIT ${input.limit} OFFSET ${input.offset}`,
+  );
+
+export async function countUsers(db: Db, { accountId }: { accountId: number }): Promise<number> {
+  const row = await one<{ total: number }>(
+    db,
+    sql`SELECT count(*) AS total FROM app_user WHERE account_id = ${accountId}`,
+  );
+  return row.total;
+}
+
+export const findUser = (db: Db, input: { accountId: number; id: number }): Promise<UserRow | undefined> =>
+  maybeOne(db, sql`${RECORD} WHERE account_id = ${input.accountId} AND id = ${input.id}`);
+
+export const findPassword = (
+  db: Db,
+  input: { accountId: number; userId: number },
+): Promise<{ username: string; passwordHash: string } | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT username, password_hash AS "passwordHash" FROM app_user
+      WHERE account_id = ${input.accountId} AND id = ${input.userId}`,
+  );
+
+/** Locked until the transaction ends, so that of two owners who remove each other one is left. */
+export const listOwnersForUpdate = (db: Db, { accountId }: { accountId: number }): Promise<{ id: number }[]> =>
+  many(db, sql`SELECT id FROM app_user WHERE account_id = ${accountId} AND role = 'owner' ORDER BY id FOR UPDATE`);
+
+export const moveRole = (db: Db, input: { accountId: number; id: number; role: Role }): Promise<number> =>
+  exec(db, sql`UPDATE app_user SET role = ${input.role} WHERE account_id = ${input.accountId} AND id = ${input.id}`);
+
+export const deleteUser = (db: Db, input: { accountId: number; id: number }): Promise<number> =>
+  exec(db, sql`DELETE FROM app_user WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
 /** What authentication needs of a user. */
 export type Login = {

@@ -19,8 +19,8 @@ function counted(options: VerifierOptions = {}) {
 
 function verifierOf(options: VerifierOptions) {
   const verify = createPasswordVerifier(options);
-  return (username: string, password: string, storedHash: string | undefined, lane: Lane = 'stranger') =>
-    verify({ username, password, storedHash, lane });
+  return (username: string, password: string, storedHash: string | undefined, lane: Lane = 'stranger', from = 'here') =>
+    verify({ username, password, storedHash, lane, from });
 }
 
 test('a right password is hashed once and then remembered', async () => {
@@ -123,10 +123,33 @@ test('a known caller waits for no stranger, and is let in when the line of the s
 test('it is told of each hash that is computed, and of none that is known or under way', async () => {
   const verify = createPasswordVerifier({ matches: () => Promise.resolve(true) });
   let hashes = 0;
-  const guess = { username: 'a', password: 'p', storedHash: 'h', lane: 'known', onHash: () => void hashes++ } as const;
+  const guess = {
+    username: 'a',
+    password: 'p',
+    storedHash: 'h',
+    lane: 'known',
+    from: 'here',
+    onHash: () => void hashes++,
+  } as const;
   await Promise.all([verify(guess), verify(guess)]);
   await verify(guess);
   expect(hashes).toBe(1);
+});
+
+test('a guess is announced before it is compared, and shares no hash with another place', async () => {
+  const { verify, calls } = counted();
+  await Promise.all(['here', 'there', 'there'].map((from) => verify('a', 'p', 'hash of p', 'stranger', from)));
+  expect(calls).toHaveLength(2);
+  const announced: string[] = [];
+  const remembering = createPasswordVerifier({ matches: () => Promise.resolve(true) });
+  const guess = { username: 'a', password: 'p', storedHash: 'h', lane: 'stranger', from: 'here' } as const;
+  await remembering(guess);
+  await remembering({
+    ...guess,
+    onGuess: () => void announced.push('guess'),
+    onHash: () => void announced.push('hash'),
+  });
+  expect(announced).toEqual(['guess']);
 });
 
 test('what refuses the hash keeps it from being computed', async () => {
@@ -135,7 +158,7 @@ test('what refuses the hash keeps it from being computed', async () => {
   const onHash = (): void => {
     throw new Error('spent');
   };
-  const guess = { username: 'a', password: 'p', storedHash: 'h', lane: 'stranger', onHash } as const;
+  const guess = { username: 'a', password: 'p', storedHash: 'h', lane: 'stranger', from: 'here', onHash } as const;
   await expect(refusing(guess)).rejects.toThrow('spent');
   expect(calls).toEqual([]);
 });

@@ -23,7 +23,11 @@ export type Guess = {
   /** Read from the database for this very request; undefined: there is no such user. */
   readonly storedHash: string | undefined;
   readonly lane: Lane;
-  /** Called before a hash is computed for this caller, not when the answer is known or under way. May throw. */
+  /** Where it comes from. Only the same guess from the same place shares a hash that is under way. */
+  readonly from: string;
+  /** Called before the guess is compared with anything, unless it shares a hash. May throw. */
+  onGuess?(): void;
+  /** Called before a hash is computed for it. May throw. */
   onHash?(): void;
 };
 
@@ -34,7 +38,7 @@ export type PasswordVerifier = (guess: Guess) => Promise<boolean>;
  * Basic sends the password with every request, and a hash takes 70 ms: a right one is remembered for some minutes, as
  * an HMAC under a key of this process (the password itself is not kept) together with the stored hash that it fitted.
  * It counts only while the stored hash is still that one, so a changed password or a deleted user ends at once.
- * The same guess made many times at once is hashed once. A wrong password is never remembered.
+ * The same guess made many times at once from one place is hashed once. A wrong password is never remembered.
  *
  * A flood of strangers' guesses waits behind those of known callers, and only strangers are turned away for it.
  */
@@ -51,14 +55,15 @@ export function createPasswordVerifier(options: VerifierOptions = {}): PasswordV
     return right;
   };
   return async (guess) => {
-    const { username, password, storedHash = UNMATCHABLE_HASH, lane } = guess;
+    const { username, password, storedHash = UNMATCHABLE_HASH, from } = guess;
     const mac = createHmac('sha256', processKey)
       .update(JSON.stringify([username, password]))
       .digest('base64');
-    if (known.has(mac, storedHash)) return true;
-    const job = `${mac} ${storedHash} ${lane}`;
+    const job = `${mac} ${storedHash} ${from}`;
     const running = underWay.get(job);
     if (running) return running;
+    guess.onGuess?.();
+    if (known.has(mac, storedHash)) return true;
     guess.onHash?.();
     const started = check(mac, storedHash, guess).finally(() => underWay.delete(job));
     underWay.set(job, started);

@@ -1,4 +1,4 @@
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { buildConnector } from 'undici';
 import { addressRefused, type Guard } from './guard.ts';
@@ -8,7 +8,8 @@ type Connector = ReturnType<typeof buildConnector>;
 /**
  * Opens the TLS connections of webhooks for undici. Only addresses that the guard lets pass are dialled, whether the
  * host is a name or an address, and the address at the other end is looked at once more before a request is written.
- * Certificates are verified against the host, whatever the environment says.
+ * Certificates are verified against the host, whatever the environment says. After 256 KiB of one answer, whatever they
+ * are, a connection is cut.
  *
  * @param options.ca further authorities, PEM, beside those that Node trusts
  */
@@ -30,7 +31,7 @@ export function createConnector(options: { guard: Guard; ca?: string | undefined
     if (isIP(target.hostname) !== 0 && !guard.isOpen(target.hostname)) return done(addressRefused(), null);
     connect(target, (...[error, socket]) => {
       if (error) return done(error, null);
-      if (guard.isOpen(socket.remoteAddress ?? '')) return done(null, socket);
+      if (guard.isOpen(socket.remoteAddress ?? '')) return done(null, limitAnswers(socket));
       socket.destroy();
       done(addressRefused(), null);
     });
@@ -50,3 +51,25 @@ const guardedLookup =
       (error: Error) => done(error, []),
     );
   };
+
+export const ANSWER_TOO_LONG = 'ERR_ANSWER_TOO_LONG';
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+/**
+ * Counts what is read since the last request was written. undici limits headers, and bodies are cut where they are
+ * read; but interim answers, or extensions of chunks, would be parsed for as long as they come.
+ */
+function limitAnswers(socket: Socket): Socket {
+  const read = socket.read.bind(socket);
+  let [bytes, written] = [0, 0];
+  return Object.assign(socket, {
+    read(size?: number): Buffer | null {
+      const chunk: Buffer | null = read(size);
+      if (socket.bytesWritten !== written) [bytes, written] = [0, socket.bytesWritten];
+      bytes += chunk?.length ?? 0;
+      if (bytes <= MAX_ANSWER_BYTES) return chunk;
+      socket.destroy(Object.assign(new Error('the answer is too long'), { code: ANSWER_TOO_LONG }));
+      return null;
+    },
+  });
+}

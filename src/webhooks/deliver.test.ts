@@ -21,7 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE webhook_endpoint, webhook_outbox, webhook_claim, webhook_retry, webhook_delivery, message`);
+  await exec(
+    pool,
+    sql`TRUNCATE webhook_endpoint, webhook_outbox, webhook_claim, webhook_retry, webhook_delivery, message`,
+  );
   receiver = await startReceiver();
 });
 afterEach(async () => {
@@ -42,7 +45,12 @@ async function work(): Promise<WebhookWorker> {
 async function publish(count: number, statuses: readonly number[] = [STATUS.DELIVERED], accountId = ACCOUNT) {
   const messages = Array.from({ length: count }, () => newMessage({ accountId }));
   await insertMessages(pool, messages);
-  for (const status of statuses) await publishStatus(messages.map(({ id }) => id), status, accountId);
+  for (const status of statuses)
+    await publishStatus(
+      messages.map(({ id }) => id),
+      status,
+      accountId,
+    );
   return messages.map(({ id }) => id);
 }
 
@@ -192,10 +200,16 @@ describe('order', () => {
     });
     await work();
     await untilLogged('DELIVERED', others.length * 3);
-    await until('those behind', async () => (await log()).filter(({ messageId }) => messageId === stubborn).length === 3);
+    await until(
+      'those behind',
+      async () => (await log()).filter(({ messageId }) => messageId === stubborn).length === 3,
+    );
     expect(underWay.get(stubborn)).toBe(1);
     await publishStatus([stubborn], STATUS.REJECTED);
-    await until('one more behind', async () => (await log()).filter(({ messageId }) => messageId === stubborn).length === 4);
+    await until(
+      'one more behind',
+      async () => (await log()).filter(({ messageId }) => messageId === stubborn).length === 4,
+    );
     await hurry();
     await untilLogged('DELIVERED', others.length * 3 + 4);
     const told = Map.groupBy(receiver.requests.map(bodyOf), ({ messageId }) => messageId);
@@ -225,7 +239,8 @@ describe('workers', () => {
     for (let accountId = 1; accountId <= 6; accountId++)
       await registerWebhook(pool, { accountId, url: `${receiver.url}/${accountId}` });
     await Promise.all([work(), work(), work()]);
-    for (let accountId = 1; accountId <= 6; accountId++) await publish(20, [STATUS.ACCEPTED, STATUS.DELIVERED], accountId);
+    for (let accountId = 1; accountId <= 6; accountId++)
+      await publish(20, [STATUS.ACCEPTED, STATUS.DELIVERED], accountId);
     await untilLogged('DELIVERED', 240);
     expect(receiver.requests).toHaveLength(240);
   });

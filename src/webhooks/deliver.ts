@@ -33,6 +33,8 @@ export type DeliveriesDeps = {
   readonly owner: number;
   readonly poster: Poster;
   readonly secretKey: SecretKey;
+  /** While it answers true, no events are taken up. */
+  readonly paused?: () => boolean;
   readonly log: Log;
 };
 
@@ -50,7 +52,8 @@ export type Deliveries = {
  *
  * A turn commits what has settled, then loads: in this order, so that what it loads knows of every failure before it.
  */
-export function startDeliveries({ pool, owner, poster, secretKey, log }: DeliveriesDeps): Deliveries {
+export function startDeliveries(deps: DeliveriesDeps): Deliveries {
+  const { pool, owner, poster, secretKey, paused = () => false, log } = deps;
   const lanes = new Map<number, Lane>();
   /** Outbox rows in memory, and how many of their events have not settled. */
   const rows = new Map<number, { readonly accountId: number; left: number }>();
@@ -89,7 +92,7 @@ export function startDeliveries({ pool, owner, poster, secretKey, log }: Deliver
   }
 
   async function commit(): Promise<void> {
-    const batch = settled;
+    const batch = [...settled];
     const doneBy = Map.groupBy(batch, ({ event }) => event.outboxId);
     const done = [...rows].flatMap(([id, { accountId, left }]) =>
       left === (doneBy.get(id)?.length ?? 0) ? [{ id, accountId }] : [],
@@ -108,6 +111,7 @@ export function startDeliveries({ pool, owner, poster, secretKey, log }: Deliver
   }
 
   async function load(): Promise<void> {
+    if (paused()) return;
     const limit = Math.max(0, MOST_LANES - lanes.size);
     const accountIds = await claimAccounts(pool, { owner, limit });
     const hungry = accountIds

@@ -1,7 +1,9 @@
+import { ANSWER_TOO_LONG } from './connect.ts';
 import { ADDRESS_REFUSED } from './guard.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
   [ADDRESS_REFUSED]: 'the host has an address that is not public',
+  [ANSWER_TOO_LONG]: 'the answer is too long',
   ENOTFOUND: 'the host does not resolve',
   ENODATA: 'the host does not resolve',
   EAI_AGAIN: 'the host does not resolve',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { createPublicAddress } from '../lib/public-address.ts';
-import { type Resolve, resolve as resolveName } from './resolve.ts';
+import { createResolve, type Resolve } from './resolve.ts';
 
 /** What may be dialled on behalf of an account: asked at registration, and again for every connection. */
 export type Guard = {
@@ -29,7 +29,7 @@ export function createGuard(options: {
   ports: readonly number[];
   resolve?: Resolve;
 }): Guard {
-  const { openBlocks, ports, resolve = resolveName } = options;
+  const { openBlocks, ports, resolve = createResolve() } = options;
   const isOpen = createPublicAddress(openBlocks);
   return {
     ports,

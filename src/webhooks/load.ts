@@ -41,7 +41,9 @@ export async function loadRows(db: Db, rows: readonly OutboxRow[]): Promise<Load
     .map((event) => ({ ...event, facts: facts.get(event.messageId) ?? null }));
   return {
     events: fresh.filter((event) => !waiting.has(event.messageId)),
-    behind: fresh.filter((event) => waiting.has(event.messageId)).map((event) => ({ event, ending: { kind: 'behind' }, target: null })),
+    behind: fresh
+      .filter((event) => waiting.has(event.messageId))
+      .map((event) => ({ event, ending: { kind: 'behind' }, target: null })),
     done: all.filter((event) => logged.has(event.id)),
   };
 }
@@ -50,11 +52,7 @@ export async function loadRows(db: Db, rows: readonly OutboxRow[]): Promise<Load
 export async function loadRetries(db: Db, retries: readonly DueRetry[]): Promise<LaneEvent[]> {
   if (retries.length === 0) return [];
   const facts = await factsOf(db, retries);
-  return retries.map(({ dueAt: _, ...retry }) => ({
-    ...retry,
-    outboxId: null,
-    facts: facts.get(retry.messageId) ?? null,
-  }));
+  return retries.map((retry) => ({ ...retry, outboxId: null, facts: facts.get(retry.messageId) ?? null }));
 }
 
 type Subject = Pick<LaneEvent, 'accountId' | 'messageId' | 'kind'>;

@@ -50,7 +50,12 @@ function judge({ event, ending }: Settled): Judged {
   switch (ending.kind) {
     case 'acknowledged': {
       const { code, durationMs } = ending;
-      const entry = entryOf(event, { state: 'DELIVERED', attempts: event.attempts + 1, responseCode: code, durationMs });
+      const entry = entryOf(event, {
+        state: 'DELIVERED',
+        attempts: event.attempts + 1,
+        responseCode: code,
+        durationMs,
+      });
       return { event, entry, next: 'none' };
     }
     case 'failed':
@@ -67,9 +72,8 @@ function judge({ event, ending }: Settled): Judged {
 }
 
 function judgeFailed(event: LaneEvent, failed: Extract<Settled['ending'], { kind: 'failed' }>): Judged {
-  const { code, reason, retryAfterMs } = failed;
+  const { code, reason, durationMs, retryAfterMs } = failed;
   const attempts = event.attempts + 1;
-  const durationMs = Math.round(failed.durationMs);
   const delayMs = failed.unwanted ? null : retryDelayMs(attempts, retryAfterMs);
   const entry = entryOf(event, {
     ...{ attempts, responseCode: code, durationMs, failure: reason ?? `answered ${code}` },
@@ -101,7 +105,9 @@ const entryOf = (event: LaneEvent, more: Partial<LogEntry>): LogEntry => ({
 async function recordEvents(tx: Db, judged: readonly Judged[]): Promise<void> {
   const entries = judged.flatMap(({ entry }) => entry ?? []);
   const later = judged.filter(({ next }) => next !== 'none');
-  const ended = judged.filter(({ event, entry, next }) => next === 'none' && (event.outboxId === null || isDead(entry)));
+  const ended = judged.filter(
+    ({ event, entry, next }) => next === 'none' && (event.outboxId === null || isDead(entry)),
+  );
   if (entries.length > 0) await insertLog(tx, entries);
   if (later.length > 0)
     await insertRetries(

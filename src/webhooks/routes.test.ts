@@ -2,6 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { operatorOf } from '../audit/record.ts';
 import { createKey } from '../api-keys/create.ts';
 import { many, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
@@ -257,7 +258,7 @@ describe('who may', () => {
   });
 
   test('a key without the scope webhooks gets 403 on every route', async () => {
-    const operator = { accountId: account.accountId, userId: null, operations: new Set(SCOPES) };
+    const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
     const operations = SCOPES.filter((scope) => scope !== 'webhooks');
     const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations }));
     const answers = await Promise.all([

@@ -78,10 +78,9 @@ function formARoutes(app: App, { pool, answers, secretKey, outlet }: ApiDeps): v
       body: FormAIn,
       response: { 200: FormAOut },
     },
-    handler: async ({ actor, body: { callbackUrl: url } }) => {
-      await checkUrl(outlet.guard, 'callbackUrl', url);
-      return inFormA(await tenantTransaction(pool, actor, (tx) => changeUrl(tx, actor, { url })));
-    },
+    preHandler: ({ body }) => checkUrl(outlet.guard, 'callbackUrl', body.callbackUrl),
+    handler: async ({ actor, body: { callbackUrl: url } }) =>
+      inFormA(await tenantTransaction(pool, actor, (tx) => changeUrl(tx, actor, { url }))),
   });
 
   app.delete(PATH_A, {
@@ -133,10 +132,9 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: ApiDeps): v
       body: FormBIn,
       response: { 200: FormBOut },
     },
-    handler: async ({ actor, body: { url } }) => {
-      await checkUrl(outlet.guard, 'url', url);
-      return inFormB(await tenantTransaction(pool, actor, (tx) => changeUrl(tx, actor, { url })));
-    },
+    preHandler: ({ body }) => checkUrl(outlet.guard, 'url', body.url),
+    handler: async ({ actor, body: { url } }) =>
+      inFormB(await tenantTransaction(pool, actor, (tx) => changeUrl(tx, actor, { url }))),
   });
 
   app.delete(PATH_B, {

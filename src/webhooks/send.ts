@@ -16,7 +16,7 @@ export async function sendEvent({ post }: Poster, event: LaneEvent, target: Targ
 }
 
 function endingOf(result: PostResult): Ending {
-  const { durationMs } = result;
+  const durationMs = Math.round(result.durationMs);
   if (result.kind === 'failed')
     return { kind: 'failed', code: null, reason: result.reason, durationMs, retryAfterMs: null, unwanted: false };
   const { status: code, retryAfterMs } = result;

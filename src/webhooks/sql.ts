@@ -30,6 +30,21 @@ export const findEndpoint = (db: Db, input: { accountId: number }): Promise<Endp
 export const listEndpoints = (db: Db, input: { accountIds: readonly number[] }): Promise<Endpoint[]> =>
   many(db, sql`SELECT ${COLUMNS} FROM webhook_endpoint WHERE account_id = ANY (${input.accountIds}::bigint[])`);
 
+/** What the operator sees of an endpoint. */
+export type EndpointOverview = Pick<Endpoint, 'accountId' | 'url' | 'status' | 'disabledReason' | 'failingSince'> & {
+  account: string;
+};
+
+/** Of all accounts, by id. */
+export const listAllEndpoints = (db: Db): Promise<EndpointOverview[]> =>
+  many(
+    db,
+    sql`SELECT e.account_id AS "accountId", a.name AS account, e.url, e.status, e.disabled_reason AS "disabledReason",
+        e.failing_since AS "failingSince"
+      FROM webhook_endpoint e JOIN account a ON a.id = e.account_id
+      ORDER BY e.account_id`,
+  );
+
 type NewEndpoint = Pick<Endpoint, 'accountId' | 'url' | 'form' | 'method' | 'secret'>;
 
 /** Takes the place of the one before, if there was one, with a new id and nothing of its history. */

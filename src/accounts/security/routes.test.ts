@@ -56,7 +56,7 @@ const auditOf = ({ accountId }: NewAccount) =>
   many(
     database.pool,
     sql`SELECT actor_kind AS kind, action, subject, detail FROM audit_entry
-      WHERE account_id = ${accountId} AND action LIKE 'account.%' ORDER BY id`,
+      WHERE account_id = ${accountId} AND action LIKE 'account.%' AND action <> 'account.create' ORDER BY id`,
   );
 
 test('an account begins with an empty list that refuses nobody', async () => {

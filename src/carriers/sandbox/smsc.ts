@@ -66,7 +66,8 @@ export type SandboxSmsc = {
   close(): Promise<void>;
 };
 
-const SWEEP_MS = 20;
+/** How late a clock of a session may strike: a tenth of the shortest, within these bounds. */
+const SWEEP_MS = { least: 20, most: 250 };
 
 /**
  * A carrier for tests, benches and first steps: an SMPP 3.4 server that behaves as its script says, checks its client
@@ -80,7 +81,15 @@ export async function startSandboxSmsc(options: SandboxOptions = {}): Promise<Sa
   const core = createCore(script, ledger);
   const server = certificate ? tls.createServer(certificate, core.connected) : net.createServer(core.connected);
   const listener = await createListener(server, host, port);
-  const sweeper = setInterval(core.sweep, SWEEP_MS);
+  let sweeper = setTimeout(sweep, SWEEP_MS.least);
+
+  /** The script may have changed since the last time. */
+  function sweep(): void {
+    core.sweep();
+    const { bindTimeoutMs, enquireMs, idleMs, retryMs } = script;
+    const shortestMs = Math.min(bindTimeoutMs, enquireMs, idleMs, retryMs);
+    sweeper = setTimeout(sweep, Math.min(SWEEP_MS.most, Math.max(SWEEP_MS.least, shortestMs / 10)));
+  }
 
   async function dropConnections(): Promise<void> {
     for (const session of core.sessions()) session.destroy();
@@ -88,7 +97,7 @@ export async function startSandboxSmsc(options: SandboxOptions = {}): Promise<Sa
   }
 
   async function close(): Promise<void> {
-    clearInterval(sweeper);
+    clearTimeout(sweeper);
     listener.close();
     await dropConnections();
     core.stop();

@@ -3,7 +3,6 @@ import { STATUS } from '../smpp/status.ts';
 import { absoluteTime } from '../smpp/times.ts';
 import type { LedgerWriter } from './ledger.ts';
 import type { MessageId } from './message-ids.ts';
-import { createRecentMap } from './recent-map.ts';
 import { DELETED, FINAL_STATES, type Outcome, type ReceiptStep, type SandboxScript } from './script.ts';
 
 /** A message that was taken. */
@@ -28,13 +27,25 @@ export type MessageStore = {
   replace(systemId: string, pdu: PduOf<'replace_sm'>): Pdu;
 };
 
-/** The newest `keepMessages` messages (at least), for query_sm, cancel_sm and replace_sm. */
+/**
+ * The newest `keepMessages` messages (at least), for query_sm, cancel_sm and replace_sm. They are few against the
+ * submits, so they search: an index of the ids was the dearest part of a submit.
+ */
 export function createMessageStore(script: SandboxScript, ledger: LedgerWriter): MessageStore {
-  const messages = createRecentMap<StoredMessage>(() => script.keepMessages);
+  let young: StoredMessage[] = [];
+  let old: StoredMessage[] = [];
+
+  function add(stored: StoredMessage): void {
+    young.push(stored);
+    if (young.length < Math.max(1, script.keepMessages)) return;
+    old = young;
+    young = [];
+  }
 
   /** A message is found by its id and the source address of its submit, by its own account only. */
   function find(systemId: string, { messageId, source }: { messageId: string; source: string }): StoredMessage | null {
-    const stored = messages.get(messageId);
+    const isMeant = (one: StoredMessage): boolean => one.id.text === messageId;
+    const stored = young.findLast(isMeant) ?? old.findLast(isMeant);
     return stored?.systemId === systemId && stored.message.source === source ? stored : null;
   }
 
@@ -78,7 +89,7 @@ export function createMessageStore(script: SandboxScript, ledger: LedgerWriter):
     return { command: 'replace_sm_resp', status, sequence: pdu.sequence };
   }
 
-  return { add: (stored) => messages.set(stored.id.text, stored), query, cancel, replace };
+  return { add, query, cancel, replace };
 }
 
 function changeStatus(stored: StoredMessage | null, tooLate: number): number {

@@ -108,6 +108,40 @@ test('a receipt that comes in one segment with the answer to the bind is not los
   expect(host.receipts).toHaveLength(1);
 });
 
+test('what the host stores together is acknowledged together, and what comes after that again', async () => {
+  const { peer, host } = await bound();
+  const link = peer.links[0];
+  const first = Promise.withResolvers<void>();
+  let asked = 0;
+  host.receipt = () => {
+    asked += 1;
+    return first.promise;
+  };
+  for (const sequence of [1, 2, 3]) link?.send(delivery(sequence, RECEIPT, { esmClass: 4 }));
+  await until(() => asked === 3);
+  expect(answers(link)).toEqual([]);
+  first.resolve();
+  await until(() => answers(link).length === 3);
+  link?.send(delivery(4, RECEIPT, { esmClass: 4 }));
+  await until(() => answers(link).length === 4);
+  expect(answers(link).map(({ sequence, status }) => [sequence, status])).toEqual([1, 2, 3, 4].map((n) => [n, 0]));
+});
+
+test('when the host fails to store some together, all of them come again', async () => {
+  const { peer, host } = await bound();
+  const failing = Promise.withResolvers<void>();
+  let asked = 0;
+  host.receipt = () => {
+    asked += 1;
+    return failing.promise;
+  };
+  for (const sequence of [1, 2]) peer.links[0]?.send(delivery(sequence, RECEIPT, { esmClass: 4 }));
+  await until(() => asked === 2);
+  failing.reject(new Error('the database is away'));
+  await until(() => answers(peer.links[0]).length === 2);
+  for (const { status } of answers(peer.links[0])) expect(status).toBe(STATUS.ESME_RX_T_APPN);
+});
+
 test('while stopping, new deliveries are refused for now, and what the host has is still acknowledged', async () => {
   const committed = Promise.withResolvers<void>();
   const { carrier, peer, host } = await bound((pdu) => pdu.command === 'submit_sm');

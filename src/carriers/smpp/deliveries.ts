@@ -9,9 +9,12 @@ import { concatOf, textOf, userData } from './text.ts';
 const MOST_AT_HOST = 10_000;
 const NO_OCTETS = new Uint8Array(0);
 
+/** Is given the command_status for the carrier. */
+type Answer = (status: number) => void;
+
 export type Deliveries = {
   /** Gives a delivery to the host; answers, once it is committed there, with the command_status for the carrier. */
-  take(delivery: Delivery, answer: (status: number) => void): void;
+  take(delivery: Delivery, answer: Answer): void;
   /** From here on everything is refused for now, so that the carrier keeps it. */
   stop(): void;
 };
@@ -20,8 +23,10 @@ export type Deliveries = {
 export function createDeliveries(settings: SmppSettings, host: CarrierHost): Deliveries {
   let atHost = 0;
   let stopping = false;
+  /** The last promise that the host gave, and the answers that wait for it. */
+  let last: { readonly stored: Promise<void>; readonly answers: Answer[] } | null = null;
 
-  function take(delivery: Delivery, answer: (status: number) => void): void {
+  function take(delivery: Delivery, answer: Answer): void {
     if (stopping || atHost >= MOST_AT_HOST) return answer(STATUS.ESME_RX_T_APPN);
     atHost += 1;
     try {
@@ -31,20 +36,31 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
     }
   }
 
-  /** Without the delivery: many wait here, and each would hold on to the octets that it was read from. */
-  function untilStored(stored: Promise<void>, answer: (status: number) => void): void {
+  /**
+   * Deliveries that the host stores together have one promise, and so one reaction. The deliveries themselves are not
+   * kept: many wait here, and each would hold on to the octets that it was read from.
+   */
+  function untilStored(stored: Promise<void>, answer: Answer): void {
+    if (last?.stored === stored) return void last.answers.push(answer);
+    const answers = [answer];
+    const group = { stored, answers };
+    last = group;
+    const giveAll = (give: (answer: Answer) => void): void => {
+      if (last === group) last = null;
+      answers.forEach(give);
+    };
     void stored.then(
-      () => end(STATUS.ESME_ROK, answer),
-      (error: unknown) => refuse(error, answer),
+      () => giveAll((one) => end(STATUS.ESME_ROK, one)),
+      (error: unknown) => giveAll((one) => refuse(error, one)),
     );
   }
 
-  function refuse(error: unknown, answer: (status: number) => void): void {
+  function refuse(error: unknown, answer: Answer): void {
     host.log('warn', 'A delivery was not stored and will come again', { reason: String(error) });
     end(STATUS.ESME_RX_T_APPN, answer);
   }
 
-  function end(status: number, answer: (status: number) => void): void {
+  function end(status: number, answer: Answer): void {
     atHost -= 1;
     answer(status);
   }

@@ -95,10 +95,7 @@ export async function listNonMembers(
 
 /** The list that an association belongs to. */
 export const findMember = (db: Db, { accountId, id }: Of & { id: number }): Promise<{ listId: number } | undefined> =>
-  maybeOne(
-    db,
-    sql`SELECT list_id AS "listId" FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`,
-  );
+  maybeOne(db, sql`SELECT list_id AS "listId" FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);
 
 export const deleteMember = (db: Db, { accountId, id }: Of & { id: number }): Promise<number> =>
   exec(db, sql`DELETE FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);

@@ -139,8 +139,7 @@ export async function listWaitingMessages(
   return new Set(rows.map((row) => row.id));
 }
 
-export type DueRetry = Omit<Retry, 'dueAt'> &
-  Pick<LogEntry, 'kind' | 'status' | 'at' | 'error' | 'attempts'> & { readonly dueAt: Date };
+export type DueRetry = Omit<Retry, 'dueAt'> & Pick<LogEntry, 'kind' | 'status' | 'at' | 'error' | 'attempts'>;
 
 /** The events of these accounts whose next attempt is due, so many of each, without those that are held already. */
 export async function listDueRetries(
@@ -149,7 +148,7 @@ export async function listDueRetries(
 ): Promise<DueRetry[]> {
   return many(
     db,
-    sql`SELECT r.account_id AS "accountId", r.id, r.message_id AS "messageId", r.seq, r.due_at AS "dueAt", d.kind, d.status,
+    sql`SELECT r.account_id AS "accountId", r.id, r.message_id AS "messageId", r.seq, d.kind, d.status,
                d.at, d.error, d.attempts
         FROM ${rowsOf(wants, { account_id: bigint((w) => w.accountId), most: int((w) => w.limit) })} AS u
         CROSS JOIN LATERAL (

@@ -1,0 +1,165 @@
+import { fieldsOf, type Smuggled, smuggledFields } from './fields/smuggled.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
+import { listRoutes, type Route } from './routes.ts';
+import { openStage } from './stage.ts';
+import { freshThings, requestOf, send, type Sent, withoutChance } from './tenants/attack.ts';
+import { type Case, CASES } from './tenants/cases.ts';
+import { furnished, openParties, rowsOfAccount, spreadIds } from './tenants/party.ts';
+import { type Party, SINGLE_THINGS } from './tenants/things.ts';
+
+/** How many of the smuggled fields also go one by one: those that all of them together may have covered up. */
+const ALONE: Readonly<Record<Mode, number>> = { tiny: 0, quick: 0, full: Number.POSITIVE_INFINITY };
+const EXAMPLES = 20;
+const EXAMPLE_LENGTH = 600;
+
+export const fields: Proof = {
+  promise: 'A field that is the server’s to set is not set by a request, whatever name or form it comes in.',
+  sabotage: {
+    fault: 'a new key is made of whatever the body holds',
+    file: new URL('./sabotage/fields.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  await using stage = await openStage(run, {
+    gateway: 'api',
+    script: {},
+    settings: {},
+    environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
+  });
+  await spreadIds(stage.pool);
+  const [by, victim] = await openParties(stage);
+  if (!by || !victim) throw new Error('two accounts are needed');
+  const all = await listRoutes();
+  const smuggled = await smuggledFields(stage.pool, all, victim.accountId);
+  const counts = { routes: 0, fields: smuggled.length, requests: 0, controlsFailed: 0, effects: 0, polluted: 0 };
+  const examples = new Set<string>();
+  const tell = (what: string, sentence: string): void => {
+    if (!examples.has(what) && examples.size < EXAMPLES) run.say(sentence.slice(0, EXAMPLE_LENGTH));
+    examples.add(what);
+  };
+  const before = await rowsOfAccount(victim);
+  for (const route of all) {
+    const tried = CASES[route.name];
+    if (!tried || !route.closed || route.method === 'GET') continue;
+    counts.routes++;
+    const control = await effectOf(route, tried, by, (sent) => sent);
+    if (control.status >= 300 && !tried.answers?.includes(control.status)) {
+      counts.controlsFailed++;
+      tell(route.name, `${route.name} answers ${control.status}: ${control.face}`);
+    }
+    for (const { name, add, refused } of attemptsOn(route, smuggled, ALONE[run.mode])) {
+      const effect = await effectOf(route, tried, by, add);
+      counts.requests++;
+      if (effect.face === control.face || (refused && effect.refusedCleanly)) continue;
+      counts.effects++;
+      tell(`${route.name} ${name}`, `${route.name} with ${name}: ${firstDifference(control.face, effect.face)}`);
+    }
+    const after = await effectOf(route, tried, by, (sent) => sent);
+    if (after.face === control.face) continue;
+    counts.polluted++;
+    tell(route.name, `${route.name} is another afterwards: ${firstDifference(control.face, after.face)}`);
+  }
+  const touched = new Set(before).symmetricDifference(new Set(await rowsOfAccount(victim))).size;
+  const withoutCase = all.filter(({ name, closed }) => closed && !CASES[name]).length;
+  return judge(
+    { ...counts, touched, withoutCase },
+    {
+      'every route has a case': withoutCase === 0,
+      'each case is right: without smuggled fields it works': counts.controlsFailed === 0,
+      'a smuggled field changes neither the answer nor what is stored': counts.effects === 0,
+      'what comes afterwards is as before': counts.polluted === 0,
+      'no row of another account is changed': touched === 0,
+    },
+  );
+}
+
+type Effect = {
+  readonly status: number;
+  /** The answer, and the rows that came and went, without what differs from one request to the next. */
+  readonly face: string;
+  /** 400, and nothing was stored. */
+  readonly refusedCleanly: boolean;
+};
+
+/** A right request with own things, changed by `add`, and all that came of it. */
+async function effectOf(route: Route, tried: Case, party: Party, add: (sent: Sent) => Sent): Promise<Effect> {
+  const by = await furnished(party, SINGLE_THINGS);
+  const sent = add(requestOf(route, tried, by, await freshThings(by, tried)));
+  const before = new Set(await rowsOfAccount(by));
+  const { status, body } = await send(by, sent);
+  const after = new Set(await rowsOfAccount(by));
+  const came = [...after.difference(before)].map((row) => `+ ${row}`);
+  const went = [...before.difference(after)].map((row) => `- ${row}`);
+  const rows = [...came, ...went].map(withoutThings).sort();
+  const face = [`${status} ${withoutThings(JSON.stringify(body))}`, ...rows].join('\n');
+  return { status, face, refusedCleanly: status === 400 && rows.length === 0 };
+}
+
+/** Own things have a random part behind the token, and balances grow; what is booked stands in rows of its own. */
+const withoutThings = (text: string): string =>
+  withoutChance(text)
+    .replace(/(quokka|numbat|wombat)-[0-9a-f]{12}/g, '$1')
+    .replace(/(credit_\w+ .*micros": )-?\d+/g, '$1<sum>');
+
+type Attempt = {
+  readonly name: string;
+  readonly add: (sent: Sent) => Sent;
+  /** A refusal is as good as ignoring it. */
+  readonly refused: boolean;
+};
+
+/** All foreign fields together and one by one, in the body and in the query; the prototype; fields that come twice. */
+function attemptsOn(route: Route, smuggled: readonly Smuggled[], alone: number): Attempt[] {
+  const foreign = smuggled.filter(({ key }) => !fieldsOf(route.body).has(key) && !fieldsOf(route.query).has(key));
+  const together = (extra: readonly Smuggled[]) => Object.fromEntries(extra.map(({ key, value }) => [key, value]));
+  return [
+    { name: 'all fields', add: inBody(together(foreign)), refused: false },
+    { name: 'all fields in the query', add: inQuery(foreign), refused: false },
+    ...foreign.slice(0, alone).map((field) => ({ name: field.key, add: inBody(together([field])), refused: false })),
+    { name: '__proto__', add: raw('__proto__', together(foreign)), refused: true },
+    { name: 'constructor', add: raw('constructor', { prototype: together(foreign) }), refused: true },
+    { name: 'fields that come twice', add: twice, refused: false },
+  ];
+}
+
+/** Into the document itself and into every object in it. */
+const inBody =
+  (extra: object) =>
+  (sent: Sent): Sent => ({ ...sent, body: spreadInto(sent.body ?? {}, extra) });
+
+function spreadInto(value: unknown, extra: object): unknown {
+  if (Array.isArray(value)) return value.map((item) => spreadInto(item, extra));
+  if (typeof value !== 'object' || value === null) return value;
+  const inner = Object.entries(value).map(([key, child]): [string, unknown] => [key, spreadInto(child, extra)]);
+  return { ...extra, ...Object.fromEntries(inner) };
+}
+
+const inQuery =
+  (extra: readonly Smuggled[]) =>
+  (sent: Sent): Sent => {
+    const more = new URLSearchParams(extra.map(({ key, value }) => [key, String(value)])).toString();
+    return { ...sent, path: `${sent.path}${sent.path.includes('?') ? '&' : '?'}${more}` };
+  };
+
+/** As text, since no object here can hold such a key. */
+const raw =
+  (key: string, value: object) =>
+  (sent: Sent): Sent => {
+    const rest = JSON.stringify(sent.body ?? {}).slice(1);
+    return { ...sent, body: `{"${key}":${JSON.stringify(value)}${rest === '}' ? '' : ','}${rest}` };
+  };
+
+/** Each field once with a value of another kind and then with its own: the last one counts, for all who read it. */
+const twice = (sent: Sent): Sent => {
+  const own = JSON.stringify(sent.body ?? {});
+  const wrong = Object.keys(JSON.parse(own)).map((key) => `${JSON.stringify(key)}:{"smuggled":[true]},`);
+  return { ...sent, body: `{${wrong.join('')}${own.slice(1)}` };
+};
+
+function firstDifference(control: string, face: string): string {
+  const [expected, found] = [control.split('\n'), face.split('\n')];
+  const line = found.find((each) => !expected.includes(each));
+  return line === undefined ? `without ${expected.find((each) => !found.includes(each))}` : line;
+}

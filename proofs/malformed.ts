@@ -1,0 +1,228 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from '../src/testing/client.ts';
+import { createSender, type Outcome, type Reply, sendOctets } from './malformed/exchange.ts';
+import { fixedRequests } from './malformed/fixed.ts';
+import { generate, type Wire } from './malformed/generate.ts';
+import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
+import { listRoutes, type Route } from './routes.ts';
+import { openStage, type Stage } from './stage.ts';
+import { freshThings, requestOf } from './tenants/attack.ts';
+import { CASES } from './tenants/cases.ts';
+import { furnished } from './tenants/party.ts';
+import { SINGLE_THINGS } from './tenants/things.ts';
+
+/** Generated requests; about a thousand fixed ones go before them. */
+const SIZES: Readonly<Record<Mode, number>> = { tiny: 400, quick: 6_000, full: 100_000 };
+const CONNECTIONS = 16;
+/** Then another account goes on: some requests lock themselves out, or delete the key they came with. */
+const REQUESTS_AN_ACCOUNT = 400;
+const RSS_GROWTH_MIB = 128;
+const LOOK_MS = 100;
+const EXAMPLES = 20;
+
+export const malformed: Proof = {
+  promise: 'Malformed input is boring: refused in the documented form, and nothing else happens.',
+  sabotage: {
+    fault: 'the character U+0000 is let through to the database',
+    file: new URL('./sabotage/malformed.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  await using stage = await openStage(run, {
+    gateway: 'api',
+    script: {},
+    settings: {},
+    environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
+  });
+  const routes = await listRoutes();
+  const verdict = createJudge(run);
+  await warmUp(stage);
+  const memory = watchMemory(stage.gateway.pid);
+  const { account, rights } = await newAccount(stage, routes);
+  for (const raw of fixedRequests(routes, account.apiKey)) {
+    const outcome = await sendOctets(portOf(stage), raw);
+    verdict.hear(`fixed: ${raw.name}`, outcome, raw.answers);
+  }
+  run.say(`${verdict.counts.requests} fixed requests are through`);
+  await fuzz(run, stage, routes, { account, rights }, verdict);
+  const alive = (await stage.client.request('GET', '/health/live')).status === 200;
+  const rssGrowthMiB = memory.stop();
+  const reached = verdict.reached();
+  const unreached = routes.filter(({ closed, name }) => closed && !reached.has(name)).map(({ name }) => name);
+  if (run.mode !== 'tiny') for (const name of unreached) run.say(`never answered with 2xx: ${name}`);
+  const exits = stage.gateway.running() ? 0 : 1;
+  const figures = { routes: routes.length, ...verdict.counts, unreached: unreached.length, exits, rssGrowthMiB };
+  return judge(figures, {
+    'no answer is an error of the server': figures.serverErrors === 0,
+    'every request is answered or its connection closed': figures.silent === 0,
+    'every error has the documented form and its request id': figures.misshapen === 0,
+    'no request hides another one': figures.smuggled === 0,
+    'the program runs on': exits === 0 && alive,
+    'its memory stays within 128 MiB': rssGrowthMiB <= RSS_GROWTH_MIB,
+    'right requests come through to every route': run.mode === 'tiny' || unreached.length === 0,
+  });
+}
+
+const portOf = ({ gateway }: Stage): number => Number(new URL(String(gateway.ready['address'])).port);
+
+/** What the program loads at its first requests is not what these requests cost. */
+async function warmUp({ client }: Stage): Promise<void> {
+  const big = { messages: [{ destinations: Array.from({ length: 10_000 }, () => 'x'), sender: 'Acme', body: 'x' }] };
+  for (let i = 0; i < 5; i++) await client.bulk(big);
+  for (const path of ['/docs/scalar.js', '/openapi.json', '/metrics']) await client.request('GET', path);
+}
+
+type Account = { readonly apiKey: string };
+type Fuzzed = { readonly account: Account; readonly rights: ReadonlyMap<string, Wire> };
+
+/** An account with a thing of each kind, and a right request of it to each route that has a case. */
+async function newAccount(stage: Stage, routes: readonly Route[]): Promise<Fuzzed> {
+  const { accountId, apiKey } = await stage.newAccount({ plan: 'unlimited' });
+  const client = createClient(() => String(stage.gateway.ready['address']), apiKey);
+  const party = await furnished(
+    { accountId, token: 'quokka', client, pool: stage.pool, things: new Map() },
+    SINGLE_THINGS,
+  );
+  const rights = new Map<string, Wire>();
+  for (const route of routes) {
+    const tried = CASES[route.name];
+    if (!tried) continue;
+    const { body, ...sent } = requestOf(route, tried, party, await freshThings(party, tried));
+    rights.set(route.name, { ...sent, body: body === undefined ? undefined : JSON.stringify(body) });
+  }
+  return { account: { apiKey }, rights };
+}
+
+async function fuzz(
+  run: Run,
+  stage: Stage,
+  routes: readonly Route[],
+  first: Fuzzed,
+  { hear, counts }: ReturnType<typeof createJudge>,
+): Promise<void> {
+  let { account, rights } = first;
+  let left = SIZES[run.mode];
+  const sender = createSender(String(stage.gateway.ready['address']), CONNECTIONS, () => account.apiKey);
+  const attack = async (): Promise<void> => {
+    while (left-- > 0) {
+      const route = oneOf(run, routes);
+      const wire = generate(run, route, rights.get(route.name));
+      hear(`${route.name} as ${JSON.stringify(wire)}`, await sender.send(wire), 1, route.name);
+    }
+  };
+  while (left > 0) {
+    const rest = Math.max(0, left - REQUESTS_AN_ACCOUNT);
+    left -= rest;
+    await Promise.all(Array.from({ length: CONNECTIONS }, attack));
+    left = rest;
+    if (left > 0) ({ account, rights } = await newAccount(stage, routes));
+    if (counts.requests % 10_000 < REQUESTS_AN_ACCOUNT) run.say(`${counts.requests} requests`);
+  }
+  await sender.close();
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+function createJudge(run: Run) {
+  const counts = {
+    requests: 0,
+    ok: 0,
+    refused: 0,
+    away: 0,
+    serverErrors: 0,
+    silent: 0,
+    closed: 0,
+    misshapen: 0,
+    smuggled: 0,
+  };
+  const reached = new Set<string>();
+  let told = 0;
+  const tell = (sentence: string): void => {
+    if (told++ < EXAMPLES) run.say(sentence.slice(0, 700));
+  };
+
+  function hearReply(what: string, reply: Reply, route: string | undefined): void {
+    if (reply.status < 400) counts.ok++;
+    else if (reply.status < 500) counts.refused++;
+    else if (isAway(reply)) counts.away++;
+    else {
+      counts.serverErrors++;
+      tell(`${reply.status} to ${what}: ${reply.body}`);
+    }
+    if (reply.status < 300 && route !== undefined) reached.add(route);
+    const fault = faultOf(reply);
+    if (fault === undefined) return;
+    counts.misshapen++;
+    tell(`${fault}, to ${what}: ${reply.body}`);
+  }
+
+  return {
+    counts,
+    reached: (): ReadonlySet<string> => reached,
+    hear(what: string, { replies, silent }: Outcome, answers: number, route?: string): void {
+      counts.requests++;
+      if (silent) counts.silent++;
+      else if (replies.length === 0) counts.closed++;
+      if (replies.length > answers) counts.smuggled++;
+      if (silent || replies.length > answers) tell(`${silent ? 'silence' : `${replies.length} answers`} to ${what}`);
+      for (const reply of replies) hearReply(what, reply, route);
+    },
+  };
+}
+
+/** Says when to come again, or is the health check, whose 503 is its answer. */
+const isAway = ({ status, retryAfter, body }: Reply): boolean =>
+  status === 503 && (retryAfter !== '' || body.includes('"checks"'));
+
+/** What is wrong with the form of an answer: its request id, or the shape of an error (contract 1 and 7). */
+function faultOf({ status, requestId, body }: Reply): string | undefined {
+  if (!UUID.test(requestId)) return `the request id is "${requestId}"`;
+  // An answer to HEAD has none.
+  if (status < 400 || body === '' || body.includes('"checks"')) return undefined;
+  const error: unknown = parsed(body);
+  if (typeof error !== 'object' || error === null) return 'the error is no JSON';
+  const [own, message] = [Reflect.get(error, 'status'), Reflect.get(error, 'message')];
+  if (typeof message !== 'string' || message === '') return 'the error has no message';
+  if (own === 'error') return Reflect.get(error, 'code') === status ? undefined : 'the code is not the status';
+  if (own !== status || typeof Reflect.get(error, 'error') !== 'string') return 'the error does not name its status';
+  return Reflect.get(error, 'requestId') === requestId ? undefined : 'the error has another request id';
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** How much more memory the process has had at any time than at the start. */
+function watchMemory(pid: number) {
+  const start = rssMiB(pid);
+  let peak = start;
+  const stopped = new AbortController();
+  void (async () => {
+    while (!stopped.signal.aborted) {
+      peak = Math.max(peak, rssMiB(pid));
+      await delay(LOOK_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    stop(): number {
+      stopped.abort();
+      return Math.max(0, Math.round(peak - start));
+    },
+  };
+}
+
+/** 0 when the process is gone: that is told of elsewhere. */
+function rssMiB(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}

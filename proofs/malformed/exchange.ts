@@ -1,0 +1,77 @@
+import net from 'node:net';
+import { Pool } from 'undici';
+import type { RawRequest } from './fixed.ts';
+import type { Wire } from './generate.ts';
+
+/** What one request was answered: head and body of each answer. */
+export type Reply = {
+  readonly status: number;
+  readonly requestId: string;
+  readonly retryAfter: string;
+  readonly body: string;
+};
+
+/** `silent`: there was neither an answer nor an end within the deadline. */
+export type Outcome = { readonly replies: readonly Reply[]; readonly silent: boolean };
+
+/** No answer takes this long, whatever the machine does besides; what does hangs. */
+const DEADLINE_MS = 30_000;
+
+/** Requests over a few connections that are kept. */
+export function createSender(origin: string, connections: number, apiKey: () => string) {
+  const pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: DEADLINE_MS, bodyTimeout: DEADLINE_MS });
+  return {
+    async send({ method, path, headers, body }: Wire): Promise<Outcome> {
+      try {
+        const request = { method, path, headers: { 'x-api-key': apiKey(), ...headers }, body: body ?? null };
+        const { statusCode: status, headers: head, body: answer } = await pool.request(request);
+        const text = await answer.text();
+        const reply = {
+          status,
+          requestId: String(head['x-request-id'] ?? ''),
+          retryAfter: String(head['retry-after'] ?? ''),
+        };
+        return { replies: [{ ...reply, body: text }], silent: false };
+      } catch (error) {
+        return { replies: [], silent: isTimeout(error) };
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && /Timeout/.test(error.name);
+
+/** Writes the octets and says that there will be no more; takes all that comes until the server closes. */
+export const sendOctets = (port: number, { octets }: RawRequest): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1');
+    const chunks: Buffer[] = [];
+    const end = (silent: boolean): void => {
+      clearTimeout(deadline);
+      socket.destroy();
+      resolve({ replies: repliesIn(Buffer.concat(chunks).toString('latin1')), silent });
+    };
+    const deadline = setTimeout(() => end(true), DEADLINE_MS);
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.on('close', () => end(false));
+    socket.on('error', () => undefined);
+    socket.end(octets);
+  });
+
+/** The final answers in what a server wrote; those of 1xx announce another one. */
+function repliesIn(text: string): Reply[] {
+  const heads = [...text.matchAll(/^HTTP\/1\.1 (\d{3}) [\s\S]*?\r\n\r\n/gm)];
+  return heads.flatMap((head, n) => {
+    const status = Number(head[1]);
+    if (status < 200) return [];
+    const field = (name: string): string => new RegExp(`^${name}: (.*?)\\r$`, 'im').exec(head[0])?.[1] ?? '';
+    const body = text.slice(head.index + head[0].length, heads[n + 1]?.index);
+    return [
+      { status, requestId: field('x-request-id'), retryAfter: field('retry-after'), body: unchunked(head[0], body) },
+    ];
+  });
+}
+
+const unchunked = (head: string, body: string): string =>
+  /^transfer-encoding: chunked/im.test(head) ? body.replace(/^[0-9a-f]+\r\n|\r\n(?:[0-9a-f]+\r\n)?/gm, '') : body;

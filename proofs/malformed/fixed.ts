@@ -1,0 +1,352 @@
+import type { Route } from '../routes.ts';
+
+/** Octets for a socket of their own. */
+export type RawRequest = {
+  readonly name: string;
+  readonly octets: Buffer;
+  /** Requests that may be answered at most: a request hidden in the body of another one is none. */
+  readonly answers: number;
+};
+
+const BROKEN_JSON = [
+  '',
+  ' ',
+  '{',
+  '}',
+  '{}{}',
+  '{"a"}',
+  '{"a":}',
+  '{"a":1,}',
+  "{'a':1}",
+  '{a:1}',
+  '[1,]',
+  '[',
+  ']',
+  '"',
+  '"\\u12"',
+  '"\\x41"',
+  '01',
+  '1.',
+  '.1',
+  '+1',
+  '-',
+  '1e',
+  'nul',
+  'NaN',
+  'Infinity',
+  'undefined',
+  '// comment\n{}',
+  '\u0000',
+  '"\u0001"',
+  '[]',
+  'null',
+  'true',
+  '"text"',
+  '1e400',
+  '{"__proto__":{}}',
+  '{"constructor":{"prototype":{}}}',
+  '{"a":"\\ud800"}',
+  '{"a":"\\u0000"}',
+  '[[[[[[[[[[',
+  `${'['.repeat(20_000)}${']'.repeat(20_000)}`,
+  `{"a":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_001)}`,
+];
+
+const NOT_UTF8 = [
+  [0xff, 0xfe],
+  [0x7b, 0x22, 0xc3, 0x28, 0x22, 0x7d],
+  [0xed, 0xa0, 0x80],
+  [0xf8, 0x88, 0x80, 0x80, 0x80],
+];
+
+const CONTENT_TYPES = [
+  '',
+  'text/plain',
+  'text/html',
+  'application/xml',
+  'application/x-www-form-urlencoded',
+  'application/json; charset=latin1',
+  'application/jsonp',
+  'multipart/form-data',
+  'multipart/form-data; boundary=',
+  'multipart/form-data; boundary="',
+  `multipart/form-data; boundary=${'b'.repeat(300)}`,
+  '/',
+  ';;;',
+  'application/json, text/plain',
+  'a'.repeat(5000),
+];
+
+const SEARCHES = [
+  '?',
+  '?&&&&',
+  '?=',
+  '?a[b]=c',
+  '?a[]=1&a[]=2',
+  '?page=-1',
+  '?page=1e400',
+  '?page=NaN',
+  '?limit=0',
+  '?limit=1001',
+  '?limit=9223372036854775808',
+  '?page=1&page=2',
+  '?__proto__=1',
+  '?constructor=1',
+  '?%',
+  '?%ff=%fe',
+  '?%00',
+  '?a=%00',
+  '?from=2026-99-99&to=x',
+  `?ids=${'a,'.repeat(1001)}`,
+  `?${'a=1&'.repeat(5000)}`,
+  `?q=${'x'.repeat(20_000)}`,
+  '#fragment',
+  ';jsessionid=1',
+  '/../../etc/passwd',
+  '/%2e%2e/%2e%2e',
+  '%2f',
+  '//',
+  '\\',
+  '/\u00ff',
+];
+
+const TAIL = 'Connection: close\r\n\r\n';
+
+/** About a thousand requests that every version must stand: broken bodies, types, paths, and HTTP that is none. */
+export function fixedRequests(routes: readonly Route[], apiKey: string): RawRequest[] {
+  const head = (route: Pick<Route, 'method' | 'url'>, path = concrete(route.url)): string =>
+    `${route.method} ${path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${apiKey}\r\n`;
+  const withBody = (route: Route, body: Buffer, type: string): Buffer =>
+    Buffer.concat([
+      Buffer.from(`${head(route)}Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n${TAIL}`),
+      body,
+    ]);
+  const bodied = routes.filter(({ method }) => method !== 'GET' && method !== 'DELETE');
+  const bodies = [...BROKEN_JSON.map((text) => Buffer.from(text)), ...NOT_UTF8.map((octets) => Buffer.from(octets))];
+  return [
+    ...bodied.flatMap((route, n) =>
+      // Every route gets a third of them, each body goes to many.
+      bodies
+        .filter((_, i) => (i + n) % 3 === 0)
+        .map((body) =>
+          named(`${route.name} with ${body.toString('latin1')}`, withBody(route, body, 'application/json')),
+        ),
+    ),
+    ...bodied.flatMap((route, n) =>
+      CONTENT_TYPES.filter((_, i) => (i + n) % 3 === 0).map((type) =>
+        named(`${route.name} of the type ${type}`, withBody(route, Buffer.from('{}'), type)),
+      ),
+    ),
+    ...routes.flatMap((route, n) =>
+      SEARCHES.filter((_, i) => (i + n) % 2 === 0).map((search) =>
+        named(`${route.name}${search}`, Buffer.from(head(route, concrete(route.url) + search) + TAIL, 'latin1')),
+      ),
+    ),
+    ...httpForms(apiKey),
+  ];
+}
+
+const concrete = (url: string): string => url.replace(/:\w+/g, '1');
+const named = (name: string, octets: Buffer, answers = 1): RawRequest => ({
+  name: name.slice(0, 120),
+  octets,
+  answers,
+});
+
+const PATH = '/api/message-server/sms/send';
+const HIDDEN = 'GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+/** Each as its lines; bodies stand behind the empty one. */
+function httpForms(apiKey: string): RawRequest[] {
+  const host = 'Host: localhost';
+  const key = `X-API-Key: ${apiKey}`;
+  const json = 'Content-Type: application/json';
+  const post = `POST ${PATH} HTTP/1.1`;
+  const forms: Readonly<Record<string, readonly string[]>> = {
+    'half a request line': ['POST /api'],
+    'half a header': [post, 'Host: loc'],
+    'half a body': [post, host, key, json, 'Content-Length: 100', '', '{"phone'],
+    'no body where one was told of': [post, host, key, json, 'Content-Length: 10', '', ''],
+    'no Host': [post, key, '', ''],
+    'two Hosts': [post, host, 'Host: other', key, '', ''],
+    'an empty Host': [post, 'Host:', key, '', ''],
+    'a Host that is none': [post, 'Host: a b/c', key, '', ''],
+    'two different lengths': [post, host, key, json, 'Content-Length: 2', 'Content-Length: 3', '', '{}'],
+    'a list of lengths': [post, host, key, json, 'Content-Length: 2, 3', '', '{}'],
+    'a negative length': [post, host, key, json, 'Content-Length: -1', '', '{}'],
+    'a length with a plus': [post, host, key, json, 'Content-Length: +2', '', '{}'],
+    'a length in hex': [post, host, key, json, 'Content-Length: 0x2', '', '{}'],
+    'a length beyond all numbers': [post, host, key, json, 'Content-Length: 99999999999999999999', '', '{}'],
+    'a length beyond the limit': [post, host, key, json, 'Content-Length: 999999999', '', '{}'],
+    'a length and chunks': [
+      post,
+      host,
+      key,
+      json,
+      'Content-Length: 6',
+      'Transfer-Encoding: chunked',
+      '',
+      `0\r\n\r\n${HIDDEN}`,
+    ],
+    'chunks and a length': [
+      post,
+      host,
+      key,
+      json,
+      'Transfer-Encoding: chunked',
+      'Content-Length: 4',
+      '',
+      `5c\r\n${HIDDEN}`,
+    ],
+    'chunks twice': [
+      post,
+      host,
+      key,
+      json,
+      'Transfer-Encoding: chunked',
+      'Transfer-Encoding: identity',
+      '',
+      `0\r\n\r\n${HIDDEN}`,
+    ],
+    'chunks, misspelt': [post, host, key, json, 'Transfer-Encoding: xchunked', 'Content-Length: 2', '', `{}${HIDDEN}`],
+    'chunks behind a space': [post, host, key, json, 'Transfer-Encoding : chunked', '', `0\r\n\r\n${HIDDEN}`],
+    'chunks behind a tab': [post, host, key, json, 'Transfer-Encoding:\tchunked', '', '0', '', ''],
+    'chunks behind a vertical tab': [post, host, key, json, 'Transfer-Encoding:\vchunked', '', `0\r\n\r\n${HIDDEN}`],
+    'chunks in another coding': [post, host, key, json, 'Transfer-Encoding: gzip, chunked', '', '0', '', ''],
+    'chunks that are not last': [post, host, key, json, 'Transfer-Encoding: chunked, gzip', '', `0\r\n\r\n${HIDDEN}`],
+    'a chunk of no size': [post, host, key, json, 'Transfer-Encoding: chunked', '', '', '{}', '0', '', ''],
+    'a chunk of a size that is no number': [
+      post,
+      host,
+      key,
+      json,
+      'Transfer-Encoding: chunked',
+      '',
+      'zz',
+      '{}',
+      '0',
+      '',
+      '',
+    ],
+    'a chunk of a negative size': [post, host, key, json, 'Transfer-Encoding: chunked', '', '-1', '{}', '0', '', ''],
+    'a chunk beyond all numbers': [
+      post,
+      host,
+      key,
+      json,
+      'Transfer-Encoding: chunked',
+      '',
+      'ffffffffffffffffff',
+      '{}',
+      '0',
+      '',
+      '',
+    ],
+    'a chunk longer than told': [post, host, key, json, 'Transfer-Encoding: chunked', '', '2', '{"a":1}', '0', '', ''],
+    'a chunk shorter than told': [post, host, key, json, 'Transfer-Encoding: chunked', '', 'ff', '{}', '0', '', ''],
+    'chunks without an end': [post, host, key, json, 'Transfer-Encoding: chunked', '', '2', '{}'],
+    'endless chunk extensions': [
+      post,
+      host,
+      key,
+      json,
+      'Transfer-Encoding: chunked',
+      '',
+      `2;${'a=b;'.repeat(20_000)}`,
+      '{}',
+      '0',
+      '',
+      '',
+    ],
+    trailers: [post, host, key, json, 'Transfer-Encoding: chunked', '', '2', '{}', '0', 'X-API-Key: other', '', ''],
+    'a hundred thousand trailers': [
+      post,
+      host,
+      key,
+      json,
+      'Transfer-Encoding: chunked',
+      '',
+      '2',
+      '{}',
+      '0',
+      ...Array.from({ length: 20_000 }, (_, i) => `a${i}: b`),
+      '',
+      '',
+    ],
+    'a folded header': [post, host, 'X-A: b', ' c', key, '', ''],
+    'a header without a colon': [post, host, 'nonsense', key, '', ''],
+    'a header without a name': [post, host, ': value', key, '', ''],
+    'a header with a space in its name': [post, host, 'X A: b', key, '', ''],
+    'a header with a NUL': [post, host, 'X-A: b\u0000c', key, '', ''],
+    'a header with a bare CR': [post, host, 'X-A: b\rX-B: c', key, '', ''],
+    'a header too large': [post, host, `X-A: ${'a'.repeat(200_000)}`, key, '', ''],
+    'too many headers': [post, host, ...Array.from({ length: 20_000 }, (_, i) => `a${i}: b`), key, '', ''],
+    'a thousand cookies': [post, host, key, `Cookie: ${'a=b; '.repeat(1000)}`, '', ''],
+    'two keys': [post, host, key, 'X-API-Key: other', '', ''],
+    'an unknown method': [`BREW ${PATH} HTTP/1.1`, host, '', ''],
+    'a method in small letters': [`post ${PATH} HTTP/1.1`, host, '', ''],
+    'a method that is too long': [`${'A'.repeat(5000)} / HTTP/1.1`, host, '', ''],
+    TRACE: [`TRACE ${PATH} HTTP/1.1`, host, key, '', ''],
+    CONNECT: ['CONNECT localhost:443 HTTP/1.1', host, '', ''],
+    'OPTIONS of everything': ['OPTIONS * HTTP/1.1', host, '', ''],
+    'a URL with a host': [`GET http://other.example${PATH} HTTP/1.1`, host, key, '', ''],
+    'a URL without a slash': ['GET api HTTP/1.1', host, key, '', ''],
+    'a URL with a space': ['GET /a b HTTP/1.1', host, key, '', ''],
+    'a URL that is too long': [`GET /${'a'.repeat(200_000)} HTTP/1.1`, host, key, '', ''],
+    'HTTP/0.9': ['GET /'],
+    'HTTP/1.0': [`POST ${PATH} HTTP/1.0`, key, json, 'Content-Length: 2', '', '{}'],
+    'HTTP/2.0': [`GET ${PATH} HTTP/2.0`, host, '', ''],
+    'HTTP/9.9': [`GET ${PATH} HTTP/9.9`, host, '', ''],
+    'no version': [`GET ${PATH}`, host, '', ''],
+    'the preface of HTTP/2': ['PRI * HTTP/2.0', '', 'SM', '', ''],
+    'an upgrade to a socket': [
+      `GET ${PATH} HTTP/1.1`,
+      host,
+      key,
+      'Upgrade: websocket',
+      'Connection: Upgrade',
+      'Sec-WebSocket-Key: x',
+      'Sec-WebSocket-Version: 13',
+      '',
+      '',
+    ],
+    'an upgrade to HTTP/2': [
+      `GET ${PATH} HTTP/1.1`,
+      host,
+      key,
+      'Upgrade: h2c',
+      'Connection: Upgrade, HTTP2-Settings',
+      'HTTP2-Settings: AA',
+      '',
+      '',
+    ],
+    'an expectation': [post, host, key, json, 'Expect: 100-continue', 'Content-Length: 2', '', '{}'],
+    'an unknown expectation': [post, host, key, json, 'Expect: the-unexpected', 'Content-Length: 2', '', '{}'],
+    'lines without CR': [`${post}\n${host}\n${key}\n\n`],
+    'CR alone': [`${post}\r${host}\r${key}\r\r`],
+    'empty lines first': ['', '', '', post, host, key, '', ''],
+    TLS: ['\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
+    nothing: [''],
+    'a NUL': ['\u0000'],
+    'all octets': [Array.from({ length: 256 }, (_, i) => String.fromCharCode(i)).join('')],
+    SSH: ['SSH-2.0-OpenSSH_9.6', ''],
+    SMTP: ['EHLO localhost', ''],
+    'a compressed body': [post, host, key, json, 'Content-Encoding: gzip', 'Content-Length: 2', '', '{}'],
+    'a body with GET': [`GET ${PATH} HTTP/1.1`, host, key, json, 'Content-Length: 2', '', '{}'],
+    ranges: [`GET /openapi.json HTTP/1.1`, host, 'Range: bytes=0-,0-,0-,0-', '', ''],
+    'Basic that is no Base64': [post, host, 'Authorization: Basic \u00ff\u00fe', '', ''],
+    'Basic without a colon': [post, host, 'Authorization: Basic YWJj', '', ''],
+    'Basic with a NUL': [post, host, 'Authorization: Basic YQBiOmMAZA==', '', ''],
+    'an Authorization that is too long': [post, host, `Authorization: Basic ${'QUJD'.repeat(20_000)}`, '', ''],
+  };
+  return [
+    ...Object.entries(forms).map(([name, lines]) => named(name, closing(lines))),
+    named('three requests in one packet', Buffer.from(`GET /health/live HTTP/1.1\r\n${host}\r\n\r\n`.repeat(3)), 3),
+  ];
+}
+
+/** With `Connection: close` behind the request line, so that the server ends what it has answered. */
+function closing([first = '', ...rest]: readonly string[]): Buffer {
+  const asks = rest.length > 1 && !rest.some((line) => line.startsWith('Connection:')) && / HTTP\/1\.[01]$/.test(first);
+  return Buffer.from([first, ...(asks ? ['Connection: close'] : []), ...rest].join('\r\n'), 'latin1');
+}

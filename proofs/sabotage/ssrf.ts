@@ -1,0 +1,11 @@
+import { sabotage } from './replace.ts';
+
+const file = 'src/webhooks/connect.ts';
+sabotage([
+  {
+    file,
+    find: 'if (isIP(target.hostname) !== 0 && !guard.isOpen(target.hostname)) return',
+    put: 'if (!guard) return',
+  },
+  { file, find: "if (guard.isOpen(socket.remoteAddress ?? '')) return", put: 'if (guard) return' },
+]);

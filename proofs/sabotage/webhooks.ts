@@ -1,0 +1,11 @@
+import { sabotage } from './replace.ts';
+
+// As workers do that take a job off the queue before they do it.
+sabotage([
+  {
+    file: 'src/webhooks/deliver.ts',
+    find: 'const { events, behind, done } = await loadRows(pool, fresh);',
+    put: `const { events, behind, done } = await loadRows(pool, fresh);
+    await pool.query({ text: 'DELETE FROM webhook_outbox WHERE id = ANY($1)', values: [fresh.map((row) => row.id)] });`,
+  },
+]);

@@ -1,0 +1,94 @@
+// Posts to every target of the corpus with the program's own poster: `node proofs/ssrf/process.ts <port> <stride>`,
+// where tripwires listen at the port. Says that it is ready, and then what it saw. Nothing leaves this machine.
+import { createHash } from 'node:crypto';
+import { TEST_CERT } from '../../src/testing/certificate.ts';
+import { startNameServer } from '../../src/testing/name-server.ts';
+import { startReceiver } from '../../src/testing/receiver.ts';
+import { faultOfUrl } from '../../src/webhooks/check-url.ts';
+import { createGuard } from '../../src/webhooks/guard.ts';
+import { createPoster, type Poster, type PostResult } from '../../src/webhooks/post.ts';
+import { createResolve } from '../../src/webhooks/resolve.ts';
+import { readCorpus } from './corpus.ts';
+import { spyOnDialling } from './spy.ts';
+
+const AT_ONCE = 100;
+
+const [port = 0, stride = 1] = process.argv.slice(2).map(Number);
+const corpus = readCorpus(stride);
+const dialled = new Set<string>();
+spyOnDialling((address) => dialled.add(address));
+
+/** What the name server says of each name now. */
+const zone = new Map<string, readonly string[]>();
+await using nameServer = await startNameServer((name) => zone.get(name) ?? []);
+const resolve = createResolve({ servers: [nameServer.address] });
+
+async function eachOf<T>(items: readonly T[], work: (item: T, n: number) => Promise<void>): Promise<void> {
+  const left = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [n, item] of left) await work(item, n);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+const post = (poster: Poster, url: string): Promise<PostResult> => poster.post({ url, headers: {}, body: '{}' });
+const urlOf = (host: string): string => `https://${host.includes(':') ? `[${host}]` : host}:${port}/`;
+const nameOf = (addresses: readonly unknown[]): string =>
+  `${createHash('sha256').update(JSON.stringify(addresses)).digest('hex').slice(0, 16)}.test`;
+
+/** Targets that a stranger may name as the program is without settings, but for the port. */
+async function postToStrangers() {
+  const guard = createGuard({ openBlocks: [], ports: [port], resolve });
+  const poster = createPoster({ guard });
+  const counts = { answered: 0, flips: 0 };
+  const expectNoAnswer = async (url: string): Promise<void> => {
+    if ((await post(poster, url)).kind === 'answered') counts.answered++;
+  };
+  await eachOf(corpus.public, (address) => expectNoAnswer(urlOf(address)));
+  const named = corpus.public.map((address) => [address]);
+  for (const addresses of [...named, ...corpus.answers]) zone.set(nameOf(addresses), addresses);
+  await eachOf(named, (addresses) => expectNoAnswer(urlOf(nameOf(addresses))));
+  const reached = new Set(dialled);
+  dialled.clear();
+
+  await eachOf(corpus.urls, (url) => expectNoAnswer(url.replaceAll('{port}', String(port))));
+  await eachOf(corpus.answers, (addresses) => expectNoAnswer(urlOf(nameOf(addresses))));
+  // A name that is good when it is registered, and for some posts, and then leads elsewhere.
+  await eachOf(corpus.flips, async (answers) => {
+    const name = nameOf(answers);
+    zone.set(name, answers[0] ?? []);
+    if ((await faultOfUrl(guard, urlOf(name))) === null) counts.flips++;
+    for (const addresses of answers) {
+      zone.set(name, addresses);
+      await expectNoAnswer(urlOf(name));
+    }
+  });
+  await poster.close();
+  const known = new Set(corpus.public);
+  return {
+    ...counts,
+    publicRefused: corpus.public.filter((address) => !reached.has(address)).length,
+    hostileDialled: [...dialled].filter((address) => !known.has(address)).length,
+  };
+}
+
+/** A receiver that may be reached, and sends to where the tripwires are, which could be reached as well. */
+async function postToRedirects() {
+  await using receiver = await startReceiver();
+  const guard = createGuard({ openBlocks: ['127.0.0.1'], ports: [receiver.port, port], resolve });
+  const poster = createPoster({ guard, ca: TEST_CERT });
+  receiver.answer(({ path }) => {
+    const [status, location] = corpus.redirects[Number(path.slice(1))] ?? [200, ''];
+    return { status, headers: { location: location.replaceAll('{port}', String(port)) } };
+  });
+  let seen = 0;
+  await eachOf(corpus.redirects, async ([status], n) => {
+    const result = await post(poster, `${receiver.url}/${n}`);
+    if (result.kind === 'answered' && result.status === status) seen++;
+  });
+  await poster.close();
+  return { redirectsSeen: seen };
+}
+
+console.log(JSON.stringify({ ready: true }));
+console.log(JSON.stringify({ ...(await postToStrangers()), ...(await postToRedirects()) }));

@@ -1,0 +1,197 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TEST_CERT } from '../src/testing/certificate.ts';
+import type { Client } from '../src/testing/client.ts';
+import { until } from '../src/testing/until.ts';
+import { type Crew, killPoints, killPostgres, startCrew } from './kills.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
+import { openStage, type Stage } from './stage.ts';
+import { compare, type Expected } from './webhooks/compare.ts';
+import { type Receivers, startReceivers, type Temper } from './webhooks/receivers.ts';
+
+const WORKERS = 2;
+const PATIENCE_MS = 30_000;
+const LOOK_MS = 20;
+const HURRY_MS = 500;
+const DESTINATIONS_A_REQUEST = 2000;
+const WEBHOOK = '/api/partner-gateway/v1/webhooks/delivery-status';
+
+/** `hostile`: of the messages, those whose events can only be given up. */
+type Size = {
+  readonly messages: number;
+  readonly hostile: number;
+  readonly kills: number;
+  readonly postgresKills: number;
+};
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { messages: 400, hostile: 20, kills: 3, postgresKills: 0 },
+  quick: { messages: 5000, hostile: 100, kills: 15, postgresKills: 2 },
+  full: { messages: 50_000, hostile: 500, kills: 200, postgresKills: 10 },
+};
+
+export const webhooks: Proof = {
+  promise: 'Every event reaches a receiver that takes it, or is listed as given up, whatever is killed.',
+  sabotage: {
+    fault: 'events are deleted when they are taken up, before they are sent',
+    file: new URL('./sabotage/webhooks.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  await using receivers = await startReceivers(run);
+  const caFile = join(run.folder, 'ca.pem');
+  await writeFile(caFile, TEST_CERT);
+  await using stage = await openStage(run, {
+    ...{ gateway: 'api', script: {}, settings: {} },
+    environment: {
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      WEBHOOK_PORTS: String(receivers.port),
+      WEBHOOK_CA_FILE: caFile,
+    },
+  });
+  const accounts = await openAccounts(stage, receivers);
+  const each = Math.floor((size.messages - size.hostile) / 2);
+  const expected: Expected[] = [
+    ...(await simulate(accounts.good.client, 'good', each)),
+    ...(await simulate(accounts.flaky.client, 'flaky', each)),
+    ...(await simulate(accounts.hostile.client, 'hostile', size.hostile)),
+  ];
+  run.say(`${expected.length} messages are accepted; ${WORKERS} workers start`);
+
+  const crew = await startCrew(run, stage, WORKERS);
+  const postgresKills = run.databaseUrl === null ? size.postgresKills : 0;
+  const stop = hurry(stage);
+  const wanted = 2 * 2 * each;
+  const kills = await killAlong(run, stage, { crew, receivers, wanted, kills: size.kills, postgresKills });
+  await crew.settled();
+  await untilStill(receivers, () => acknowledged(receivers) >= wanted);
+  receivers.leave();
+  // A worker that starts anew asks at once; the others may be in a pause of a minute.
+  for (let n = 0; n < WORKERS; n++) await crew.killOne();
+  await crew.settled();
+  const left = await untilGivenUp(stage);
+  stop();
+
+  const secrets = { good: accounts.good.secret, flaky: accounts.flaky.secret, hostile: accounts.hostile.secret };
+  const dead = await countDead(accounts.hostile.client);
+  const figures = {
+    ...{ ...compare(expected, receivers.told, secrets), dead, left },
+    ...{ kills: crew.kills, postgresKills: kills.postgres },
+  };
+  return judge(figures, {
+    'every event of a receiver that takes it has reached it': figures.undelivered === 0,
+    'every other event is listed as given up': dead === 2 * size.hostile,
+    'nothing is left over': left === 0,
+    'the events of a message come in order': figures.outOfOrder === 0,
+    'nothing is told that did not happen': figures.invented === 0,
+    'an event keeps its id': figures.withSeveralIds === 0,
+    'every request is signed, says an independent library': figures.badSignatures === 0,
+    'all kills took place': crew.kills === size.kills + WORKERS && kills.postgres === postgresKills,
+  });
+}
+
+type Account = { readonly client: Client; readonly secret: string };
+
+async function openAccounts(stage: Stage, receivers: Receivers): Promise<Record<Temper, Account>> {
+  const open = async (temper: Temper): Promise<Account> => {
+    const { client } = await stage.newAccount({ plan: 'unlimited' });
+    const { status, body } = await client.request('POST', WEBHOOK, { body: { callbackUrl: receivers.urlOf(temper) } });
+    if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+    return { client, secret: (body as { secret: string }).secret };
+  };
+  const [good, flaky, hostile] = [await open('good'), await open('flaky'), await open('hostile')];
+  return { good, flaky, hostile };
+}
+
+/** The last four digits of the number and the code that a simulated message ends with. */
+const ENDINGS = [
+  ['1111', 3],
+  ['0001', 6],
+  ['0002', 4],
+  ['0003', 2],
+] as const;
+
+async function simulate(client: Client, temper: Temper, count: number): Promise<Expected[]> {
+  const ends = Array.from({ length: count }, (_, n) => ENDINGS[n % ENDINGS.length] ?? ENDINGS[0]);
+  const expected: Expected[] = [];
+  for (let i = 0; i < count; i += DESTINATIONS_A_REQUEST) {
+    const part = ends.slice(i, i + DESTINATIONS_A_REQUEST);
+    const destinations = part.map(([digits], n) => `+39${320_000 + Math.floor((i + n) / 4)}${digits}`);
+    const { results } = await client.bulk({
+      simulation: true,
+      messages: [{ destinations, sender: 'Acme', body: 'x' }],
+    });
+    results.forEach(({ id }, n) => expected.push({ temper, messageId: id ?? '', codes: [1, part[n]?.[1] ?? 3] }));
+  }
+  return expected;
+}
+
+const acknowledged = ({ told }: Receivers): number =>
+  new Set(told.filter((one) => one.acknowledged).map(({ request }) => request.headers['webhook-id'])).size;
+
+type Killing = {
+  readonly crew: Crew;
+  readonly receivers: Receivers;
+  readonly wanted: number;
+  readonly kills: number;
+  readonly postgresKills: number;
+};
+
+/** Kills at points of the way, measured by requests. */
+async function killAlong(run: Run, stage: Stage, killing: Killing): Promise<{ postgres: number }> {
+  const { crew, receivers, wanted, kills, postgresKills } = killing;
+  const ofPostgres = new Set(killPoints(run, postgresKills, wanted));
+  const points = [...killPoints(run, kills, wanted), ...ofPostgres].sort((a, b) => a - b);
+  for (const [n, point] of points.entries()) {
+    await untilStill(receivers, () => receivers.told.length >= point);
+    if (ofPostgres.delete(point)) await killPostgres(run, stage);
+    else await crew.killOne();
+    if ((n + 1) % Math.ceil(points.length / 10) === 0) run.say(`${n + 1} kills at ${point} requests`);
+  }
+  return { postgres: postgresKills - ofPostgres.size };
+}
+
+/** Waits for something, as long as requests come in. */
+async function untilStill({ told }: Receivers, isThere: () => boolean): Promise<void> {
+  let [seen, at] = [told.length, performance.now()];
+  while (!isThere()) {
+    if (told.length !== seen) [seen, at] = [told.length, performance.now()];
+    if (performance.now() - at > PATIENCE_MS) return;
+    await delay(LOOK_MS);
+  }
+}
+
+/** Makes what is to be tried again due now: the schedule is not what is on trial. Answers how to end that. */
+function hurry({ pool }: Stage): () => void {
+  let over = false;
+  void (async () => {
+    while (!over) {
+      await pool.query('UPDATE webhook_retry SET due_at = now() WHERE due_at > now()').catch(() => undefined);
+      await delay(HURRY_MS);
+    }
+  })();
+  return () => {
+    over = true;
+  };
+}
+
+/** How many events wait when none is given up any more. */
+async function untilGivenUp({ pool }: Stage): Promise<number> {
+  const count = async (): Promise<number> => {
+    const { rows } = await pool.query<{ count: number }>(
+      'SELECT (SELECT count(*) FROM webhook_outbox) + (SELECT count(*) FROM webhook_retry) AS count',
+    );
+    return rows[0]?.count ?? 0;
+  };
+  await until('nothing', async () => (await count()) === 0, PATIENCE_MS).catch(() => undefined);
+  return count();
+}
+
+async function countDead(client: Client): Promise<number> {
+  const { body } = await client.request('GET', `${WEBHOOK}/deliveries?status=DEAD`);
+  return (body as { total: number }).total;
+}

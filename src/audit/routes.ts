@@ -1,0 +1,36 @@
+import { tenant } from '../db/tenant.ts';
+import { requireScope } from '../http/auth.ts';
+import type { ApiDeps, App } from '../http/deps.ts';
+import { offsetOf, pageOf, PageOf } from '../http/page.ts';
+import { firstIdAt } from '../lib/ids.ts';
+import { AuditOut, AuditQuery, listed } from './schema.ts';
+import { countAuditEntries, listAuditEntries } from './sql.ts';
+
+const idAt = (instant: string | undefined): string | null => (instant ? firstIdAt(new Date(instant)) : null);
+
+/** Who changed what in the caller's account. Needs the scope `keys`, which owners and admins have. */
+export function auditRoutes(app: App, { pool }: ApiDeps): void {
+  app.get('/api/partner-gateway/v1/audit', {
+    onRequest: requireScope('keys'),
+    schema: {
+      tags: ['Account'],
+      operationId: 'listAuditEntries',
+      summary: 'Who changed what, newest first',
+      description: 'What the operator of the gateway did to the account is listed too.',
+      querystring: AuditQuery,
+      response: { 200: PageOf(AuditOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const { action = null, subject = null } = query;
+      const range = { fromId: idAt(query.from), toId: idAt(query.to) };
+      const filter = { accountId: actor.accountId, action, subject, ...range };
+      const db = tenant(pool, actor);
+      const page = { limit: query.limit, offset: offsetOf(query) };
+      const [rows, total] = await Promise.all([
+        listAuditEntries(db, { ...filter, ...page }),
+        countAuditEntries(db, filter),
+      ]);
+      return pageOf(query, rows.map(listed), total);
+    },
+  });
+}

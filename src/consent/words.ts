@@ -1,0 +1,60 @@
+/** What a message from a handset says about consent. */
+export type ConsentWord = 'stop' | 'start';
+
+/** The whole message is one of these words, in any case. `STOP` and `START` are understood in every language. */
+const STOP_WORDS: Readonly<Record<string, readonly string[]>> = {
+  en: ['stop', 'stopall', 'stop all', 'unsubscribe', 'cancel', 'end', 'quit', 'opt out', 'optout', 'revoke'],
+  it: ['ferma', 'fermati', 'basta', 'disiscrivi', 'disiscrivimi', 'cancellami', 'cancella'],
+  es: ['alto', 'parar', 'pare', 'baja', 'cancelar', 'darse de baja'],
+  pt: ['parar', 'pare', 'sair', 'cancelar', 'remover'],
+  fr: ['arret', 'arrêt', 'arreter', 'arrêter', 'desabonner', 'désabonner', 'desinscription', 'désinscription'],
+  de: ['stopp', 'halt', 'abmelden', 'abbestellen', 'ende', 'kündigen', 'kuendigen'],
+  nl: ['stoppen', 'afmelden', 'uitschrijven'],
+  pl: ['koniec', 'rezygnuję', 'rezygnuje', 'wypisz'],
+  sv: ['stopp', 'avsluta', 'sluta', 'avregistrera'],
+  el: ['στοπ', 'διακοπή', 'διακοπη'],
+  ru: ['стоп', 'отписаться', 'отписка'],
+  uk: ['стоп', 'відписатися'],
+  tr: ['dur', 'iptal', 'ret'],
+  ar: ['توقف', 'إيقاف', 'الغاء', 'إلغاء'],
+};
+const START_WORDS: Readonly<Record<string, readonly string[]>> = {
+  en: ['start', 'unstop', 'subscribe', 'opt in', 'optin'],
+  it: ['inizia', 'riprendi', 'iscrivimi'],
+  es: ['iniciar', 'empezar', 'alta', 'suscribir'],
+  pt: ['iniciar', 'começar', 'comecar', 'voltar'],
+  fr: ['demarrer', 'démarrer', 'reprendre', "s'abonner"],
+  de: ['starten', 'anmelden'],
+  nl: ['starten', 'aanmelden'],
+  pl: ['zapisz'],
+  sv: ['starta'],
+  el: ['έναρξη', 'εναρξη'],
+  ru: ['старт', 'подписаться'],
+  uk: ['старт', 'підписатися'],
+  tr: ['başla', 'basla'],
+  ar: ['ابدأ', 'اشتراك'],
+};
+
+const WORDS: ReadonlyMap<string, ConsentWord> = new Map([
+  ...Object.values(START_WORDS)
+    .flat()
+    .map((word) => [word, 'start'] as const),
+  ...Object.values(STOP_WORDS)
+    .flat()
+    .map((word) => [word, 'stop'] as const),
+]);
+
+const LONGEST = Math.max(...[...WORDS.keys()].map((word) => word.length));
+/** Quotes, dots, exclamation marks around the word are no part of it, and what is between words counts as one blank. */
+const AROUND = /^[^\p{L}]+|[^\p{L}]+$/gu;
+const BETWEEN = /[\s\-_]+/gu;
+
+/**
+ * The word that a message consists of, or null: a message that merely holds one ("when does the sale end?") says nothing
+ * about consent.
+ */
+export function consentWordOf(text: string): ConsentWord | null {
+  if (text.length > 2 * LONGEST) return null;
+  const word = text.normalize('NFC').toLowerCase().replace(AROUND, '').replace(BETWEEN, ' ');
+  return WORDS.get(word) ?? null;
+}

@@ -1,0 +1,70 @@
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../../db/tenant.ts';
+import { requireScope } from '../../http/auth.ts';
+import type { ApiDeps, App } from '../../http/deps.ts';
+import { once } from '../../http/idempotency.ts';
+import { changeField, createField, removeField } from './save.ts';
+import { FieldId, FieldIn, FieldOut, FieldPatch, toFieldOut } from './schema.ts';
+import { listFields } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/contacts/fields';
+const tags = ['Contacts'];
+
+/** The custom fields of an account's contacts: values in contacts, filters of lists, placeholders in texts. */
+export function customFieldRoutes(app: App, { pool, answers }: ApiDeps): void {
+  const onRequest = requireScope('contacts');
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listCustomFields',
+      summary: 'The custom fields of the account, by name: at most 100',
+      response: { 200: Type.Array(FieldOut) },
+    },
+    handler: async ({ actor }) => (await listFields(tenant(pool, actor), actor)).map(toFieldOut),
+  });
+
+  app.post(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'createCustomField',
+      summary: 'Define a custom field',
+      body: FieldIn,
+      response: { 201: FieldOut },
+    },
+    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+      toFieldOut(await createField(tx, actor, body)),
+    ),
+  });
+
+  app.put(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'changeCustomField',
+      summary: 'Rename or describe a custom field; contacts keep their values',
+      params: FieldId,
+      body: FieldPatch,
+      response: { 200: FieldOut },
+    },
+    handler: async ({ actor, params, body }) =>
+      toFieldOut(await tenantTransaction(pool, actor, (tx) => changeField(tx, actor, params.id, body))),
+  });
+
+  app.delete(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'deleteCustomField',
+      summary: 'Forget a custom field and its values',
+      params: FieldId,
+      response: { 204: Type.Null({ description: 'Forgotten' }) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await tenantTransaction(pool, actor, (tx) => removeField(tx, actor, params.id));
+      return reply.code(204).send(null);
+    },
+  });
+}

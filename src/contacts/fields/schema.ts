@@ -1,0 +1,35 @@
+import { type Static, Type } from 'typebox';
+import type { FieldRow } from './sql.ts';
+
+const name = Type.String({
+  pattern: '^[A-Za-z][A-Za-z0-9_]{0,62}$',
+  'x-message': 'must begin with a letter and have at most 63 letters, digits and underscores',
+  description: 'Unique in any case. Not one of the fields that every contact has.',
+});
+const description = Type.String({ maxLength: 1000 });
+const type = Type.Enum(['text', 'number', 'boolean', 'date'], {
+  type: 'string',
+  description: 'Of its values; a date is `yyyy-MM-dd`. Fixed once the field is made.',
+});
+
+export const FieldIn = Type.Object({ name, type, description: Type.Optional(description) });
+export const FieldPatch = Type.Object({
+  name: Type.Optional(name),
+  type: Type.Optional(type),
+  description: Type.Optional(description),
+});
+
+export const FieldOut = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  type,
+  description: Type.String(),
+  createdAt: Type.String({ format: 'date-time' }),
+});
+
+export const FieldId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+
+export const toFieldOut = (field: FieldRow): Static<typeof FieldOut> => ({
+  ...field,
+  createdAt: field.createdAt.toISOString(),
+});

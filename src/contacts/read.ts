@@ -1,0 +1,90 @@
+import type { Static } from 'typebox';
+import { type FieldError, invalidFields } from '../errors.ts';
+import { type PhoneDetails, readPhone } from '../lib/phone-details.ts';
+import { channelsOf } from './channels.ts';
+import type { FieldRow } from './fields/sql.ts';
+import { readValues, type StoredValues } from './fields/values.ts';
+import type { ContactPatch } from './schema.ts';
+import type { ContactRow, NewContact } from './sql.ts';
+
+/** How an account's contacts are read: whose national numbers are understood, and its custom fields. */
+export type Reading = { readonly defaultCountry: string | null; readonly fields: readonly FieldRow[] };
+
+export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
+
+/**
+ * What a contact becomes: the fields that the input names replace those of `current` (null takes them away), the others
+ * stay. A number that stays keeps the channels that carriers corrected.
+ * Errors: 400 with every field at fault, also when neither number nor e-mail is left.
+ */
+export function readContact(
+  input: Static<typeof ContactPatch>,
+  { defaultCountry, fields }: Reading,
+  current: ContactRow | null,
+): NewContact {
+  const { phoneNumber, email, optedOut = [] } = input;
+  const phone = phoneNumber ? readPhone(phoneNumber, defaultCountry) : null;
+  const values = readValues(fields, input.customFields ?? {});
+  const keepsNumber = phoneNumber === undefined || phone?.e164 === current?.phoneNumber;
+  const number = keepsNumber && current ? numberOf(current) : describePhone(phone);
+  const address = email === undefined ? (current?.email ?? null) : toEmail(email);
+  const faults: FieldError[] = [...values.faults];
+  if (phoneNumber && phone === null) faults.push({ field: 'phoneNumber', message: UNREADABLE_NUMBER });
+  else if (number.phoneNumber === null && address === null) faults.push(...NEITHER);
+  else if (number.phoneNumber === null && optedOut.length > 0) faults.push(NO_NUMBER);
+  if (faults.length > 0) throw invalidFields(faults);
+  return {
+    ...named(input, current),
+    ...number,
+    email: address,
+    gender: input.gender === undefined ? (current?.gender ?? null) : input.gender,
+    isTest: input.isTest ?? current?.isTest ?? false,
+    customFields: { ...onlyKnown(fields, current), ...values.stored },
+  };
+}
+
+const NEITHER: readonly FieldError[] = ['phoneNumber', 'email'].map((field) => ({
+  field,
+  message: 'one of phoneNumber and email is required',
+}));
+const NO_NUMBER: FieldError = { field: 'optedOut', message: 'needs a phoneNumber' };
+
+type Text = string | null | undefined;
+const trimmed = (text: Text, before: string | null): string | null =>
+  text === undefined ? before : text?.trim() || null;
+
+const named = (input: { firstName?: Text; lastName?: Text; fullName?: Text }, current: ContactRow | null) => ({
+  firstName: trimmed(input.firstName, current?.firstName ?? null),
+  lastName: trimmed(input.lastName, current?.lastName ?? null),
+  givenFullName: trimmed(input.fullName, current?.givenFullName ?? null),
+});
+
+export const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
+
+type Numbered = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
+
+/** What a contact keeps of its number. */
+export const describePhone = (phone: PhoneDetails | null): Numbered => ({
+  phoneNumber: phone?.e164 ?? null,
+  isValid: phone?.isValid ?? false,
+  numberType: phone?.type ?? null,
+  country: phone?.country ?? null,
+  channels: channelsOf(phone),
+});
+
+const numberOf = ({ phoneNumber, isValid, numberType, country, channels }: ContactRow): Numbered => ({
+  phoneNumber,
+  isValid,
+  numberType,
+  country,
+  channels,
+});
+
+/** Values of fields that were deleted are dropped at the next change. */
+const onlyKnown = (fields: readonly FieldRow[], current: ContactRow | null): StoredValues =>
+  Object.fromEntries(
+    fields.flatMap(({ id }) => {
+      const value = current?.customFields[id];
+      return value === undefined ? [] : [[String(id), value] as const];
+    }),
+  );

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { operatorName } from '../audit/record.ts';
+import { type CommandContext, table } from '../cli.ts';
+import { confirmQueued, discardQueued } from './discard.ts';
+import { type FenceRow, findFence, listUnsent, type Unsent } from './sql.ts';
+
+/** `fence show`, `confirm` and `discard`: may a database that was restored or copied send what it has queued? */
+export function registerFenceCommands(program: Command, context: CommandContext): void {
+  const fence = program.command('fence').description('whether a restored or copied database may send');
+  const by = (): string => `the operator ${operatorName()}`;
+
+  fence
+    .command('show')
+    .description('whether sending is paused and why, and what is queued')
+    .action(async () =>
+      context.report(
+        await context.withDatabase(async (pool) => ({ ...(await findFence(pool)), unsent: await listUnsent(pool) })),
+        show,
+      ),
+    );
+
+  fence
+    .command('confirm')
+    .description('send what is queued')
+    .action(async () => {
+      await context.withDatabase((pool) => confirmQueued(pool, { by: by() }));
+      context.report({ confirmed: true }, () => 'Confirmed: workers send what is queued.');
+    });
+
+  fence
+    .command('discard')
+    .description('withdraw what was queued before the pause (DELETED, credit back), then go on')
+    .action(async () => {
+      const discarded = await context.withDatabase((pool) => discardQueued(pool, { by: by(), now: new Date() }));
+      context.report({ discarded }, () => `${discarded} messages are withdrawn; workers send what came later.`);
+    });
+}
+
+const show = ({ state, reason, since, decidedBy, unsent }: FenceRow & { readonly unsent: readonly Unsent[] }): string =>
+  [
+    state === 'paused' ? `Sending is PAUSED since ${since.toISOString()}: ${reason}.` : 'Sending is not paused.',
+    ...(decidedBy === null ? [] : [`Last decided by ${decidedBy}.`]),
+    table(
+      ['account', 'queued', 'scheduled', 'oldest'],
+      unsent.map((row) => [row.account, row.messages, row.scheduled, row.oldest.toISOString()]),
+    ),
+    ...(state === 'paused' ? ['`fence confirm` sends it; `fence discard` withdraws what came before the pause.'] : []),
+  ].join('\n');

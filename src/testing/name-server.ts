@@ -1,0 +1,70 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { isIPv4 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** What a name server says of a name: its addresses, or nothing at all. */
+export type Zone = (name: string) => readonly string[] | 'silence';
+
+export type NameServer = AsyncDisposable & { readonly address: string };
+
+const A = 1;
+const AAAA = 28;
+const NOT_FOUND = 3;
+
+/** A name server on this machine (UDP). A name without addresses does not exist. */
+export async function startNameServer(zone: Zone): Promise<NameServer> {
+  const socket = createSocket('udp4');
+  socket.on('message', (question, from) => {
+    const answer = answerTo(question, zone);
+    if (answer) socket.send(answer, from.port, from.address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    async [Symbol.asyncDispose]() {
+      socket.close();
+      await once(socket, 'close');
+    },
+  };
+}
+
+function answerTo(message: Buffer, zone: Zone): Buffer | null {
+  const { name, end } = readName(message);
+  const type = message.readUInt16BE(end);
+  const addresses = zone(name);
+  if (addresses === 'silence') return null;
+  const records = addresses.filter((address) => (isIPv4(address) ? A : AAAA) === type);
+  const head = Buffer.alloc(12);
+  message.copy(head, 0, 0, 2);
+  // A response to a question that wanted recursion, which is available.
+  head.writeUInt16BE(0x8180 | (addresses.length === 0 ? NOT_FOUND : 0), 2);
+  head.writeUInt16BE(1, 4);
+  head.writeUInt16BE(records.length, 6);
+  return Buffer.concat([head, message.subarray(12, end + 4), ...records.map(recordOf)]);
+}
+
+/** The name in the question, which begins behind the head of 12 octets. */
+function readName(message: Buffer): { name: string; end: number } {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = message.readUInt8(at); length > 0; length = message.readUInt8(at)) {
+    labels.push(message.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.').toLowerCase(), end: at + 1 };
+}
+
+/** A pointer to the name in the question, type, class, a time to live of 0, and the address. */
+function recordOf(address: string): Buffer {
+  const bytes = Buffer.from(bytesOf(address));
+  const head = Buffer.from([0xc0, 12, 0, isIPv4(address) ? A : AAAA, 0, 1, 0, 0, 0, 0, 0, bytes.length]);
+  return Buffer.concat([head, bytes]);
+}
+
+/** The library by itself would take ::1.2.3.4 for the mapped ::ffff:1.2.3.4. */
+const bytesOf = (address: string): number[] =>
+  isIPv4(address)
+    ? ipaddr.IPv4.parse(address).toByteArray()
+    : ipaddr.IPv6.parse(new URL(`http://[${address}]`).hostname.slice(1, -1)).toByteArray();
