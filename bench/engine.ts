@@ -1,4 +1,5 @@
 import { copyRate } from './copy-rate.ts';
+import type { Running } from './processes.ts';
 import type { Report } from './report.ts';
 import { openStage, sendBulk } from './stage.ts';
 
@@ -6,12 +7,16 @@ const MESSAGES = Number(process.argv[3] ?? 200_000);
 
 /**
  * The whole path of bulk messages: HTTP accept, commit, claim, submit_sm over real sockets, response, receipt, state;
- * with durable settings, prices and the ledger, and every message with its receipt.
+ * with durable settings, prices and the ledger, and every message with its receipt. The carrier has two binds, each with
+ * a window of 1,000 in both directions: submits, and receipts (`sandbox --deliver-window`), that wait for their answer.
  */
 export async function benchEngine(): Promise<Report> {
   const stage = await openStage();
   try {
+    const before = [stage.gateway.cpuSeconds(), stage.carrier.cpuSeconds()];
     const { acceptSeconds, seconds } = await sendBulk(stage, MESSAGES);
+    const cpu = (who: Running, since = 0): number => Math.round(((who.cpuSeconds() - since) / MESSAGES) * 1e7) / 10;
+    const [gatewayCpu, carrierCpu] = [cpu(stage.gateway, before[0]), cpu(stage.carrier, before[1])];
     const limit = await copyRate(stage.connectionString);
     return {
       name: 'engine',
@@ -23,6 +28,8 @@ export async function benchEngine(): Promise<Report> {
         acceptedPerSecond: Math.round(MESSAGES / acceptSeconds),
         copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
         copyMessageRowsPerSecond: Math.round(limit.messageRowsPerSecond),
+        gatewayCpuMicrosAMessage: gatewayCpu,
+        carrierCpuMicrosAMessage: carrierCpu,
         gatewayPeakMb: stage.gateway.peakMb(),
         gatewayMemoryTargetMb: 400,
       },

@@ -1,3 +1,4 @@
+import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
 import { benchGrow } from './grow.ts';
 import { benchIdle } from './idle.ts';
@@ -12,6 +13,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   grow: benchGrow,
   webhooks: benchWebhooks,
   idle: benchIdle,
+  contacts: benchContacts,
 };
 
 const [wanted] = process.argv.slice(2);

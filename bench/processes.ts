@@ -5,6 +5,8 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
+/** As `npm start` and the container image run it. */
+const NODE_FLAGS = ['--max-semi-space-size=8'];
 
 export type Running = {
   readonly pid: number;
@@ -12,18 +14,20 @@ export type Running = {
   readonly ready: Record<string, unknown>;
   /** The most memory that the process ever had, in MB (VmHWM). */
   peakMb(): number;
+  /** What it has used of the processors since it began, all its threads together. */
+  cpuSeconds(): number;
   stop(): Promise<void>;
 };
 
 /** Runs a command of the program as a process of its own; resolves when it says with --json that it is ready. */
 export async function runCommand(args: readonly string[], env: Record<string, string> = {}): Promise<Running> {
-  const child = spawn(process.execPath, [MAIN, '--json', ...args], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, MAIN, '--json', ...args], {
     env: { ...process.env, LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ready: Record<string, unknown> = JSON.parse(await firstLine(child));
   const pid = child.pid ?? 0;
-  return { pid, ready, peakMb: () => peakMbOf(pid), stop: () => stop(child) };
+  return { pid, ready, peakMb: () => peakMbOf(pid), cpuSeconds: () => cpuSecondsOf(pid), stop: () => stop(child) };
 }
 
 async function firstLine(child: ChildProcess): Promise<string> {
@@ -47,4 +51,11 @@ async function stop(child: ChildProcess): Promise<void> {
 function peakMbOf(pid: number): number {
   const kb = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Math.round(Number(kb) / 1024);
+}
+
+const TICKS_PER_SECOND = 100;
+
+function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

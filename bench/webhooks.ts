@@ -125,7 +125,7 @@ async function deliver(stage: Stage, receiver: ReceiverProcess): Promise<number>
   return EVENTS / seconds;
 }
 
-/** An event a second for each account. The first rounds are left out: they find out who is dead. */
+/** An event a second for each account, from the first one on, when nobody knows yet who is dead. */
 async function deliverToMany(stage: Stage, receiver: ReceiverProcess): Promise<Counts> {
   const accountIds: number[] = [];
   for (let n = 0; n < ENDPOINTS; n++) {

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { takenByDestination } from './carrier.ts';
 import { destinationOf, untilQuiet } from './messages.ts';
@@ -22,6 +24,12 @@ const JUMPS: readonly ((run: Run, now: number) => number)[] = [
   (run) => oneOf(run, [-HOUR_MS, HOUR_MS]),
   (run, now) => between(run, 0, SPREAD_MS) - now,
 ];
+/** How wrong the gateway's own clock is meanwhile, beside the database's: what is due is not for it to say. */
+const GATEWAY_CLOCKS: readonly ((run: Run) => number)[] = [
+  () => 0,
+  (run) => oneOf(run, [-HOUR_MS, HOUR_MS]),
+  (run) => between(run, -SPREAD_MS, SPREAD_MS),
+];
 /** A jump takes effect within this time; schedules that fall due within it of a limit may be on either side of it. */
 const SETTLING_MS = 4000;
 
@@ -39,7 +47,15 @@ type Schedule = { readonly number: string; due: number; firedAt: number | null }
 
 async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
-  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: { window: 100 } });
+  const gatewayClock = join(run.folder, 'clock');
+  await writeFile(gatewayClock, '0');
+  await using stage = await openStage(run, {
+    gateway: 'serve',
+    script: {},
+    settings: { window: 100 },
+    environment: { TZ: 'Europe/Rome', PROOF_CLOCK: gatewayClock },
+    preload: [new URL('./moved-clock.ts', import.meta.url)],
+  });
   const schedules = await sendScheduled(run, stage, size.schedules);
   const counts = { schedules: schedules.length, jumps: 0, early: 0, wronglySent: 0, notSent: 0 };
   let jumpedMs = 0;
@@ -48,6 +64,7 @@ async function prove(run: Run): Promise<Findings> {
     jumpedMs += jumpMs;
     const jumpedAt = Date.now();
     await moveClock(stage, jumpMs);
+    await writeFile(gatewayClock, String(oneOf(run, GATEWAY_CLOCKS)(run)));
     for (const schedule of schedules) schedule.due -= jumpMs;
     await delay(SETTLING_MS);
     await observe(stage, schedules, jumpedAt, counts);

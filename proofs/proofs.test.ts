@@ -24,7 +24,18 @@ async function proveTiny({ prove }: Proof): Promise<Findings> {
   return findings;
 }
 
-for (const name of ['crash', 'receipts', 'throttle', 'smpp', 'money', 'revoke', 'guess', 'allowlist']) {
+for (const name of [
+  'crash',
+  'receipts',
+  'throttle',
+  'smpp',
+  'money',
+  'revoke',
+  'guess',
+  'allowlist',
+  'webhooks',
+  'ssrf',
+]) {
   const proof = PROOFS[name] as Proof;
   test(`${name}, in small: ${proof.promise}`, { timeout: TIMEOUT_MS }, async () => {
     const { figures, broken } = await proveTiny(proof);

@@ -10,7 +10,7 @@ import { until } from '../src/testing/until.ts';
 import { takenByDestination } from './carrier.ts';
 import { untilSubmits } from './kills.ts';
 import { destinationOf } from './messages.ts';
-import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const ROUNDS: Readonly<Record<Mode, number>> = { tiny: 2, quick: 10, full: 50 };
@@ -81,7 +81,7 @@ async function playRound(run: Run, stage: Stage, { n, kind, counts }: Round): Pr
   const restored = kind === 'in place' ? await putBack(dataDir, backup) : backup;
   if (kind === 'database') await rm(join(backup, 'fence.json'));
   counts[kind === 'in place' ? 'inPlace' : 'copies']++;
-  await useRestored(run, stage, { dataDir: restored, n, counts });
+  await useRestored(stage, { dataDir: restored, n, counts });
   await rm(backup, { recursive: true, force: true });
 }
 
@@ -137,7 +137,7 @@ async function putBack(dataDir: string, backup: string): Promise<string> {
 type Restored = { readonly dataDir: string; readonly n: number; readonly counts: Counts };
 
 /** Starts the gateway on what was restored, watches, decides, and looks what comes of it. */
-async function useRestored(run: Run, stage: Stage, { dataDir, n, counts }: Restored): Promise<void> {
+async function useRestored(stage: Stage, { dataDir, n, counts }: Restored): Promise<void> {
   const place = { environment: { ...stage.environment, DATA_DIR: dataDir } };
   const before = (await stage.carrier.counts()).submits;
   const { process, client } = await stage.startGateway(place.environment);
@@ -147,7 +147,7 @@ async function useRestored(run: Run, stage: Stage, { dataDir, n, counts }: Resto
   await delay(WATCH_MS);
   const sentUnasked = (await stage.carrier.counts()).submits - before;
 
-  const decision = oneOf(run, DECISIONS);
+  const decision = DECISIONS[n % DECISIONS.length] ?? 'confirm';
   const { code } = await operate(place, 'fence', decision);
   const expected = (decision === 'confirm' ? queued : 0) + 1;
   await untilSubmits(stage, before + expected, PATIENCE_MS / 4);

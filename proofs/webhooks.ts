@@ -148,8 +148,11 @@ async function killAlong(run: Run, stage: Stage, killing: Killing): Promise<{ po
   const points = [...killPoints(run, kills, wanted), ...ofPostgres].sort((a, b) => a - b);
   for (const [n, point] of points.entries()) {
     await untilStill(receivers, () => receivers.told.length >= point);
-    if (ofPostgres.delete(point)) await killPostgres(run, stage);
-    else await crew.killOne();
+    if (ofPostgres.delete(point)) {
+      // Without a database no worker starts.
+      await crew.settled();
+      await killPostgres(run, stage);
+    } else await crew.killOne();
     if ((n + 1) % Math.ceil(points.length / 10) === 0) run.say(`${n + 1} kills at ${point} requests`);
   }
   return { postgres: postgresKills - ofPostgres.size };

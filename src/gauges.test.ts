@@ -10,6 +10,8 @@ import { newId } from './lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
 import { queueMessages } from './testing/queue.ts';
 import { receipt } from './testing/receipts.ts';
+import { registerWebhook } from './testing/webhook.ts';
+import { publishEvents } from './webhooks/publish.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -25,8 +27,16 @@ afterAll(() => database[Symbol.asyncDispose]());
 const scrape = async (): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
+const IDLE = [
+  'heliograph_connection_up{connection="carrier"} 0',
+  'heliograph_webhook_events{state="fresh"} 0',
+  'heliograph_webhook_events{state="waiting"} 0',
+  'heliograph_webhook_events{state="dead"} 0',
+  'heliograph_webhooks_disabled 0',
+];
+
 test('an idle gateway shows its connections as down and nothing else', async () => {
-  expect(await scrape()).toEqual(['heliograph_connection_up{connection="carrier"} 0']);
+  expect(await scrape()).toEqual(IDLE);
 });
 
 test('queue, unknowns, unmatched receipts and binds are told by the name of the connection', async () => {
@@ -47,10 +57,30 @@ test('queue, unknowns, unmatched receipts and binds are told by the name of the 
     expect.stringMatching(/^heliograph_queue_oldest_seconds\{connection="#2"\} 36\d\d/),
     'heliograph_outcomes_unknown{connection="carrier"} 1',
     'heliograph_receipts_unmatched{connection="carrier"} 1',
+    ...IDLE.slice(1),
   ]);
 });
 
 test('what is gone is shown no longer', async () => {
   await exec(pool, sql`TRUNCATE dispatch_chunk, unknown_outcome, receipt_unmatched, connection_status`);
-  expect(await scrape()).toEqual(['heliograph_connection_up{connection="carrier"} 0']);
+  expect(await scrape()).toEqual(IDLE);
+});
+
+test('events of webhooks are told by what they wait for', async () => {
+  await registerWebhook(pool, { accountId: 1, url: 'https://example.com' });
+  const event = { accountId: 1, kind: 'DELIVERY', messageId: newId(), status: 3, at: null, error: null } as const;
+  await publishEvents(pool, [event, { ...event, messageId: newId() }]);
+  await exec(pool, sql`INSERT INTO webhook_retry (account_id, id, message_id) VALUES (1, ${newId()}, ${newId()})`);
+  await exec(
+    pool,
+    sql`INSERT INTO webhook_delivery (account_id, id, message_id, kind, at, state, attempts)
+        VALUES (1, ${newId()}, ${newId()}, 'DELIVERY', now(), 'DEAD', 11)`,
+  );
+  await exec(pool, sql`UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'test'`);
+  expect((await scrape()).slice(1)).toEqual([
+    'heliograph_webhook_events{state="fresh"} 2',
+    'heliograph_webhook_events{state="waiting"} 1',
+    'heliograph_webhook_events{state="dead"} 1',
+    'heliograph_webhooks_disabled 1',
+  ]);
 });

@@ -64,14 +64,16 @@ const HOUR = 60 * MINUTE;
 const UNMATCHED_DAYS = 9;
 
 /**
- * A loop over rows with a due time: looks for the next one at least once a second, since another process may have put it
- * there, and works when it is due. One plain query is all that an idle second costs.
+ * A loop over rows with a due time: looks for the next one at least every `pollMs`, since another process may have put
+ * it there, and works when it is due. One plain query is all that an idle look costs.
  */
-const whenDue = (work: () => Promise<number>, nextMs: () => Promise<number | null>) => async (): Promise<number> => {
-  const dueInMs = (await nextMs()) ?? SECOND;
-  if (dueInMs > 0) return Math.min(SECOND, Math.max(20, dueInMs));
-  return (await work()) > 0 ? 0 : 20;
-};
+const whenDue =
+  (work: () => Promise<number>, nextMs: () => Promise<number | null>, pollMs = SECOND) =>
+  async (): Promise<number> => {
+    const dueInMs = (await nextMs()) ?? pollMs;
+    if (dueInMs > 0) return Math.min(pollMs, Math.max(20, dueInMs));
+    return (await work()) > 0 ? 0 : 20;
+  };
 
 /** Starts everything that runs behind the API: the list of pipelines and periodic tasks. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
@@ -86,7 +88,10 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
       // Without a payload the session was away: others may have taken this worker for dead.
       if (payload === '') loops['fence']?.wake();
-      if (channel === LINKS_CHANNEL) return loops[payload === '' ? 'connections' : 'rates']?.wake();
+      if (channel === LINKS_CHANNEL) {
+        loops['failover']?.wake();
+        return loops[payload === '' ? 'connections' : 'rates']?.wake();
+      }
       deps.onRoutingChange();
       void supervisor.reload();
       loops['failover']?.wake();
@@ -158,6 +163,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     whenDue(
       () => endDeadlines(pool, now),
       () => findNextDeadlineMs(pool),
+      5 * SECOND,
     ),
   );
   startUnlessPaused('usual validity', () => expireUsual(pool, now).then((waitMs) => Math.min(waitMs, MINUTE)));
@@ -192,14 +198,14 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
 /** Sees to connections that are dead, and to what dead workers saw of theirs; answers when to look again. */
 async function moveFromDead({ pool, log, waker, config }: WorkerDeps): Promise<number> {
   if ((await deleteDeadConnectionStatus(pool)) > 0) await notifyLinks(pool);
-  const { dead, more, moves } = await failOver(pool, { deadAfterMs: config.failoverSeconds * SECOND });
+  const { down, more, moves } = await failOver(pool, { deadAfterMs: config.failoverSeconds * SECOND });
   for (const { from, to, connectionId, messages } of moves) {
     log.warn({ connection: from, count: messages, state: `now at ${to}` }, 'messages moved from a dead connection');
     waker.wake(connectionId);
   }
   if (more) return 0;
   if (moves.length > 0) return SECOND / 4;
-  return dead ? SECOND : 2 * SECOND;
+  return down ? SECOND : 5 * SECOND;
 }
 
 function pumpFor(

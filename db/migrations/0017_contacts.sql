@@ -94,11 +94,10 @@ CREATE TABLE contact_list_member (
   -- lower(full_name) of the contact, so that a page of a list is read in its order: walking all contacts by name until
   -- ten of the list were found took 7 s among a million.
   name_key   text NOT NULL,
-  PRIMARY KEY (account_id, list_id, contact_id)
+  PRIMARY KEY (account_id, contact_id, list_id)
 );
 CREATE INDEX contact_list_member_name ON contact_list_member (account_id, list_id, name_key, contact_id);
 CREATE UNIQUE INDEX contact_list_member_id ON contact_list_member (account_id, id);
-CREATE INDEX contact_list_member_contact ON contact_list_member (account_id, contact_id, list_id);
 COMMENT ON TABLE contact_list_member IS 'distributed';
 
 CREATE TABLE custom_field (

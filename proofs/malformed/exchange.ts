@@ -42,26 +42,37 @@ export function createSender(origin: string, connections: number, apiKey: () => 
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && /Timeout/.test(error.name);
 
-/** Writes the octets and says that there will be no more; takes all that comes until the server closes. */
-export const sendOctets = (port: number, { octets }: RawRequest): Promise<Outcome> =>
+/** Then a client that has no answer says that it will send no more: some requests are not whole before that. */
+const PATIENCE_MS = 1_000;
+const HEAD_CHUNKS = 5;
+
+/** Writes the octets and takes all that comes until the server closes. */
+export const sendOctets = (port: number, { octets, answers }: RawRequest): Promise<Outcome> =>
   new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
     const chunks: Buffer[] = [];
+    const replies = () => repliesIn(Buffer.concat(chunks).toString('latin1'));
     const end = (silent: boolean): void => {
       clearTimeout(deadline);
+      clearTimeout(patience);
       socket.destroy();
-      resolve({ replies: repliesIn(Buffer.concat(chunks).toString('latin1')), silent });
+      resolve({ replies: replies(), silent });
     };
     const deadline = setTimeout(() => end(true), DEADLINE_MS);
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const patience = setTimeout(() => socket.end(), PATIENCE_MS);
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      // A long answer is not looked through again with each of its parts.
+      if (chunks.length <= HEAD_CHUNKS && replies().length >= answers) socket.end();
+    });
     socket.on('close', () => end(false));
     socket.on('error', () => undefined);
-    socket.end(octets);
+    socket.write(octets);
   });
 
 /** The final answers in what a server wrote; those of 1xx announce another one. */
 function repliesIn(text: string): Reply[] {
-  const heads = [...text.matchAll(/^HTTP\/1\.1 (\d{3}) [\s\S]*?\r\n\r\n/gm)];
+  const heads = [...text.matchAll(/HTTP\/1\.1 (\d{3}) [\s\S]*?\r\n\r\n/g)];
   return heads.flatMap((head, n) => {
     const status = Number(head[1]);
     if (status < 200) return [];

@@ -4,7 +4,7 @@ import type { Route } from '../routes.ts';
 export type RawRequest = {
   readonly name: string;
   readonly octets: Buffer;
-  /** Requests that may be answered at most: a request hidden in the body of another one is none. */
+  /** How many answers there are: a request hidden in the body of another one gets none. */
   readonly answers: number;
 };
 
@@ -287,7 +287,6 @@ function httpForms(apiKey: string): RawRequest[] {
     'a method in small letters': [`post ${PATH} HTTP/1.1`, host, '', ''],
     'a method that is too long': [`${'A'.repeat(5000)} / HTTP/1.1`, host, '', ''],
     TRACE: [`TRACE ${PATH} HTTP/1.1`, host, key, '', ''],
-    CONNECT: ['CONNECT localhost:443 HTTP/1.1', host, '', ''],
     'OPTIONS of everything': ['OPTIONS * HTTP/1.1', host, '', ''],
     'a URL with a host': [`GET http://other.example${PATH} HTTP/1.1`, host, key, '', ''],
     'a URL without a slash': ['GET api HTTP/1.1', host, key, '', ''],
@@ -326,7 +325,6 @@ function httpForms(apiKey: string): RawRequest[] {
     'CR alone': [`${post}\r${host}\r${key}\r\r`],
     'empty lines first': ['', '', '', post, host, key, '', ''],
     TLS: ['\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
-    nothing: [''],
     'a NUL': ['\u0000'],
     'all octets': [Array.from({ length: 256 }, (_, i) => String.fromCharCode(i)).join('')],
     SSH: ['SSH-2.0-OpenSSH_9.6', ''],
@@ -341,6 +339,8 @@ function httpForms(apiKey: string): RawRequest[] {
   };
   return [
     ...Object.entries(forms).map(([name, lines]) => named(name, closing(lines))),
+    named('nothing', Buffer.alloc(0), 0),
+    named('CONNECT', Buffer.from(`CONNECT localhost:443 HTTP/1.1\r\n${host}\r\n\r\n`), 0),
     named('three requests in one packet', Buffer.from(`GET /health/live HTTP/1.1\r\n${host}\r\n\r\n`.repeat(3)), 3),
   ];
 }

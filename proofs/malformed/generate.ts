@@ -65,7 +65,10 @@ function propertyOf(schema: Schema | undefined, name: string): Schema {
 
 function spoiltPath(chance: Chance, path: string, share: number): string {
   const [place = '', search = ''] = path.split('?');
-  const segments = place.split('/').map((segment) => (chance.random.chance(share / 4) ? anyText(chance) : segment));
+  // It begins with a slash, or it is for raw sockets.
+  const segments = place
+    .split('/')
+    .map((segment, i) => (i > 0 && chance.random.chance(share / 4) ? anyText(chance) : segment));
   const fields = [...new URLSearchParams(search)].map(([name, value]) => [
     name,
     chance.random.chance(share) ? anyText(chance) : encodeURIComponent(value),

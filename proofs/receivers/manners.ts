@@ -1,8 +1,6 @@
 import type { Manner } from '../../src/testing/receiver.ts';
 
-/** The first part of the path of a receiver: this, or the manner that it puts on. */
-export const HEALTHY = 'healthy';
-
+/** All that cost more than an ordinary failure. */
 export const MANNERS = [
   'endless',
   'drip',

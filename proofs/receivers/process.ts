@@ -1,11 +1,14 @@
-// Receivers as a process of their own: `node proofs/receivers/process.ts <ports>`. A path says who is called:
-// /healthy/…, or a manner of src/testing/receiver.ts, which is put on when a line `{ "do": "turn" }` comes. Each line is
-// answered by a report of what was received since the last one.
+// Receivers as a process of their own: `node proofs/receivers/process.ts <ports> <niceness>`. A path begins with a
+// manner of src/testing/receiver.ts, which is put on when a line `{ "do": "turn" }` comes; with another word it stays a
+// good receiver. Each line is answered by a report of what was received since the last one.
+import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { type Manner, type Received, startReceiver } from '../../src/testing/receiver.ts';
-import { HEALTHY, MANNERS } from './manners.ts';
+import { MANNERS } from './manners.ts';
 
-const receiver = await startReceiver({ ports: Number(process.argv[2] ?? 1) });
+const [ports = 1, niceness = 0] = process.argv.slice(2).map(Number);
+setPriority(niceness);
+const receiver = await startReceiver({ ports });
 let hostile = false;
 let reported = 0;
 
@@ -24,11 +27,13 @@ function report(): void {
   const nowMs = Date.now();
   const received = receiver.requests.slice(reported);
   reported += received.length;
-  const healthy = received.filter(({ path }) => nameIn(path) === HEALTHY);
-  const others = received.filter(({ path }) => nameIn(path) !== HEALTHY);
-  const heldMs = Math.max(0, ...others.map(({ at, endedAt }) => (endedAt ?? nowMs) - at));
-  const seen = new Set(others.map(({ path }) => path)).size;
-  console.log(JSON.stringify({ latencies: healthy.map(latencyOf), others: others.length, seen, heldMs }));
+  console.log(
+    JSON.stringify({
+      latencies: received.map(latencyOf),
+      paths: new Set(received.map(({ path }) => path)).size,
+      heldMs: Math.max(0, ...received.map(({ at, endedAt }) => (endedAt ?? nowMs) - at)),
+    }),
+  );
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {

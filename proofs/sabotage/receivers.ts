@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/webhooks/post.ts',
-    find: '// 1xx come before the answer, as many as the receiver likes.',
-    put: 'clearTimeout(timer);',
+    find: 'if (status >= 200) answer =',
+    put: 'clearTimeout(timer); if (status >= 200) answer =',
   },
 ]);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Party, type ThingName, webhookOf } from './things.ts';
+import { contactOf, fieldOf, type Party, type ThingName, webhookOf } from './things.ts';
 
 /**
  * How one route is tried. A route of the router without a case here turns the proof red: add what a right request holds,
@@ -60,12 +60,54 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET /api/messages/status/:customerMessageId`]: { ids: { 'path.customerMessageId': 'message' } },
   [`GET ${PG}/messages/:messageId/timeline`]: { ids: { 'path.messageId': 'message' } },
 
+  [`GET ${PG}/contacts/list`]: { ids: { 'query.id[]': 'contactList', 'query.contactIds[]': 'contact' } },
+  [`POST ${PG}/contacts/list`]: { body: ({ token }) => ({ name: token }) },
+  [`DELETE ${PG}/contacts/list`]: { ids: { 'query.ids': 'contactList' } },
+  [`GET ${PG}/contacts/list/:id`]: { ids: { 'path.id': 'contactList' } },
+  [`PUT ${PG}/contacts/list/:id`]: { ids: { 'path.id': 'contactList' }, body: ({ token }) => ({ name: token }) },
+  [`POST ${PG}/contacts/list/contacts`]: {
+    ids: { 'body.listIds.0': 'contactList', 'body.contactIds.0': 'contact' },
+  },
+  [`DELETE ${PG}/contacts/list/contacts`]: {
+    ids: { 'body.listIds.0': 'contactList', 'body.contactIds.0': 'contact' },
+  },
+  [`DELETE ${PG}/contacts/list/contacts/:id`]: { ids: { 'path.id': 'association' } },
+  [`GET ${PG}/contacts`]: {
+    ids: {
+      'query.listIds[]': 'contactList',
+      'query.notListIds[]': 'contactList',
+      'query.contactIds[]': 'contact',
+      'query.sortPriorityListId': 'contactList',
+    },
+  },
+  [`GET ${PG}/contacts/list/:listId/contacts`]: {
+    ids: {
+      'path.listId': 'contactList',
+      'query.notListIds[]': 'contactList',
+      'query.contactIds[]': 'contact',
+      'query.sortPriorityListId': 'contactList',
+    },
+  },
+  [`POST ${PG}/contacts`]: { body: contactOf },
+  [`DELETE ${PG}/contacts`]: { ids: { 'query.ids': 'contact' } },
+  [`GET ${PG}/contacts/:id`]: { ids: { 'path.id': 'contact' } },
+  [`PUT ${PG}/contacts/:id`]: { ids: { 'path.id': 'contact' }, body: ({ token }) => ({ fullName: token }) },
+  [`GET ${PG}/contacts/:id/opt-outs`]: { ids: { 'path.id': 'contact' } },
+  [`GET ${PG}/contacts/fields`]: NO_IDS,
+  [`POST ${PG}/contacts/fields`]: { body: (party) => ({ name: fieldOf(party), type: 'text' }) },
+  [`PUT ${PG}/contacts/fields/:id`]: { ids: { 'path.id': 'customField' }, body: () => ({ description: 'Another' }) },
+  [`DELETE ${PG}/contacts/fields/:id`]: { ids: { 'path.id': 'customField' } },
+  [`GET ${PG}/subscription/contacts`]: NO_IDS,
+
   [`POST ${PG}/webhooks/delivery-status`]: { body: webhookOf },
   [`GET ${PG}/webhooks/delivery-status`]: NO_IDS,
   [`PUT ${PG}/webhooks/delivery-status`]: { body: webhookOf },
   [`POST ${PG}/webhooks/delivery-status/secret`]: NO_IDS,
   [`POST ${PG}/webhooks/delivery-status/test`]: NO_IDS,
   [`DELETE ${PG}/webhooks/delivery-status`]: NO_IDS,
+  [`GET ${PG}/webhooks/delivery-status/deliveries`]: NO_IDS,
+  [`POST ${PG}/webhooks/delivery-status/deliveries/:id/replay`]: { ids: { 'path.id': 'webhookEvent' } },
+  [`POST ${PG}/webhooks/delivery-status/replay`]: { body: () => ({ since: '2026-01-01T00:00:00Z' }) },
   'POST /api/webhooks/delivery-status': { body: statusWebhookOf },
   'GET /api/webhooks/delivery-status': NO_IDS,
   'PUT /api/webhooks/delivery-status': { body: statusWebhookOf },

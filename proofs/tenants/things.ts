@@ -43,6 +43,14 @@ const scheduled = (party: Party) => ({
   scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
 });
 
+/** With a number of its own: within an account numbers are contacts' only once. */
+export const contactOf = (party: Pick<Party, 'token'>) => ({
+  phoneNumber: `+39333${String(randomInt(10_000_000)).padStart(7, '0')}`,
+  fullName: word(party),
+});
+
+export const fieldOf = ({ token }: Pick<Party, 'token'>): string => `${token}_${randomBytes(6).toString('hex')}`;
+
 /** Where nobody listens. */
 export const webhookOf = ({ token }: Party) => ({ callbackUrl: `https://127.0.0.1:8443/${token}` });
 
@@ -92,6 +100,37 @@ export const MAKERS = {
       return key;
     },
     unknown: unknownWord,
+  },
+  contact: { make: (p) => made(p, `${PG}/contacts`, contactOf(p), 'id'), unknown: unknownNumber },
+  contactList: { make: (p) => made(p, `${PG}/contacts/list`, { name: word(p) }, 'id'), unknown: unknownNumber },
+  association: {
+    async make(p) {
+      const contactId = await made(p, `${PG}/contacts`, contactOf(p), 'id');
+      const listId = await made(p, `${PG}/contacts/list`, { name: word(p) }, 'id');
+      await made(p, `${PG}/contacts/list/contacts`, { listIds: [listId], contactIds: [contactId] }, 'created');
+      const { rows } = await p.pool.query<{ id: number }>(
+        'SELECT id FROM contact_list_member WHERE account_id = $1 AND list_id = $2',
+        [p.accountId, listId],
+      );
+      return rows[0]?.id ?? unknownNumber();
+    },
+    unknown: unknownNumber,
+  },
+  customField: {
+    make: (p) => made(p, `${PG}/contacts/fields`, { name: fieldOf(p), type: 'text' }, 'id'),
+    unknown: unknownNumber,
+  },
+  webhookEvent: {
+    async make({ pool, accountId, token }) {
+      const id = randomUUIDv7();
+      await pool.query(
+        `INSERT INTO webhook_delivery (account_id, id, message_id, kind, at, state, attempts, failure)
+         VALUES ($1, $2, $3, 'READ', now(), 'DEAD', 11, $4)`,
+        [accountId, id, randomUUIDv7(), `as ${token} said`],
+      );
+      return id;
+    },
+    unknown: () => randomUUIDv7(),
   },
   webhook: { make: (p) => made(p, `${PG}/webhooks/delivery-status`, webhookOf(p), 'id'), unknown: unknownNumber },
 } as const satisfies Readonly<Record<string, Maker>>;

@@ -17,10 +17,11 @@ export type Receivers = AsyncDisposable & {
   leave(): void;
 };
 
-const BAD_MANNERS: readonly Manner[] = ['silent', 'close', 'endless', 'drip', 'header bomb', 'garbage'];
+/** Not among them: a body without end. Of that the first 16 KiB count, and its 200 acknowledges. */
+const BAD_MANNERS: readonly Manner[] = ['silent', 'close', 'drip', 'drip headers', 'header bomb', 'garbage'];
 const REFUSALS = [
   { status: 500 },
-  { status: 503, headers: { 'retry-after': '1' } },
+  { status: 503, headers: { 'retry-after': '0' } },
   { status: 301, headers: { location: '/good' } },
   { manner: 'close' },
 ] as const;

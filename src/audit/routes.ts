@@ -1,12 +1,21 @@
+import { Type } from 'typebox';
 import { tenant } from '../db/tenant.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
-import { offsetOf, pageOf, PageOf } from '../http/page.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../http/page.ts';
 import { firstIdAt } from '../lib/ids.ts';
-import { AuditOut, AuditQuery, listed } from './schema.ts';
+import { AuditOut, instant, listed } from './schema.ts';
 import { countAuditEntries, listAuditEntries } from './sql.ts';
 
-const idAt = (instant: string | undefined): string | null => (instant ? firstIdAt(new Date(instant)) : null);
+const AuditQuery = Type.Object({
+  ...pageFields,
+  action: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly this, for example `api-key.create`.' })),
+  subject: Type.Optional(Type.String({ maxLength: 400, description: 'Exactly this, for example `api-key:12`.' })),
+  from: Type.Optional(instant('ISO 8601 with offset; entries from then on.')),
+  to: Type.Optional(instant('ISO 8601 with offset; entries before then.')),
+});
+
+const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
 
 /** Who changed what in the caller's account. Needs the scope `keys`, which owners and admins have. */
 export function auditRoutes(app: App, { pool }: ApiDeps): void {

@@ -1,18 +1,9 @@
 import { type Static, Type } from 'typebox';
-import { pageFields } from '../http/page.ts';
 import { timeOfId } from '../lib/ids.ts';
 import type { AuditRow } from './sql.ts';
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
+export const instant = (description: string) => Type.String({ format: 'date-time', description });
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-
-export const AuditQuery = Type.Object({
-  ...pageFields,
-  action: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly this, for example `api-key.create`.' })),
-  subject: Type.Optional(Type.String({ maxLength: 400, description: 'Exactly this, for example `api-key:12`.' })),
-  from: Type.Optional(instant('ISO 8601 with offset; entries from then on.')),
-  to: Type.Optional(instant('ISO 8601 with offset; entries before then.')),
-});
 
 export const AuditOut = Type.Object({
   id: Type.String({ format: 'uuid' }),

@@ -38,12 +38,12 @@ test('what waits moves to the next connection that is up once no worker had a bi
   await sees(1, false);
   await sees(2, false);
   await sees(3, true);
-  expect(await run()).toEqual({ dead: false, more: false, moves: [] });
+  expect(await run()).toEqual({ down: false, more: false, moves: [] });
   await pass(29);
   expect((await run()).moves).toEqual([]);
   await pass(1);
   expect(await run()).toEqual({
-    dead: true,
+    down: true,
     more: false,
     moves: [{ from: 'one', to: 'three', connectionId: 3, messages: 5 }],
   });
@@ -57,7 +57,7 @@ test('a bind of any worker is enough, and the time starts anew after it', async 
   await run();
   await pass(60);
   await sees(1, true, 12);
-  expect(await run()).toEqual({ dead: true, more: false, moves: [] });
+  expect(await run()).toEqual({ down: true, more: false, moves: [] });
   await sees(1, false, 12);
   await run();
   expect(await place()).toEqual([1]);
@@ -119,7 +119,7 @@ test('without anything that is up all waits, and what has no other connection al
   await queueMessages(pool, {});
   await run();
   await pass(60);
-  expect(await run()).toEqual({ dead: true, more: false, moves: [] });
+  expect(await run()).toEqual({ down: true, more: false, moves: [] });
   await sees(2, true);
   await run();
   expect((await place()).toSorted()).toEqual([1, 2]);
@@ -138,7 +138,7 @@ test('one worker at a time decides', async () => {
   await transaction(pool, async (tx) => {
     expect(await db.claimFailOver(tx)).toBe(true);
     await exec(tx, sql`SELECT 1`);
-    expect(await run()).toEqual({ dead: false, more: false, moves: [] });
+    expect(await run()).toEqual({ down: false, more: false, moves: [] });
   });
   const { count } = await one<{ count: number }>(pool, sql`SELECT count(*)::int AS count FROM connection_down`);
   expect(count).toBe(0);

@@ -6,15 +6,15 @@ import * as db from './sql.ts';
 const CHUNKS_A_TIME = 500;
 
 export type FailOver = {
-  /** Whether any connection is dead, so that what comes for it is to be moved soon. */
-  readonly dead: boolean;
+  /** Whether any connection is not up: it may be dead soon, or is, and what comes for it is to be moved. */
+  readonly down: boolean;
   /** Whether there may be more to move at once. */
   readonly more: boolean;
   /** What was moved, from which connection (by name) to which. */
   readonly moves: readonly { from: string; to: string; connectionId: number; messages: number }[];
 };
 
-const NOTHING: FailOver = { dead: false, more: false, moves: [] };
+const NOTHING: FailOver = { down: false, more: false, moves: [] };
 
 /**
  * Moves what waits at dead connections to others of its routes that are up. Dead are those that are paused, and those
@@ -29,9 +29,10 @@ export function failOver(pool: Pool, { deadAfterMs }: { deadAfterMs: number }): 
     const reach = await db.listReach(tx, { deadAfterMs });
     const dead = reach.filter((connection) => connection.dead).map(({ id }) => id);
     const up = reach.filter((connection) => connection.up).map(({ id }) => id);
-    if (dead.length === 0 || up.length === 0) return { ...NOTHING, dead: dead.length > 0 };
+    const down = up.length < reach.length;
+    if (dead.length === 0 || up.length === 0) return { ...NOTHING, down };
     const moves = await moveChunksElsewhere(tx, { dead, up, limit: CHUNKS_A_TIME });
-    return { dead: true, more: moves.length === CHUNKS_A_TIME, moves: totalsOf(moves, reach) };
+    return { down, more: moves.length === CHUNKS_A_TIME, moves: totalsOf(moves, reach) };
   });
 }
 

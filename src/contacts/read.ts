@@ -10,7 +10,7 @@ import type { ContactRow, NewContact } from './sql.ts';
 /** How an account's contacts are read: whose national numbers are understood, and its custom fields. */
 export type Reading = { readonly defaultCountry: string | null; readonly fields: readonly FieldRow[] };
 
-export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
+const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
 
 /**
  * What a contact becomes: the fields that the input names replace those of `current` (null takes them away), the others
@@ -22,25 +22,32 @@ export function readContact(
   { defaultCountry, fields }: Reading,
   current: ContactRow | null,
 ): NewContact {
-  const { phoneNumber, email, optedOut = [] } = input;
-  const phone = phoneNumber ? readPhone(phoneNumber, defaultCountry) : null;
+  const number = readNumber(input.phoneNumber, defaultCountry, current);
   const values = readValues(fields, input.customFields ?? {});
-  const keepsNumber = phoneNumber === undefined || phone?.e164 === current?.phoneNumber;
-  const number = keepsNumber && current ? numberOf(current) : describePhone(phone);
-  const address = email === undefined ? (current?.email ?? null) : toEmail(email);
-  const faults: FieldError[] = [...values.faults];
-  if (phoneNumber && phone === null) faults.push({ field: 'phoneNumber', message: UNREADABLE_NUMBER });
-  else if (number.phoneNumber === null && address === null) faults.push(...NEITHER);
-  else if (number.phoneNumber === null && optedOut.length > 0) faults.push(NO_NUMBER);
-  if (faults.length > 0) throw invalidFields(faults);
+  const email = input.email === undefined ? (current?.email ?? null) : toEmail(input.email);
+  const faults = [...values.faults, ...faultsOf(number, email, input.optedOut ?? [])];
+  if (faults.length > 0 || number === 'unreadable') throw invalidFields(faults);
   return {
     ...named(input, current),
     ...number,
-    email: address,
+    email,
     gender: input.gender === undefined ? (current?.gender ?? null) : input.gender,
     isTest: input.isTest ?? current?.isTest ?? false,
     customFields: { ...onlyKnown(fields, current), ...values.stored },
   };
+}
+
+function readNumber(text: Text, country: string | null, current: ContactRow | null): Numbered | 'unreadable' {
+  if (text === undefined) return current ? numberOf(current) : describePhone(null);
+  const phone = text ? readPhone(text, country) : null;
+  if (text && phone === null) return 'unreadable';
+  return current && phone?.e164 === current.phoneNumber ? numberOf(current) : describePhone(phone);
+}
+
+function faultsOf(number: Numbered | 'unreadable', email: string | null, optedOut: readonly string[]) {
+  if (number === 'unreadable') return [{ field: 'phoneNumber', message: UNREADABLE_NUMBER }];
+  if (number.phoneNumber !== null) return [];
+  return email === null ? NEITHER : optedOut.length > 0 ? [NO_NUMBER] : [];
 }
 
 const NEITHER: readonly FieldError[] = ['phoneNumber', 'email'].map((field) => ({
@@ -59,7 +66,7 @@ const named = (input: { firstName?: Text; lastName?: Text; fullName?: Text }, cu
   givenFullName: trimmed(input.fullName, current?.givenFullName ?? null),
 });
 
-export const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
+const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
 
 type Numbered = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
 

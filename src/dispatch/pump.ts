@@ -86,7 +86,8 @@ export type Pump = {
 };
 
 const SETTLE_BATCH = 1000;
-const POLL_MS = 1000;
+/** For what nobody woke the pump for. */
+const POLL_MS = 2000;
 const FIRST_WAIT_MS = 50;
 
 /**
@@ -203,6 +204,8 @@ export function startPump(deps: PumpDeps): Pump {
     uncommitted = 0;
     for (const { chunk } of settled) chunk.settled++;
     for (const id of nextConnectionsOf(settled)) deps.wakeOther(id);
+    // What goes out again has its time, which may come before the next look at the queue.
+    if (settled.some(({ outcome }) => outcome?.kind === 'retry' || outcome?.kind === 'unknown')) hunger.raise();
     for (const next of picks) {
       const withdrawn = mine.get(next.chunk.id);
       if (withdrawn === undefined || next.chunk.lost) next.chunk.lost = true;

@@ -36,10 +36,29 @@ describe('insertChunks', () => {
     expect(await listChunks(pool)).toMatchObject([{ size: 1000, ids: list, owner: null, intent: 0, attempt: 0 }]);
   });
 
-  test('gives an account growing rounds, in one call and over several', async () => {
-    await db.insertChunks(pool, [chunk(), chunk(), chunk()]);
+  test('gives an account rounds that grow by its messages, in one call and over several', async () => {
+    await db.insertChunks(pool, [chunk({ ids: ids(5) }), chunk({ ids: ids(2) }), chunk()]);
     await db.insertChunks(pool, [chunk()]);
-    expect((await listChunks(pool)).map((c) => c.round)).toEqual([0, 1, 2, 3]);
+    expect((await listChunks(pool)).map((c) => c.round)).toEqual([0, 5, 7, 8]);
+  });
+
+  test('shares between accounts by messages: many small chunks do not wait for a large one each', async () => {
+    const large = [1, 2].map(() => chunk({ ids: ids(100) }));
+    const small = Array.from({ length: 12 }, () => chunk({ accountId: 2, ids: ids(10) }));
+    await db.insertChunks(pool, large);
+    await db.insertChunks(pool, small);
+    const order = (await claim(all)).map((c) => c.accountId);
+    expect(order).toEqual([1, ...Array(10).fill(2), 1, 2, 2]);
+  });
+
+  test('does not let a newcomer start where a chunk stands that waits for its time', async () => {
+    const tomorrow = new Date(Date.now() + 86_400_000);
+    await db.insertChunks(pool, [chunk({ accountId: 3, availableAt: tomorrow })]);
+    await db.insertChunks(pool, [chunk({ ids: ids(50) }), chunk({ ids: ids(50) })]);
+    const [first] = await claim({ messages: 1 });
+    await db.deleteChunks(pool, { owner: 7, ids: [first?.id ?? 0] });
+    await db.insertChunks(pool, [chunk({ accountId: 2 })]);
+    expect((await listChunks(pool)).find((c) => c.accountId === 2)?.round).toBe(50);
   });
 
   test('lets a newcomer start level with those who wait, neither before nor behind them', async () => {
@@ -151,7 +170,7 @@ describe('the fence', () => {
     const rest = second?.ids.slice(1) ?? [];
     await db.moveChunkToQueue(pool, { owner: 7, id: second?.id ?? 0, ids: rest });
     expect(await listChunks(pool)).toMatchObject([
-      { owner: null, intent: 0, size: 2, ids: rest, round: second?.round },
+      { owner: null, intent: 0, size: 2, ids: rest, round: (second?.round ?? 0) + 1 },
     ]);
   });
 
@@ -174,9 +193,9 @@ describe('the fence', () => {
 describe('a chunk that is cut', () => {
   const everything = (id: number) =>
     one<{ row: Record<string, unknown> }>(pool, sql`SELECT to_jsonb(c) AS row FROM dispatch_chunk c WHERE id = ${id}`);
-  const moved = { id: 0, owner: 0, intent: 0, size: 0, ids: [] };
+  const moved = { id: 0, owner: 0, intent: 0, round: 0, size: 0, ids: [] };
 
-  test('keeps its first messages, and the others wait behind those of other accounts in the same turn', async () => {
+  test('keeps its first messages, and the others stand as far behind as those are many', async () => {
     const list = ids(10);
     await db.insertChunks(pool, [chunk({ ids: list })]);
     await db.insertChunks(pool, [chunk({ accountId: 2 })]);
@@ -186,7 +205,7 @@ describe('a chunk that is cut', () => {
     expect(chunks.map((c) => [c.accountId, c.owner, c.round, c.size])).toEqual([
       [1, 7, 0, 4],
       [2, null, 0, 1],
-      [1, null, 0, 6],
+      [1, null, 4, 6],
     ]);
     expect([chunks[0]?.ids, chunks[2]?.ids]).toEqual([list.slice(0, 4), list.slice(4)]);
   });

@@ -35,24 +35,25 @@ export type Chunk = {
   ids: string[];
 };
 
-/** Everything that a chunk keeps when its messages go into another row. */
-const KEPT = sql`account_id, connection_id, alternates, priority, round, available_at, attempt, tries, on_unknown,
-  scheduled, withdrawn`;
+/** Everything that a chunk keeps when its messages go into another row; its round moves on with what has left it. */
+const KEPT = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
+  withdrawn`;
 
 /** A schedule that was missed by more is not sent but asked about: nobody wants a morning's offer at night. */
 export const MISSED_AFTER = sql`interval '60 minutes'`;
 
 /**
- * The turn of a row `u` (account_id, connection_id, priority, and n for the order) that comes into a queue. Rounds give
- * accounts fair turns: one past the account's own last, but never before the round that the queue has reached, so that
- * a newcomer starts level with the others and not in front of or behind them.
+ * The turn of a row `u` (account_id, connection_id, priority, size, and n for the order) that comes into a queue. Rounds
+ * count messages, so that accounts share a connection by messages and not by chunks: each chunk stands where the
+ * account's one before it ends, but never before the round that the queue has reached, so that a newcomer starts level
+ * with the others and not in front of or behind them. What waits for its time has reached nothing yet.
  */
 const NEXT_ROUND = sql`greatest(
     coalesce((SELECT min(q.round) FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
-                AND q.priority = u.priority AND q.owner IS NULL), 0),
-    coalesce((SELECT max(q.round) + 1 FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
-                AND q.priority = u.priority AND q.account_id = u.account_id), 0))
-  + row_number() OVER (PARTITION BY u.account_id, u.connection_id, u.priority ORDER BY u.n) - 1`;
+                AND q.priority = u.priority AND q.owner IS NULL AND q.available_at <= now()), 0),
+    coalesce((SELECT q.round + q.size FROM dispatch_chunk q WHERE q.connection_id = u.connection_id
+                AND q.priority = u.priority AND q.account_id = u.account_id ORDER BY q.round DESC LIMIT 1), 0))
+  + sum(u.size) OVER (PARTITION BY u.account_id, u.connection_id, u.priority ORDER BY u.n) - u.size`;
 
 /** Queues chunks, in their accounts' turns. */
 export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise<void> {
@@ -142,8 +143,8 @@ export async function deleteChunks(db: Db, { owner, ids }: { owner: number; ids:
 }
 
 /**
- * Gives a chunk back: what was not written yet waits for the next claimer, in its old turn. Under a new id, so that
- * a worker which claims it again and still holds the old one cannot take the two for the same.
+ * Gives a chunk back: what was not written yet waits for the next claimer, in the turn of its first message. Under a
+ * new id, so that a worker which claims it again and still holds the old one cannot take the two for the same.
  */
 export async function moveChunkToQueue(
   db: Db,
@@ -152,14 +153,14 @@ export async function moveChunkToQueue(
   await exec(
     db,
     sql`WITH gone AS (DELETE FROM dispatch_chunk WHERE id = ${id} AND owner = ${owner} RETURNING *)
-        INSERT INTO dispatch_chunk (${KEPT}, size, ids)
-        SELECT ${KEPT}, ${ids.length}, ${plainArray(ids)}::uuid[] FROM gone`,
+        INSERT INTO dispatch_chunk (${KEPT}, round, size, ids)
+        SELECT ${KEPT}, round + size - ${ids.length}, ${ids.length}, ${plainArray(ids)}::uuid[] FROM gone`,
   );
 }
 
 /**
- * Keeps the first `keep` messages of a claimed chunk that was not begun and gives the others back, in their turn. Under
- * a new id: chunks of other accounts that wait for the same round go before them.
+ * Keeps the first `keep` messages of a claimed chunk that was not begun and gives the others back, under a new id and
+ * behind what other accounts have waiting up to where they stand.
  */
 export async function moveRestToQueue(
   db: Db,
@@ -171,8 +172,8 @@ export async function moveRestToQueue(
           UPDATE dispatch_chunk SET ids = ids[1:${keep}::int], size = ${keep}
           WHERE id = ${id} AND owner = ${owner} AND intent = 0 AND size > ${keep}
           RETURNING dispatch_chunk.*, old.ids AS whole)
-        INSERT INTO dispatch_chunk (${KEPT}, size, ids)
-        SELECT ${KEPT}, cardinality(whole) - size, whole[${keep}::int + 1:] FROM cut`,
+        INSERT INTO dispatch_chunk (${KEPT}, round, size, ids)
+        SELECT ${KEPT}, round + size, cardinality(whole) - size, whole[${keep}::int + 1:] FROM cut`,
   );
 }
 
@@ -225,7 +226,7 @@ export async function moveChunksElsewhere(
   return many(
     db,
     sql`WITH waiting AS MATERIALIZED (
-          SELECT id, account_id, priority, round,
+          SELECT id, account_id, priority, round, size,
                  (SELECT a.id FROM unnest(alternates) WITH ORDINALITY AS a (id, n)
                   WHERE a.id = ANY(${plainArray(up)}::bigint[]) ORDER BY a.n LIMIT 1) AS connection_id
           FROM dispatch_chunk

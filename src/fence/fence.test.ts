@@ -2,7 +2,7 @@ import { cp, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { exec, sql } from '../db/query.ts';
+import { exec, type Statement, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import { openWorkerSession } from '../db/worker-session.ts';
 import { freeze } from '../credit/charge.ts';
@@ -40,8 +40,8 @@ async function folder(): Promise<string> {
 }
 
 /** A worker that has just started. */
-async function start(dataDir: string, owner = 7): Promise<Fence> {
-  const fence = createFence({ dataDir, pool, owner: () => owner, log: silentLog });
+async function start(dataDir: string, owner = 7, on = pool): Promise<Fence> {
+  const fence = createFence({ dataDir, pool: on, owner: () => owner, log: silentLog });
   await fence.check();
   return fence;
 }
@@ -54,6 +54,17 @@ async function worked(): Promise<string> {
   await queueMessages(pool, { accountId });
   return dataDir;
 }
+
+/** The pool, with something done after each of its statements. */
+const watched = (then: (text: string) => unknown): Pool =>
+  Object.assign(Object.create(pool), {
+    connect: () => pool.connect(),
+    async query(statement: Statement) {
+      const result = await pool.query(statement);
+      then(statement.text);
+      return result;
+    },
+  });
 
 const isPaused = async (dataDir: string): Promise<boolean> => (await start(dataDir)).paused();
 const commands = (...args: readonly string[]) => commandsOn(database, registerFenceCommands)('fence', ...args);
@@ -75,6 +86,15 @@ describe('not paused is', () => {
     const dataDir = await worked();
     const { machine } = (await readMark(dataDir)) ?? { machine: '' };
     await db.moveGeneration(pool, { machine, owner: 7 });
+    expect(await isPaused(dataDir)).toBe(false);
+  });
+
+  test('a start after any number of such crashes one after another', async () => {
+    const dataDir = await worked();
+    const killedAfterTheMove = watched((text) => {
+      if (text.includes('INTO fence_machine')) throw new Error('killed');
+    });
+    for (let i = 0; i < 3; i++) await expect(start(dataDir, 7, killedAfterTheMove)).rejects.toThrow('killed');
     expect(await isPaused(dataDir)).toBe(false);
   });
 
@@ -181,6 +201,19 @@ describe('paused is', () => {
     const fence = await start(await worked());
     fence.doubt();
     expect(fence.paused()).toBe(true);
+  });
+
+  test('a worker that doubts its database in the middle of a look, until the next one', async () => {
+    let doubt = (): void => undefined;
+    const fence = await start(
+      await worked(),
+      7,
+      watched((text) => text.includes('pg_control_system') && doubt()),
+    );
+    doubt = fence.doubt;
+    await fence.check();
+    expect(fence.paused()).toBe(true);
+    doubt = () => undefined;
     await fence.check();
     expect(fence.paused()).toBe(false);
   });

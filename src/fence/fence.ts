@@ -39,22 +39,29 @@ const FORGET_DAYS = 90;
 export function createFence({ dataDir, pool, owner, log }: FenceDeps): Fence {
   let open = false;
   let asked = false;
+  let doubts = 0;
 
   async function look(): Promise<void> {
+    const doubtsBefore = doubts;
     const mark = await readMark(dataDir);
     const standing = await db.findStanding(pool, { machine: mark?.machine ?? null, owner: owner() });
     const verdict = judge(mark, standing, asked);
     if (verdict.kind === 'go' || verdict.kind === 'adopt') {
       await moveOn(verdict.kind === 'go' ? mark : null, standing);
-      return resume();
+      return resume(doubts === doubtsBefore);
     }
     if (verdict.kind === 'ask') await db.moveToPaused(pool, verdict);
     await pause();
   }
 
-  /** The database first: the other way round, a crash in between would look like a restore. */
-  async function moveOn(mark: FoundMark | null, { database, state }: db.Standing): Promise<void> {
+  /**
+   * The database first: the other way round, a crash in between would look like a restore. A file that such a crash has
+   * left behind catches up before the next move, so that it is never two behind, however often it happens.
+   */
+  async function moveOn(mark: FoundMark | null, { database, state, generation: now }: db.Standing): Promise<void> {
     const machine = mark?.machine ?? randomUUID();
+    if (mark !== null && now !== null && now > mark.generation)
+      await writeMark(dataDir, { machine, generation: now, database });
     const { generation } = await db.moveGeneration(pool, { machine, owner: owner() });
     await writeMark(dataDir, { machine, generation, database });
     if (state !== 'open') await db.moveToOpen(pool);
@@ -69,8 +76,9 @@ export function createFence({ dataDir, pool, owner, log }: FenceDeps): Fence {
     log.error({ reason }, ADVICE);
   }
 
-  function resume(): void {
-    open = true;
+  /** What was seen before a doubt does not settle it. */
+  function resume(certain: boolean): void {
+    open = certain;
     if (asked) log.warn({}, 'sending goes on: a person has decided');
     asked = false;
   }
@@ -78,6 +86,7 @@ export function createFence({ dataDir, pool, owner, log }: FenceDeps): Fence {
   const fence: Fence = {
     paused: () => !open,
     doubt() {
+      doubts++;
       open = false;
     },
     check: () => inTurn(pool, look).then(() => (open ? MOVE_MS : LOOK_MS)),

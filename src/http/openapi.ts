@@ -1,4 +1,5 @@
 import swagger, { type SwaggerTransform, type SwaggerTransformObject } from '@fastify/swagger';
+import type { FastifySchema, RouteOptions } from 'fastify';
 import { STATUS_CODES } from 'node:http';
 import packageJson from '../../package.json' with { type: 'json' };
 import { Type } from 'typebox';
@@ -74,21 +75,27 @@ const KeyHeader = Type.Object({
 /** Adds the header and the errors that a route can answer with besides what it says itself, for the description only. */
 const withErrors: SwaggerTransform = ({ schema, url, route }) => {
   if (schema === undefined || schema.hide === true) return { schema: { ...schema, hide: true }, url };
-  const open = schema.security?.length === 0;
-  const keyed = !open && takesKey(route);
-  const statuses = [
-    ...(schema.body || schema.querystring || schema.params || schema.headers || keyed ? [400] : []),
-    ...(open ? [] : [401, 403, 429]),
-    ...(schema.params ? [404] : []),
-    ...(keyed ? [409] : []),
-    ...(schema.body ? [413, 415] : []),
-    ...(route.method === 'GET' && open ? [] : [500, 503]),
-  ];
-  const errors = Object.fromEntries(statuses.map((status) => [status, errorAnswer(url, status)]));
+  const keyed = schema.security?.length !== 0 && takesKey(route);
+  const errors = Object.fromEntries(errorsOf(schema, route).map((status) => [status, errorAnswer(url, status)]));
   const answers = Object.entries(isRecord(schema.response) ? schema.response : {}).map(described);
   const headers = keyed ? { headers: KeyHeader } : {};
   return { schema: { ...schema, ...headers, response: { ...errors, ...Object.fromEntries(answers) } }, url };
 };
+
+/** The statuses of the errors that a route can answer with, as far as its description tells. */
+function errorsOf(schema: FastifySchema, route: RouteOptions): number[] {
+  const open = schema.security?.length === 0;
+  const keyed = !open && takesKey(route);
+  const { body, querystring, params, headers } = schema;
+  return [
+    ...(body || querystring || params || headers || keyed ? [400] : []),
+    ...(open ? [] : [401, 403, 429]),
+    ...(params ? [404] : []),
+    ...(keyed ? [409] : []),
+    ...(body ? [413, 415] : []),
+    ...(route.method === 'GET' && open ? [] : [500, 503]),
+  ];
+}
 
 /** An answer that says nothing of itself is called by its status. */
 const described = ([status, answer]: [string, unknown]): [string, unknown] => [

@@ -1,6 +1,6 @@
 import { plainArray } from '../db/array.ts';
 import { bigint, bytea, int, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
-import { type Db, exec, many, sql } from '../db/query.ts';
+import { type Db, exec, many, maybeOne, sql } from '../db/query.ts';
 
 /**
  * Waits until no other process puts parts of these connections together, until the transaction ends: of two that each
@@ -196,8 +196,14 @@ export async function insertNumber(
   );
 }
 
-export async function deleteNumber(db: Db, { connectionId, number }: Numbered): Promise<number> {
-  return exec(db, sql`DELETE FROM inbound_number WHERE connection_id = ${connectionId} AND number = ${number}`);
+/** Answers whose it was. */
+export async function deleteNumber(db: Db, { connectionId, number }: Numbered): Promise<number | undefined> {
+  const deleted = await maybeOne<{ accountId: number }>(
+    db,
+    sql`DELETE FROM inbound_number WHERE connection_id = ${connectionId} AND number = ${number}
+        RETURNING account_id AS "accountId"`,
+  );
+  return deleted?.accountId;
 }
 
 /** All numbers, with whom they belong to. */

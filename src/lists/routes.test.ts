@@ -129,23 +129,23 @@ describe('lists', () => {
   });
 
   test('are deleted softly, with their associations and without their contacts', async () => {
-    const [one, two] = [await list(), await list()];
+    const [first, second] = [await list(), await list()];
     const id = await contact();
-    await call('POST', '/list/contacts', { listIds: [one.id, two.id], contactIds: [id] });
+    await call('POST', '/list/contacts', { listIds: [first.id, second.id], contactIds: [id] });
     const foreign = await list({}, stranger.apiKey);
-    expect((await call('DELETE', `/list?ids=${one.id},${foreign.id},${one.id}`)).body).toEqual({
+    expect((await call('DELETE', `/list?ids=${first.id},${foreign.id},${first.id}`)).body).toEqual({
       deleted: 1,
       notFound: [foreign.id],
     });
-    expect((await call('GET', `/list/${one.id}`)).status).toBe(404);
-    expect((await call('PUT', `/list/${one.id}`, { name: 'x' })).status).toBe(404);
-    expect((await call('GET', `/list/${one.id}/contacts`)).status).toBe(404);
-    const shown = (await call('GET', `/list/${one.id}?includeDeleted=true`)).body;
+    expect((await call('GET', `/list/${first.id}`)).status).toBe(404);
+    expect((await call('PUT', `/list/${first.id}`, { name: 'x' })).status).toBe(404);
+    expect((await call('GET', `/list/${first.id}/contacts`)).status).toBe(404);
+    const shown = (await call('GET', `/list/${first.id}?includeDeleted=true`)).body;
     expect(shown).toMatchObject({ contactCount: 0, deletedAt: expect.stringMatching(/Z$/) });
-    expect((await call('GET', `/list?id=${one.id}&includeDeleted=true`)).body.total).toBe(1);
-    expect((await call('GET', `/list?id=${one.id}`)).body.total).toBe(0);
-    expect((await call('DELETE', `/list?ids=${one.id}`)).body).toEqual({ deleted: 0, notFound: [one.id] });
-    expect([(await call('GET', `/${id}`)).status, await countOf(two.id)]).toEqual([200, 1]);
+    expect((await call('GET', `/list?id=${first.id}&includeDeleted=true`)).body.total).toBe(1);
+    expect((await call('GET', `/list?id=${first.id}`)).body.total).toBe(0);
+    expect((await call('DELETE', `/list?ids=${first.id}`)).body).toEqual({ deleted: 0, notFound: [first.id] });
+    expect([(await call('GET', `/${id}`)).status, await countOf(second.id)]).toEqual([200, 1]);
     expect(await countOf(foreign.id, stranger.apiKey)).toBe(0);
   });
 });
@@ -154,13 +154,13 @@ describe('associations', () => {
   test('are made once: those that exist keep their ids, and the version of the list tells a change', async () => {
     const { id } = await list();
     const [a, b] = [await contact(), await contact()];
-    const first = await call('POST', '/list/contacts', { listIds: [id, id], contactIds: [a, a] });
-    expect([first.status, first.body]).toEqual([201, { ids: [expect.any(Number)], created: 1, existing: 0 }]);
+    const added = await call('POST', '/list/contacts', { listIds: [id, id], contactIds: [a, a] });
+    expect([added.status, added.body]).toEqual([201, { ids: [expect.any(Number)], created: 1, existing: 0 }]);
     const version = await versionOf(id);
     const again = await call('POST', '/list/contacts', { listIds: [id], contactIds: [a] });
-    expect([again.body, await versionOf(id)]).toEqual([{ ids: first.body.ids, created: 0, existing: 1 }, version]);
+    expect([again.body, await versionOf(id)]).toEqual([{ ids: added.body.ids, created: 0, existing: 1 }, version]);
     const more = await call('POST', '/list/contacts', { listIds: [id], contactIds: [b, a] });
-    expect(more.body).toEqual({ ids: [first.body.ids[0], expect.any(Number)], created: 1, existing: 1 });
+    expect(more.body).toEqual({ ids: [added.body.ids[0], expect.any(Number)], created: 1, existing: 1 });
     expect([await countOf(id), await versionOf(id)]).toEqual([2, (version ?? 0) + 1]);
   });
 
@@ -211,15 +211,15 @@ describe('associations', () => {
   });
 
   test('are removed by contacts; who is in none of the lists is named', async () => {
-    const [one, two] = [await list(), await list()];
+    const [first, second] = [await list(), await list()];
     const [a, b, out] = [await contact(), await contact(), await contact()];
-    await call('POST', '/list/contacts', { listIds: [one.id, two.id], contactIds: [a, b] });
-    const body = { listIds: [one.id, two.id], contactIds: [a, out, 999_999_999] };
+    await call('POST', '/list/contacts', { listIds: [first.id, second.id], contactIds: [a, b] });
+    const body = { listIds: [first.id, second.id], contactIds: [a, out, 999_999_999] };
     expect(await call('DELETE', '/list/contacts', body)).toEqual({
       status: 200,
       body: { deleted: 2, notFound: [out, 999_999_999] },
     });
-    expect([await countOf(one.id), await countOf(two.id)]).toEqual([1, 1]);
+    expect([await countOf(first.id), await countOf(second.id)]).toEqual([1, 1]);
     expect((await call('DELETE', '/list/contacts', { ...body, listIds: [999_999_999] })).status).toBe(400);
     expect((await call('GET', `/${a}`)).status).toBe(200);
   });
@@ -229,20 +229,20 @@ describe('associations', () => {
     const key = own.apiKey;
     await manyContacts(own, 10_000);
     const last = await contact(key);
-    const [one, two] = [await list({}, key), await list({}, key)];
+    const [first, second] = [await list({}, key), await list({}, key)];
     const all = (method: 'POST' | 'DELETE', more: object = {}) =>
-      call(method, '/list/contacts', { listIds: [one.id], allContacts: true, contactIds: [7], ...more }, key);
+      call(method, '/list/contacts', { listIds: [first.id], allContacts: true, contactIds: [7], ...more }, key);
     const named = await all('POST', { excludeIdsAllContacts: [last] });
     expect([named.status, named.body.ids.length, named.body.created]).toEqual([201, 10_000, 10_000]);
     expect((await all('POST')).body).toEqual({ count: 10_001, created: 1, existing: 10_000 });
-    expect((await all('POST', { listIds: [one.id, two.id] })).body).toEqual({
+    expect((await all('POST', { listIds: [first.id, second.id] })).body).toEqual({
       ...{ count: 20_002, created: 10_001, existing: 10_001 },
     });
     expect((await all('DELETE', { excludeIdsAllContacts: [last, 999_999_999] })).body).toEqual({
       ...{ deleted: 10_000, notFound: [] },
     });
-    expect([await countOf(one.id, key), await countOf(two.id, key)]).toEqual([1, 10_001]);
-    const left = (await call('GET', `/list/${one.id}/contacts`, undefined, key)).body;
+    expect([await countOf(first.id, key), await countOf(second.id, key)]).toEqual([1, 10_001]);
+    const left = (await call('GET', `/list/${first.id}/contacts`, undefined, key)).body;
     expect([left.total, left.data[0].id]).toEqual([1, last]);
   });
 

@@ -91,8 +91,12 @@ export const toAssociationOut = ({ ids, created, existing }: Associated): Static
   existing,
 });
 
-export const toListOut = ({ version: _, createdAt, deletedAt, ...list }: ListRow): Static<typeof ListOut> => ({
-  ...list,
+export const toListOut = ({ createdAt, deletedAt, ...list }: ListRow): Static<typeof ListOut> => ({
+  id: list.id,
+  name: list.name,
+  description: list.description,
+  isTest: list.isTest,
+  contactCount: list.contactCount,
   createdAt: createdAt.toISOString(),
   deletedAt: deletedAt?.toISOString() ?? null,
 });

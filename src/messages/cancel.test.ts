@@ -68,6 +68,11 @@ test('a message that waits ends DELETED with its credit back, once, and its hist
   expect(await many(pool, sql`SELECT kind, text FROM message_event WHERE message_id = ${id}`)).toEqual([
     { kind: 'cancelled', text: 'the client' },
   ]);
+  const audit = await many(
+    pool,
+    sql`SELECT action, key_id AS "keyId" FROM audit_entry WHERE subject = ${`message:${id}`}`,
+  );
+  expect(audit).toEqual([{ action: 'message.cancel', keyId: 1 }]);
   const carrier = createScriptedCarrier();
   pumpOn(carrier);
   await queueEmpty();

@@ -71,6 +71,11 @@ test('released, it is sent at once, and its history says who did it', async () =
   expect(await claimed()).toEqual(ids);
   const events = await many(pool, sql`SELECT kind, text FROM message_event`);
   expect(events).toEqual(Array(2).fill({ kind: 'released', text: 'by the operator' }));
+  const audit = await many(
+    pool,
+    sql`SELECT action, actor_kind AS kind, detail FROM audit_entry ORDER BY id DESC LIMIT 1`,
+  );
+  expect(audit).toEqual([{ action: 'schedule.release', kind: 'operator', detail: { messages: 2 } }]);
 });
 
 test('cancelled, its messages end DELETED and nothing is left of it', async () => {
@@ -79,6 +84,8 @@ test('cancelled, its messages end DELETED and nothing is left of it', async () =
   const states = await statesOf(pool, ids);
   expect(ids.map((id) => states.get(id)?.status)).toEqual([STATUS.DELETED, STATUS.DELETED]);
   expect(await listChunks(pool)).toEqual([]);
+  const audit = await many(pool, sql`SELECT action, detail FROM audit_entry ORDER BY id DESC LIMIT 1`);
+  expect(audit).toEqual([{ action: 'schedule.cancel', detail: { messages: 2 } }]);
 });
 
 test('messages that their client has cancelled do not count and are not touched again', async () => {

@@ -61,7 +61,7 @@ export async function startTestProgram(
   const { carriers = { main: {} }, roles } = options;
   const database = await createTestDatabase();
   const { pool } = database;
-  const dataDir = await temporaryFolder('heliograph-data-');
+  const dataDir = await temporaryFolder(`heliograph-test-${process.pid}-`);
   const environment = {
     DATABASE_URL: database.connectionString,
     DATA_DIR: dataDir,

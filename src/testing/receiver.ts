@@ -147,6 +147,11 @@ function pour(response: ServerResponse, chunk: Buffer | string, everyMs: number)
   more();
 }
 
+const ENDLESS = Buffer.concat([Buffer.from(`${CHUNK.length.toString(16)}\r\n`), CHUNK, Buffer.from('\r\n')]);
+const HEADER = Buffer.from(`X-Bomb: ${'x'.repeat(8000)}\r\n`);
+const INTERIM = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100));
+const NOTHING = Buffer.alloc(CHUNK.length);
+
 const head = (lines: string): string => `HTTP/1.1 200 OK\r\n${lines}`;
 
 /** Bad manners. Each writes to the socket itself, since Node would not. */
@@ -157,7 +162,7 @@ const MANNERS = {
   /** Good news, and then a body without end as fast as it is read. */
   endless: (response) => {
     response.socket?.write(head('Transfer-Encoding: chunked\r\n\r\n'));
-    pour(response, `${CHUNK.length.toString(16)}\r\n${CHUNK.toString()}\r\n`, 0);
+    pour(response, ENDLESS, 0);
   },
   /** Good news, and then one byte of a long body at a time. */
   drip: (response) => {
@@ -172,10 +177,10 @@ const MANNERS = {
   /** Headers without end as fast as they are read. */
   'header bomb': (response) => {
     response.socket?.write(head(''));
-    pour(response, `X-Bomb: ${'x'.repeat(8000)}\r\n`, 0);
+    pour(response, HEADER, 0);
   },
   /** Interim answers without end. */
-  'interim answers': (response) => pour(response, 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100), 0),
+  'interim answers': (response) => pour(response, INTERIM, 0),
   /** One byte of a body, and then what belongs to no body, without end. */
   'chunk extensions': (response) => {
     response.socket?.write(head('Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n1;'));
@@ -185,7 +190,7 @@ const MANNERS = {
   'gzip bomb': (response) => {
     response.socket?.write(head('Content-Encoding: gzip\r\nContent-Length: 10000000\r\n\r\n'));
     response.socket?.write(GZIP);
-    pour(response, Buffer.alloc(CHUNK.length), 0);
+    pour(response, NOTHING, 0);
   },
   /** Not HTTP. */
   garbage: (response) => response.socket?.end('220 mail.example.com ESMTP\r\n'),

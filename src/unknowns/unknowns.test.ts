@@ -103,6 +103,9 @@ describe('a person', () => {
     expect(await statusOf(id)).toBe(status);
     expect(await listUnknownIds(pool)).toEqual(new Set());
     await expect(settle(id, verdict)).rejects.toMatchObject({ code: 'not_found' });
+    expect(
+      await many(pool, sql`SELECT action, username, detail FROM audit_entry WHERE subject = ${`message:${id}`}`),
+    ).toEqual([{ action: 'message.settle', username: 'op', detail: { as: verdict } }]);
   });
 
   test('says that it was not sent: it waits in the queue again, with one try counted', async () => {

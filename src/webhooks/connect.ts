@@ -8,7 +8,7 @@ type Connector = ReturnType<typeof buildConnector>;
 /**
  * Opens the TLS connections of webhooks for undici. Only addresses that the guard lets pass are dialled, whether the
  * host is a name or an address, and the address at the other end is looked at once more before a request is written.
- * Certificates are verified against the host, whatever the environment says. After 256 KiB of one answer, whatever they
+ * Certificates are verified against the host, whatever the environment says. After 64 KiB of one answer, whatever they
  * are, a connection is cut.
  *
  * @param options.ca further authorities, PEM, beside those that Node trusts
@@ -53,7 +53,7 @@ const guardedLookup =
   };
 
 export const ANSWER_TOO_LONG = 'ERR_ANSWER_TOO_LONG';
-const MAX_ANSWER_BYTES = 256 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
  * Counts what is read since the last request was written. undici limits headers, and bodies are cut where they are

@@ -35,8 +35,8 @@ afterEach(async () => {
 
 const ACCOUNT = 1;
 
-async function work(): Promise<WebhookWorker> {
-  const worker = await startWebhookWorker(database, { ports: [receiver.port], deadlineMs: 500 });
+async function work(options: { deadlineMs?: number } = {}): Promise<WebhookWorker> {
+  const worker = await startWebhookWorker(database, { ports: [receiver.port], ...options });
   workers.push(worker);
   return worker;
 }
@@ -249,11 +249,11 @@ describe('workers', () => {
     await registerWebhook(pool, { accountId: ACCOUNT, url: receiver.url });
     receiver.answer({ manner: 'silent' });
     await publish(3);
-    await work();
+    await work({ deadlineMs: 2000 });
     await receiver.received(3);
-    await exec(pool, sql`UPDATE webhook_claim SET owner = 4711`);
+    const { session } = await work();
     receiver.answer({});
-    await work();
+    await exec(pool, sql`UPDATE webhook_claim SET owner = ${session.owner}`);
     await untilLogged('DELIVERED', 3);
     expect((await log()).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
   });

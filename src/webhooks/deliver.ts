@@ -21,6 +21,8 @@ const LOW_WATER = 250;
 const RETRIES_A_TURN = 250;
 /** What has settled is committed together; the earlier one of so many, or of so much time. */
 const SETTLED_A_TURN = 200;
+/** With so many that are not committed nothing more is sent: after a crash all of them go out again. */
+const MOST_UNCOMMITTED = 1000;
 const BUSY_MS = 20;
 const IDLE_MS = 250;
 /** An account without events goes back to whoever claims it next; a failing one stays, and with it its breaker. */
@@ -71,7 +73,7 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   function open(accountId: number): Lane {
     const lane: Lane = createLane(accountId, {
       send: (event, target) => sendEvent(poster, event, target),
-      share: () => shareNow,
+      share: () => (settled.length < MOST_UNCOMMITTED ? shareNow : 0),
       onSettled(one) {
         if (lanes.get(accountId) !== lane) return;
         settled.push(one);

@@ -19,10 +19,10 @@ test('a receiver that answers is asked more and more at once, up to 64', () => {
   expect(pace.allowed(0)).toBe(64);
 });
 
-test('failures halve it, ten in a row begin a pause, and what fails during the pause does not prolong it', () => {
+test('failures lower it, ten in a row begin a pause, and what fails during the pause does not prolong it', () => {
   const pace = createPace();
   pace.failed(0, 0);
-  expect(pace.allowed(0)).toBe(4);
+  expect(pace.allowed(0)).toBe(7);
   times(9, () => pace.failed(0, 0));
   times(60, () => pace.failed(10, 0));
   expect([pace.allowed(999), pace.allowed(1000)]).toEqual([0, 1]);
@@ -50,5 +50,5 @@ test('one success ends it all', () => {
 test('a receiver that asks to be left alone is, for a minute at most', () => {
   const pace = createPace();
   pace.failed(0, 3_600_000);
-  expect([pace.allowed(59_999), pace.allowed(60_000)]).toEqual([0, 4]);
+  expect([pace.allowed(59_999), pace.allowed(60_000)]).toEqual([0, 7]);
 });

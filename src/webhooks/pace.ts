@@ -1,11 +1,13 @@
 const MOST_AT_ONCE = 64;
 const FIRST_AT_ONCE = 8;
+/** A failure takes one of so many away: a receiver that refuses every third event still gets a dozen at once. */
+const BACK_OFF = 8;
 /** So many failures in a row, and the receiver is left alone for a while. */
 const STRIKES = 10;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** How much one receiver is asked at the same time: more while it answers, half after a failure, nothing in a pause. */
+/** How much one receiver is asked at the same time: more while it answers, less after failures, nothing in a pause. */
 export type Pace = {
   /** How many requests may be under way now. */
   allowed(nowMs: number): number;
@@ -39,10 +41,11 @@ export function createPace(): Pace {
     },
     failed(nowMs, askedMs) {
       failures++;
-      limit = Math.max(1, Math.floor(limit / 2));
+      limit = Math.max(1, limit - Math.ceil(limit / BACK_OFF));
       pause(nowMs, Math.min(askedMs, LONGEST_PAUSE_MS));
       // What was under way when the pause began fails during it, and is no news.
       if (failures < STRIKES || nowMs < pausedUntilMs) return;
+      limit = 1;
       pause(nowMs, Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS));
       pauses++;
     },

@@ -34,6 +34,8 @@ export type Poster = {
 const DEADLINE_MS = 5000;
 const MAX_BODY_BYTES = 16 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Answers of 1xx: 100 and 103 are sent once, if at all. Each costs as much as an answer. */
+const MAX_INTERIM = 4;
 /** URLs whose parts are remembered; parsing one takes longer than signing an event. */
 const URLS = 10_000;
 
@@ -91,6 +93,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
     let controller: Dispatcher.DispatchController | undefined;
     let answer: { status: number; retryAfterMs: number | null } | undefined;
     let bodyBytes = 0;
+    let interim = 0;
 
     function end(reason: string | null): void {
       if (over) return;
@@ -116,8 +119,8 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
         if (over) controller.abort(new Error('cut'));
       },
       onResponseStart(_, status, headers) {
-        // 1xx come before the answer, as many as the receiver likes.
         if (status >= 200) answer = { status, retryAfterMs: retryAfterOf(headers['retry-after']) };
+        else if (++interim > MAX_INTERIM) cut('too many interim answers');
       },
       onResponseData(_, chunk) {
         bodyBytes += chunk.length;

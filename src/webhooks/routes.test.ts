@@ -84,7 +84,9 @@ describe('registering', () => {
     expect([status, body]).toEqual([201, { ...fresh, form: 'A', callbackUrl: urlOf('/a'), secret }]);
     const { secret: _secret, ...rest } = body;
     expect(await call('GET', A)).toEqual({ status: 200, body: rest });
-    expect(JSON.stringify(await listEndpoints(database.pool, { accountIds: [account.accountId] }))).not.toContain(body.secret);
+    expect(JSON.stringify(await listEndpoints(database.pool, { accountIds: [account.accountId] }))).not.toContain(
+      body.secret,
+    );
   });
 
   test('form B answers 201 with url and method', async () => {

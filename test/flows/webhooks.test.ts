@@ -90,7 +90,7 @@ test('simulated messages are told of as others are, and one that asked for no no
   const quiet = await client.sendAsMessageServer({
     ...{ destination: '+393331234568', sender: 'Acme', body: 'x', simulation: true, enableNotification: false },
   });
-  const { messageId = '' } = await client.send({ phoneNumber: '+393330000001', message: 'x', simulation: true });
+  const { messageId } = await client.send({ phoneNumber: '+393330000001', message: 'x', simulation: true });
   expect((await toldOf(messageId ?? '', 2)).map((event) => event['statusCode'])).toEqual([1, 6]);
   await client.untilStatus(quiet.messageId ?? '', 'DELIVERED');
   const last = await client.send({ phoneNumber: '+393331234569', message: 'x', simulation: true });

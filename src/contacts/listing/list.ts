@@ -53,13 +53,13 @@ async function withHits(db: Db, filter: ContactFilter): Promise<ContactFilter> {
 
 /** From a counter or by the search index alone, where nothing else narrows it down. */
 async function totalOf(db: Db, filter: ContactFilter, asked: ContactFilter): Promise<number> {
-  const { accountId, search, listGroups, ...rest } = asked;
-  const groups = listGroups ?? [];
-  if (Object.values(rest).every((value) => value === undefined)) {
-    if (search === undefined && groups.length === 0) return (await findBook(db, { accountId }))?.contacts ?? 0;
-    if (search !== undefined && groups.length === 0) return countSearchHits(db, { accountId, search });
-    const id = search === undefined && groups.length === 1 && groups[0]?.length === 1 ? groups[0][0] : undefined;
-    if (id !== undefined) return (await findList(db, { accountId, id }))?.contactCount ?? 0;
-  }
-  return countContacts(db, { filter });
+  const { accountId, search, listGroups = [], ...rest } = asked;
+  const narrowed = Object.values(rest).some((value) => value !== undefined);
+  if (narrowed || (search !== undefined && listGroups.length > 0)) return countContacts(db, { filter });
+  if (search !== undefined) return countSearchHits(db, { accountId, search });
+  const [listIds, ...others] = listGroups;
+  if (listIds === undefined) return (await findBook(db, { accountId }))?.contacts ?? 0;
+  const [listId, another] = listIds;
+  if (listId === undefined || another !== undefined || others.length > 0) return countContacts(db, { filter });
+  return (await findList(db, { accountId, id: listId }))?.contactCount ?? 0;
 }

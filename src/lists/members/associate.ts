@@ -15,7 +15,7 @@ export type Associated = { readonly ids: number[] | null; readonly created: numb
 export type Dissociated = { readonly deleted: number; readonly notFound: number[] };
 
 /** Contract 4: above this the answer counts associations in place of naming them. */
-export const MOST_IDS = 10_000;
+const MOST_IDS = 10_000;
 const MINUTES = 10;
 
 /**

@@ -39,8 +39,8 @@ export const insertMembers = (
         lists AS (SELECT unnest(${plainArray(listIds)}::bigint[]) AS id),
         added AS (
           INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
-          SELECT ${accountId}, lists.id, chosen.id, chosen.name_key FROM lists, chosen ORDER BY lists.id, chosen.id
-          ON CONFLICT (account_id, list_id, contact_id) DO NOTHING
+          SELECT ${accountId}, lists.id, chosen.id, chosen.name_key FROM lists, chosen
+          ON CONFLICT (account_id, contact_id, list_id) DO NOTHING
           RETURNING list_id)
         SELECT lists.id AS "listId", (SELECT count(*) FROM chosen) AS chosen, count(added.list_id) AS created
         FROM lists LEFT JOIN added ON added.list_id = lists.id GROUP BY lists.id ORDER BY lists.id`,

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { registerAccountCommands } from '../accounts/commands.ts';
+import { registerKeyCommands } from '../api-keys/commands.ts';
+import { registerCreditCommands } from '../credit/commands.ts';
+import { many, sql } from '../db/query.ts';
+import { commandsOn } from '../testing/command.ts';
+import { createTestDatabase } from '../testing/database.ts';
+
+test('what the operator does to an account stands in its log, and what changed nothing does not', async () => {
+  await using database = await createTestDatabase();
+  const run = commandsOn(database, registerAccountCommands, registerKeyCommands, registerCreditCommands);
+  await run('account', 'create', '--name', 'Acme', '--credit', '5');
+  await run('credit', 'add', 'Acme', '12.5', '--reference', 'invoice 7');
+  await run('account', 'suspend', 'Acme');
+  await run('account', 'suspend', 'Acme');
+  await run('account', 'resume', 'Acme');
+  const { answer } = await run('key', 'create', '--account', 'Acme', '--operations', 'SMS');
+  const { id, apiKey } = answer as { id: number; apiKey: string };
+  await run('key', 'revoke', String(id));
+  expect((await run('key', 'revoke', String(id))).code).toBe(1);
+  const entries = await many<{ kind: string; action: string; detail: object }>(
+    database.pool,
+    sql`SELECT actor_kind AS kind, action, detail FROM audit_entry ORDER BY id`,
+  );
+  expect(entries.map(({ action }) => action)).toEqual([
+    ...['account.create', 'api-key.create', 'credit.add', 'account.suspend', 'account.resume'],
+    ...['api-key.create', 'api-key.delete'],
+  ]);
+  expect(entries.every(({ kind }) => kind === 'operator')).toBe(true);
+  expect(entries[2]?.detail).toEqual({ micros: 12_500_000, reference: 'invoice 7' });
+  expect(JSON.stringify(entries)).not.toContain(apiKey);
+});
