@@ -4,9 +4,8 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/messages/accept.ts',
-    find: "return prepared.kind === 'refused' ? prepared : storeOne(prepared);",
-    put: `if (prepared.kind === 'refused') return prepared;
-      void storeOne(prepared).catch(() => undefined);
-      return accepted(prepared);`,
+    find: 'const verdict = await storeOne(keyed ? { ...prepared, keyed } : prepared);',
+    put: `void storeOne(keyed ? { ...prepared, keyed } : prepared).catch(() => undefined);
+      const verdict = accepted(prepared);`,
   },
 ]);

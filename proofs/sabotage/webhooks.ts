@@ -4,8 +4,8 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/webhooks/deliver.ts',
-    find: 'const { events, behind, done } = await loadRows(pool, fresh);',
-    put: `const { events, behind, done } = await loadRows(pool, fresh);
-    await pool.query({ text: 'DELETE FROM webhook_outbox WHERE id = ANY($1)', values: [fresh.map((row) => row.id)] });`,
+    find: 'holdings.hold({ rows: fresh, done, retries: again });',
+    put: `await pool.query({ text: 'DELETE FROM webhook_outbox WHERE id = ANY($1)', values: [fresh.map((row) => row.id)] });
+    holdings.hold({ rows: fresh, done, retries: again });`,
   },
 ]);

@@ -38,7 +38,7 @@ test('what waits moves to the next connection that is up once no worker had a bi
   await sees(1, false);
   await sees(2, false);
   await sees(3, true);
-  expect(await run()).toEqual({ down: false, more: false, moves: [] });
+  expect(await run()).toEqual({ down: true, more: false, moves: [] });
   await pass(29);
   expect((await run()).moves).toEqual([]);
   await pass(1);

@@ -9,6 +9,7 @@ import { insertNumber } from '../inbound/sql.ts';
 import { createInboundInbox } from '../inbound/receive.ts';
 import { silentLog } from '../lib/log.ts';
 import { type Accept, createAccept } from '../messages/accept.ts';
+import { toResult } from '../messages/answer.ts';
 import { commandsOn } from '../testing/command.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { actor, draft, freeOver } from '../testing/drafts.ts';
@@ -124,6 +125,7 @@ test('a send to a number that has opted out is refused on that channel, single a
     'opted_out',
     'bad_destination',
   ]);
+  expect(verdicts.map((verdict) => toResult(verdict)[1])).toEqual([200, 403, 400]);
   const other = await createAccount(database.pool, { name: 'Other', plan: 'unlimited' });
   expect((await accept.one(actor(other.accountId), draft({ destination: NUMBER }))).kind).toBe('accepted');
   await inTransaction((tx) => optIn(tx, [row()]));

@@ -171,6 +171,16 @@ describe('failures', () => {
     await until('its end', async () => (await status()).status === 'disabled');
   });
 
+  test('an event that cannot be signed is not sent, and fails', async () => {
+    await registerWebhook(pool, { accountId: ACCOUNT, url: receiver.url });
+    await exec(pool, sql`UPDATE webhook_endpoint SET secret = 'sealed elsewhere'::bytea`);
+    await publish(1);
+    await work();
+    await until('a failure', async () => (await log()).some(({ attempts }) => attempts === 1));
+    expect(await log()).toMatchObject([{ state: 'PENDING', failure: 'the gateway cannot open its secret: rotate it' }]);
+    expect(receiver.requests).toEqual([]);
+  });
+
   test('Retry-After is honoured up to a day', async () => {
     await registerWebhook(pool, { accountId: ACCOUNT, url: receiver.url });
     receiver.answer({ status: 429, headers: { 'retry-after': '999999' } });

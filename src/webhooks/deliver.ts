@@ -3,6 +3,7 @@ import type { Log } from '../lib/log.ts';
 import { startLoop } from '../lib/loop.ts';
 import type { SecretKey } from '../lib/secret-box.ts';
 import { listDueRetries } from './deliveries/sql.ts';
+import { createHoldings } from './holdings.ts';
 import { createLane, type Lane, type LaneEvent, type Settled, type Target } from './lane.ts';
 import { loadRetries, loadRows } from './load.ts';
 import { claimAccounts, deleteClaims, listOutbox, type Want } from './outbox/sql.ts';
@@ -12,13 +13,12 @@ import { openSecrets } from './secrets.ts';
 import { sendEvent } from './send.ts';
 import { type Endpoint, listEndpoints } from './sql.ts';
 
-/** Accounts that one worker holds at most: each may have 500 events in memory. */
+/** Accounts that one worker holds at most. */
 const MOST_LANES = 5000;
 /** Requests under way in one worker, shared by the accounts that have any. */
 const MOST_AT_ONCE = 2048;
-/** A lane with fewer events than that is given more. */
-const LOW_WATER = 250;
-const RETRIES_A_TURN = 250;
+/** Events that a row of the outbox has at most. */
+const EVENTS_A_ROW = 500;
 /** What has settled is committed together; the earlier one of so many, or of so much time. */
 const SETTLED_A_TURN = 200;
 /** With so many that are not committed nothing more is sent: after a crash all of them go out again. */
@@ -57,10 +57,7 @@ export type Deliveries = {
 export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   const { pool, owner, poster, secretKey, paused = () => false, log } = deps;
   const lanes = new Map<number, Lane>();
-  /** Outbox rows in memory, and how many of their events have not settled. */
-  const rows = new Map<number, { readonly accountId: number; left: number }>();
-  /** Events in memory that came from those to be tried again, with their accounts. */
-  const retries = new Map<string, number>();
+  const holdings = createHoldings();
   let settled: Settled[] = [];
   let stopping = false;
 
@@ -88,58 +85,44 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
   function drop(accountId: number): void {
     lanes.get(accountId)?.close();
     lanes.delete(accountId);
-    for (const [id, row] of rows) if (row.accountId === accountId) rows.delete(id);
-    for (const [id, of] of retries) if (of === accountId) retries.delete(id);
+    holdings.drop(accountId);
     settled = settled.filter(({ event }) => event.accountId !== accountId);
   }
 
   async function commit(): Promise<void> {
     const batch = [...settled];
-    const doneBy = Map.groupBy(batch, ({ event }) => event.outboxId);
-    const done = [...rows].flatMap(([id, { accountId, left }]) =>
-      left === (doneBy.get(id)?.length ?? 0) ? [{ id, accountId }] : [],
-    );
+    const done = holdings.endedBy(batch);
     if (batch.length + done.length === 0) return;
     const own = await record(pool, { owner, settled: batch, done });
     settled = settled.slice(batch.length);
-    for (const [id, row] of rows) row.left -= doneBy.get(id)?.length ?? 0;
-    for (const { id } of done) rows.delete(id);
-    for (const { event, ending } of batch) {
-      retries.delete(event.id);
+    holdings.release(batch, done);
+    for (const { event, ending } of batch)
       if (ending.kind === 'failed') lanes.get(event.accountId)?.release(event.messageId);
-    }
-    for (const accountId of new Set([...batch.map(({ event }) => event.accountId), ...done.map((d) => d.accountId)]))
-      if (!own.has(accountId)) drop(accountId);
+    const accountIds = [...batch.map(({ event }) => event.accountId), ...done.map(({ accountId }) => accountId)];
+    for (const accountId of new Set(accountIds)) if (!own.has(accountId)) drop(accountId);
   }
 
   async function load(): Promise<void> {
     if (paused()) return;
     const limit = Math.max(0, MOST_LANES - lanes.size);
     const accountIds = await claimAccounts(pool, { owner, limit });
-    const hungry = accountIds
-      .map((accountId) => lanes.get(accountId) ?? open(accountId))
-      .filter((lane) => lane.waiting() < LOW_WATER && !(lane.isPaused() && lane.waiting() > 0));
-    if (hungry.length === 0) return;
-    await loadInto(hungry.map(({ accountId }) => accountId));
+    const wants = accountIds
+      .map((accountId) => ({ accountId, limit: (lanes.get(accountId) ?? open(accountId)).room() }))
+      .filter((want) => want.limit > 0);
+    if (wants.length > 0) await loadInto(wants);
   }
 
-  async function loadInto(accountIds: readonly number[]): Promise<void> {
-    const wants = (limit: number): Want[] => accountIds.map((accountId) => ({ accountId, limit }));
-    const due = await listDueRetries(pool, { wants: wants(RETRIES_A_TURN), heldIds: [...retries.keys()] });
-    const fresh = await listOutbox(pool, { wants: wants(1), heldIds: [...rows.keys()] });
-    const { events, behind, done } = await loadRows(pool, fresh);
-    const again = await loadRetries(pool, due);
-    for (const { id, accountId, messageIds } of fresh) rows.set(id, { accountId, left: messageIds.length });
-    for (const { outboxId } of done) decrement(outboxId);
-    settled.push(...behind);
-    for (const { id, accountId } of again) retries.set(id, accountId);
+  async function loadInto(wants: readonly Want[]): Promise<void> {
+    const rows = wants.map(({ accountId, limit }) => ({ accountId, limit: Math.ceil(limit / EVENTS_A_ROW) }));
+    const [due, fresh] = await Promise.all([
+      listDueRetries(pool, { wants, heldIds: holdings.retryIds() }),
+      listOutbox(pool, { wants: rows, heldIds: holdings.rowIds() }),
+    ]);
+    const [{ events, behind, done }, again] = await Promise.all([loadRows(pool, fresh), loadRetries(pool, due)]);
+    holdings.hold({ rows: fresh, done, retries: again });
+    settled = [...settled, ...behind];
     for (const [accountId, own] of Map.groupBy([...again, ...events], (event: LaneEvent) => event.accountId))
       lanes.get(accountId)?.add(own);
-  }
-
-  function decrement(outboxId: number | null): void {
-    const row = outboxId === null ? undefined : rows.get(outboxId);
-    if (row) row.left--;
   }
 
   /** An endpoint may change at any time: what is sent from now on goes by what stands there now. */
@@ -148,16 +131,18 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
     if (waiting.length === 0) return;
     const endpoints = await listEndpoints(pool, { accountIds: waiting.map(({ accountId }) => accountId) });
     const byAccount = new Map(endpoints.map((endpoint) => [endpoint.accountId, endpoint]));
-    for (const lane of waiting) lane.target = toTarget(byAccount.get(lane.accountId));
+    for (const lane of waiting) lane.target = toTarget(byAccount.get(lane.accountId), lane.target);
   }
 
-  function toTarget(endpoint: Endpoint | undefined): Target | null | undefined {
+  /** One whose secrets cannot be opened has none: its events fail, and the operator is told once. */
+  function toTarget(endpoint: Endpoint | undefined, before: Target | null | undefined): Target | null {
     if (!endpoint) return null;
     try {
       return { ...endpoint, secrets: openSecrets(secretKey, endpoint, new Date()) };
     } catch (err) {
-      log.error({ err, accountId: endpoint.accountId }, 'cannot sign the events of a webhook');
-      return undefined;
+      if (before?.id !== endpoint.id)
+        log.error({ err, accountId: endpoint.accountId }, 'cannot sign the events of a webhook');
+      return { ...endpoint, secrets: [] };
     }
   }
 
@@ -167,7 +152,7 @@ export function startDeliveries(deps: DeliveriesDeps): Deliveries {
       const idleForMs = nowMs - (lane.idleSinceMs() ?? nowMs);
       return idleForMs > (lane.isFailing() ? RELEASE_FAILING_AFTER_MS : RELEASE_AFTER_MS);
     });
-    const held = new Set(rows.values().map((row) => row.accountId));
+    const held = holdings.accountIds();
     const accountIds = idle.map((lane) => lane.accountId).filter((accountId) => !held.has(accountId));
     if (accountIds.length === 0) return;
     await deleteClaims(pool, { owner, accountIds });

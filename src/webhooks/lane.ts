@@ -1,5 +1,8 @@
-import { createPace } from './pace.ts';
+import { createPace, MOST_AT_ONCE } from './pace.ts';
 import type { Facts, Form, Told } from './payload.ts';
+
+/** Events in memory for each that may be under way: what a quick receiver takes until more has been loaded. */
+const AHEAD = 16;
 
 /** An event on its way to a webhook. */
 export type LaneEvent = Told & {
@@ -69,7 +72,8 @@ export type Lane = {
   close(): void;
   waiting(): number;
   inFlight(): number;
-  isPaused(): boolean;
+  /** How many events more it should have in memory. */
+  room(): number;
   isFailing(): boolean;
   /** Since when there has been nothing to do (performance.now()); null while there is. */
   idleSinceMs(): number | null;
@@ -140,7 +144,7 @@ export function createLane(accountId: number, { send, share, onSettled }: LaneDe
       if (target === undefined || closed) return;
       const most = Math.min(pace.allowed(performance.now()), share());
       let taken = 0;
-      while (taken < queue.length && (underWay < most || target === null || target.disabledReason !== null)) {
+      while (taken < queue.length && (underWay < most || !isOpen(target))) {
         const event = queue[taken++];
         if (event && !put(event, target) && target) start(event, target);
       }
@@ -155,12 +159,20 @@ export function createLane(accountId: number, { send, share, onSettled }: LaneDe
     },
     waiting: () => queue.length,
     inFlight: () => underWay,
-    isPaused: () => pace.allowed(performance.now()) === 0,
+    // What is to be given up is not held up by a pause.
+    room: () => {
+      const atOnce = isOpen(lane.target) ? Math.min(pace.allowed(performance.now()), share()) : MOST_AT_ONCE;
+      return atOnce * AHEAD > 2 * queue.length ? atOnce * AHEAD : 0;
+    },
     isFailing: pace.isFailing,
     idleSinceMs: () => idleSince,
   };
   return lane;
 }
+
+/** Whether there may be anything to send to. */
+const isOpen = (target: Target | null | undefined): boolean =>
+  target === undefined || (target !== null && target.disabledReason === null);
 
 /** It is too much for the receiver, whichever event it is. */
 const isThrottle = ({ code }: Extract<Ending, { kind: 'failed' }>): boolean => code === 429 || code === 503;

@@ -1,4 +1,5 @@
-const MOST_AT_ONCE = 64;
+/** Requests to one receiver. */
+export const MOST_AT_ONCE = 64;
 const FIRST_AT_ONCE = 8;
 /** A failure takes one of so many away: a receiver that refuses every third event still gets a dozen at once. */
 const BACK_OFF = 8;

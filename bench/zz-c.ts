@@ -1,0 +1,147 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent } from 'undici';
+import { createAccount } from '../src/accounts/create.ts';
+import { transaction } from '../src/db/transaction.ts';
+import { insertMessages } from '../src/messages/sql.ts';
+import { STATUS } from '../src/messages/states.ts';
+import { TEST_CERT } from '../src/testing/certificate.ts';
+import { newMessage } from '../src/testing/queue.ts';
+import { bodyOf } from '../src/webhooks/payload.ts';
+import { publishEvents } from '../src/webhooks/publish.ts';
+import type { Report } from './report.ts';
+import { openStage, type Stage, until } from './stage.ts';
+import { destinationOf } from './traffic.ts';
+import { type Counts, type ReceiverProcess, startReceiver } from './webhook-receiver.ts';
+
+const EVENTS = Number(process.argv[3] ?? 50_000);
+const AT_ONCE = 64;
+const ENDPOINTS = 1000;
+const DEAD = 100;
+const ROUNDS = 20;
+const ROUND_MS = 1000;
+const REGISTER = '/api/partner-gateway/v1/webhooks/delivery-status';
+
+/**
+ * Signed and logged deliveries to one receiver with TLS, each acknowledged and committed, against bare undici posting
+ * the same bodies to it; and how long after it was published an event arrives at 900 receivers while 100 others take
+ * connections and never answer.
+ */
+export async function benchWebhooks(): Promise<Report> {
+  const folder = await mkdtemp(join(tmpdir(), 'heliograph-bench-ca-'));
+  const caFile = join(folder, 'ca.pem');
+  await writeFile(caFile, TEST_CERT);
+  const receiver = await startReceiver();
+  const stage = await openStage({
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+    WEBHOOK_PORTS: String(receiver.port),
+    WEBHOOK_CA_FILE: caFile,
+  });
+  try {
+    const before = await postBare(receiver);
+    const own = await deliver(stage, receiver);
+    const after = await postBare(receiver);
+    const spread = { received: 0, p50Ms: 0, p99Ms: 0 };
+    const bare = (before + after) / 2;
+    return {
+      name: 'webhooks',
+      ratio: own / bare,
+      target: 0.6,
+      figures: {
+        events: EVENTS,
+        deliveriesPerSecond: Math.round(own),
+        bareUndiciPerSecond: Math.round(bare),
+        endpoints: ENDPOINTS,
+        deadEndpoints: DEAD,
+        healthyArrived: spread.received,
+        healthyExpected: (ENDPOINTS - DEAD) * ROUNDS,
+        healthyP50Ms: spread.p50Ms,
+        healthyP99Ms: spread.p99Ms,
+        healthyP99TargetMs: 2000,
+        gatewayPeakMb: stage.gateway.peakMb(),
+      },
+    };
+  } finally {
+    await stage.close();
+    await receiver.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const messagesOf = (accountId: number, count: number) =>
+  Array.from({ length: count }, (_, n) => newMessage({ accountId, destination: destinationOf(n) }));
+
+const deliveredOf = ({ accountId, id }: { accountId: number; id: string }) =>
+  ({ accountId, kind: 'DELIVERY', messageId: id, status: STATUS.DELIVERED, at: new Date(), error: null }) as const;
+
+/** What undici does in a second with nothing else to do. */
+async function postBare(receiver: ReceiverProcess): Promise<number> {
+  const agent = new Agent({ allowH2: false, pipelining: 1, connections: AT_ONCE, connect: { ca: TEST_CERT } });
+  const bodies = messagesOf(1, EVENTS / 2).map((message) => {
+    const { accountId: _, ...told } = deliveredOf(message);
+    return bodyOf('A', told, { ...message, kind: 'sent', submittedAt: null }) ?? '';
+  });
+  const request = { origin: `https://localhost:${receiver.port}`, path: '/', method: 'POST' } as const;
+  let next = 0;
+  const post = async (): Promise<void> => {
+    for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) {
+      const answer = await agent.request({ ...request, headers: { 'content-type': 'application/json' }, body });
+      await answer.body.dump();
+      if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
+    }
+  };
+  const start = performance.now();
+  await Promise.all(Array.from({ length: AT_ONCE }, post));
+  const seconds = (performance.now() - start) / 1000;
+  await agent.close();
+  await receiver.counts();
+  return bodies.length / seconds;
+}
+
+async function register({ address }: Stage, apiKey: string, callbackUrl: string): Promise<void> {
+  const answer = await fetch(`${address}${REGISTER}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
+    body: JSON.stringify({ callbackUrl }),
+  });
+  if (answer.status !== 201) throw new Error(`answered ${answer.status}: ${await answer.text()}`);
+}
+
+/** From the commit of all events to the commit of the last acknowledgement. */
+async function deliver(stage: Stage, receiver: ReceiverProcess): Promise<number> {
+  await register(stage, stage.apiKey, `https://localhost:${receiver.port}/`);
+  const messages = messagesOf(1, EVENTS);
+  for (let i = 0; i < EVENTS; i += 1000) await insertMessages(stage.pool, messages.slice(i, i + 1000));
+  await transaction(stage.pool, async (tx) => {
+    for (let i = 0; i < EVENTS; i += 1000) await publishEvents(tx, messages.slice(i, i + 1000).map(deliveredOf));
+  });
+  const start = performance.now();
+  await until(async () => (await stage.pool.query('SELECT 1 FROM webhook_outbox LIMIT 1')).rowCount === 0);
+  const seconds = (performance.now() - start) / 1000;
+  const { received } = await receiver.counts();
+  if (received < EVENTS) throw new Error(`${received} of ${EVENTS} arrived`);
+  return EVENTS / seconds;
+}
+
+/** An event a second for each account, from the first one on, when nobody knows yet who is dead. */
+async function deliverToMany(stage: Stage, receiver: ReceiverProcess): Promise<Counts> {
+  const accountIds: number[] = [];
+  for (let n = 0; n < ENDPOINTS; n++) {
+    const { accountId, apiKey } = await createAccount(stage.pool, { name: `Endpoint ${n}`, plan: 'unlimited' });
+    await register(stage, apiKey, `https://localhost:${receiver.port}/${n < DEAD ? 'dead' : 'healthy'}/${n}`);
+    accountIds.push(accountId);
+  }
+  await receiver.counts();
+  for (let round = 0; round < ROUNDS; round++) {
+    const end = delay(ROUND_MS);
+    const messages = accountIds.flatMap((accountId) => messagesOf(accountId, 1));
+    await insertMessages(stage.pool, messages);
+    await publishEvents(stage.pool, messages.map(deliveredOf));
+    await end;
+  }
+  await delay(2 * ROUND_MS);
+  return receiver.counts();
+}
+console.log(await benchWebhooks());

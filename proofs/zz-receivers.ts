@@ -1,0 +1,194 @@
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { insertAccount } from '../src/accounts/sql.ts';
+import { operatorOf } from '../src/audit/record.ts';
+import { transaction } from '../src/db/transaction.ts';
+import { createSecretKey } from '../src/lib/secret-box.ts';
+import { insertMessages } from '../src/messages/sql.ts';
+import { STATUS } from '../src/messages/states.ts';
+import { TEST_CERT } from '../src/testing/certificate.ts';
+import { newMessage } from '../src/testing/queue.ts';
+import { publishEvents } from '../src/webhooks/publish.ts';
+import { registerEndpoint } from '../src/webhooks/register.ts';
+import { type Process, startProcess } from './processes.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
+import { MANNERS } from './receivers/manners.ts';
+import { openStage, type Stage } from './stage.ts';
+
+type Size = { readonly hostile: number; readonly healthy: number; readonly rounds: number };
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { hostile: 16, healthy: 4, rounds: 5 },
+  quick: { hostile: 200, healthy: 20, rounds: 15 },
+  full: { hostile: 1000, healthy: 50, rounds: 15 },
+};
+const ROUND_MS = 1000;
+/** Each hostile receiver has an event in so many rounds, as long as one can be held, so that one is always held. */
+const HOSTILE_EVERY = 5;
+/** A healthy account has more to tell than its neighbours: it must not be their pace at which it is told. */
+const EVENTS_OF_HEALTHY = 5;
+const SAMPLE_MS = 200;
+/** What is under way when the last round is over has come to its end by then. */
+const SETTLING_MS = 7000;
+const MEMORY_MB = 64;
+const SLOT_MS = 5500;
+const HEALTHY_P99_MS = 2000;
+/** The hostile receivers are not meant to take the processor from the program: they would be elsewhere. */
+const LESS_URGENT = 5;
+const SECRET_KEY = '5e'.repeat(32);
+
+export const receivers: Proof = {
+  promise: 'A bad receiver costs its owner: others are told in time, and neither memory nor slots are lost to it.',
+  sabotage: {
+    fault: 'the timer of a request ends when the headers of its answer are there',
+    file: new URL('./sabotage/receivers.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  const good = await startReceivers(run, 1);
+  const bad = await startReceivers(run, size.hostile, LESS_URGENT);
+  const caFile = join(run.folder, 'ca.pem');
+  await writeFile(caFile, TEST_CERT);
+  const environment = {
+    SECRET_KEY,
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
+    WEBHOOK_PORTS: [...portsOf(good), ...portsOf(bad)].join(),
+    WEBHOOK_CA_FILE: caFile,
+    NODE_OPTIONS: '--cpu-prof --cpu-prof-dir=/tmp/b/prof',
+  };
+  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {}, environment });
+  const accounts = await register(stage.pool, size, { good: portsOf(good), bad: portsOf(bad) });
+  const play = () => playRounds(stage, { good, bad }, accounts, size.rounds);
+
+  // The same traffic with good manners: what the program needs for it is not the fault of the bad ones.
+  const before = await play();
+  run.say(`all healthy: p99 ${before.p99Ms} ms, ${before.peakMb} MB`);
+  await ask(bad, 'turn');
+  const after = await play();
+  run.say(`${size.hostile} hostile: p99 of the others ${after.p99Ms} ms, ${after.peakMb} MB`);
+  await Promise.all([good.stop(), bad.stop()]);
+
+  const figures = {
+    hostile: size.hostile,
+    hostileSeen: after.hostileSeen,
+    hostileRequests: after.hostileRequests,
+    calmP99Ms: before.p99Ms,
+    healthyP99Ms: after.p99Ms,
+    healthyMissing: before.missing + after.missing,
+    calmPeakMb: before.peakMb,
+    peakMb: after.peakMb,
+    longestSlotMs: after.heldMs,
+  };
+  return judge(figures, {
+    'every event of a healthy receiver arrived': figures.healthyMissing === 0,
+    [`at healthy receivers p99 stays within ${HEALTHY_P99_MS} ms`]: after.p99Ms <= HEALTHY_P99_MS,
+    [`memory grows by ${MEMORY_MB} MB at most`]: after.peakMb - before.peakMb <= MEMORY_MB,
+    [`each slot is free after ${SLOT_MS} ms`]: after.heldMs <= SLOT_MS,
+    'every hostile receiver was called': after.hostileSeen === size.hostile,
+  });
+}
+
+const startReceivers = (run: Run, ports: number, niceness = 0): Promise<Process> => {
+  const file = new URL('./receivers/process.ts', import.meta.url);
+  return startProcess(run, { file, args: [String(ports), String(niceness)] });
+};
+
+function portsOf({ ready }: Process): number[] {
+  const { ports } = ready;
+  if (!Array.isArray(ports)) throw new Error('the receivers did not say where they listen');
+  return ports.map(Number);
+}
+
+type Accounts = { readonly hostile: readonly number[]; readonly healthy: readonly number[] };
+
+/** Each hostile receiver is a server of its own; the healthy ones are one, as where many accounts use one service. */
+async function register(
+  pool: Pool,
+  size: Size,
+  { good: [shared = 0], bad }: { readonly good: readonly number[]; readonly bad: readonly number[] },
+): Promise<Accounts> {
+  const secretKey = createSecretKey(Buffer.from(SECRET_KEY, 'hex'));
+  const open = (port: number, name: string, n: number): Promise<number> =>
+    transaction(pool, async (tx) => {
+      const { id } = await insertAccount(tx, { name: `${name} ${n}`, plan: 'unlimited' });
+      const url = `https://localhost:${port}/${encodeURIComponent(name)}/${n}`;
+      await registerEndpoint(tx, operatorOf(id), { url, form: 'A', secretKey });
+      return id;
+    });
+  const hostile: number[] = [];
+  for (const [n, port] of bad.entries()) hostile.push(await open(port, MANNERS[n % MANNERS.length] ?? '', n));
+  const healthy: number[] = [];
+  for (let n = 0; n < size.healthy; n++) healthy.push(await open(shared, 'healthy', n));
+  return { hostile, healthy };
+}
+
+type Receivers = { readonly good: Process; readonly bad: Process };
+
+/** Several events a round for each healthy receiver; then what became of them. */
+async function playRounds(stage: Stage, { good, bad }: Receivers, { hostile, healthy }: Accounts, rounds: number) {
+  const memory = watchMemory(stage.gateway.pid);
+  for (let round = 0; round < rounds; round++) {
+    const end = delay(ROUND_MS);
+    const turn = hostile.filter((_, n) => n % HOSTILE_EVERY === round % HOSTILE_EVERY);
+    const told = [...turn, ...Array.from({ length: EVENTS_OF_HEALTHY }, () => healthy).flat()];
+    await publish(stage.pool, told);
+    await end;
+  }
+  await delay(SETTLING_MS);
+  const [told, others] = [await ask(good, 'report'), await ask(bad, 'report')];
+  const sorted = told.latencies.toSorted((a, b) => a - b);
+  return {
+    missing: Math.max(0, rounds * healthy.length * EVENTS_OF_HEALTHY - sorted.length),
+    p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
+    peakMb: memory.peakMb(),
+    hostileSeen: others.paths,
+    hostileRequests: others.latencies.length,
+    heldMs: others.heldMs,
+  };
+}
+
+/** As the pipelines do it, for messages that were delivered just now. */
+async function publish(pool: Pool, accountIds: readonly number[]): Promise<void> {
+  const messages = accountIds.map((accountId) => newMessage({ accountId }));
+  await transaction(pool, async (tx) => {
+    await insertMessages(tx, messages);
+    const at = new Date();
+    await publishEvents(
+      tx,
+      messages.map(({ accountId, id }) => ({
+        ...{ accountId, messageId: id, kind: 'DELIVERY', status: STATUS.DELIVERED, at, error: null },
+      })),
+    );
+  });
+}
+
+type Report = { readonly latencies: readonly number[]; readonly paths: number; readonly heldMs: number };
+
+async function ask(receiver: Process, what: 'report' | 'turn'): Promise<Report> {
+  receiver.tell({ do: what });
+  const { latencies, paths, heldMs } = await receiver.answer();
+  if (!Array.isArray(latencies)) throw new Error('the receivers did not report');
+  return { latencies: latencies.map(Number), paths: Number(paths), heldMs: Number(heldMs) };
+}
+
+/** The most memory that a process has in this time, looked at again and again. */
+function watchMemory(pid: number) {
+  let peakKb = 0;
+  const look = (): void => {
+    const text = execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
+    peakKb = Math.max(peakKb, Number(text));
+  };
+  const timer = setInterval(look, SAMPLE_MS);
+  return {
+    peakMb(): number {
+      clearInterval(timer);
+      return Math.round(peakKb / 1024);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { Readable } from 'node:stream';
+import { CsvError, parse, type Parser } from 'csv-parse';
+import { decoded, type Encoding, type Octets } from './encoding.ts';
+import { badFile, LIMITS, type RawRow } from './limits.ts';
+
+const DELIMITERS = [',', ';', '\t', '|'] as const;
+const SAMPLE_CHARACTERS = 64 * 1024;
+const SAMPLE_LINES = 20;
+/** As Excel writes and reads it. */
+const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
+
+/**
+ * The rows of a CSV file with the lines where they begin; empty lines are left out. Quotes within a cell that is not
+ * quoted stay as they are.
+ * Errors: 400 for a quote that nobody closes, and for a row longer than 64 KiB.
+ */
+export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
+  const sample = await sampleOf(octets, encoding);
+  const separator = SEPARATOR_LINE.exec(sample);
+  const parser = parse({
+    delimiter: separator?.[1] ?? detectDelimiter(sample),
+    // Otherwise the first one found is the only one, and a file put together from two loses its rows.
+    record_delimiter: ['\r\n', '\n', '\r'],
+    from_line: separator ? 2 : 1,
+    info: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: LIMITS.rowLength,
+  });
+  const text = Readable.from(decoded(octets, encoding), { objectMode: false });
+  let next = 1;
+  // The parser takes a line end of two characters within quotes for two.
+  let counted = 0;
+  try {
+    for await (const { record: cells, info } of pipedInto(text, parser)) {
+      const breaks = breaksIn(cells);
+      counted += breaks.pairs;
+      next = info.lines - counted + 1;
+      yield { line: next - 1 - breaks.all, cells };
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? faultOf(error, next) : error;
+  }
+}
+
+type Parsed = { readonly record: string[]; readonly info: { readonly lines: number } };
+
+/** An error of the text is one of the rows. */
+function pipedInto(text: Readable, parser: Parser): AsyncIterable<Parsed> {
+  text.on('error', (error) => parser.destroy(error));
+  return text.pipe(parser);
+}
+
+const BREAK = /\r\n|\r|\n/g;
+
+function breaksIn(cells: readonly string[]): { all: number; pairs: number } {
+  let all = 0;
+  let pairs = 0;
+  for (const cell of cells)
+    if (cell.includes('\n') || cell.includes('\r'))
+      for (const [found] of cell.matchAll(BREAK)) {
+        all++;
+        if (found.length === 2) pairs++;
+      }
+  return { all, pairs };
+}
+
+function faultOf({ code }: CsvError, line: number): Error {
+  if (code === 'CSV_MAX_RECORD_SIZE')
+    return badFile(`line ${line}: the row is longer than ${LIMITS.rowLength / 1024} KiB; is a quote not closed?`);
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return badFile(`line ${line}: a quote is not closed`);
+  return badFile(`line ${line}: cannot be read as CSV`);
+}
+
+async function sampleOf(octets: Octets, encoding: Encoding): Promise<string> {
+  let sample = '';
+  for await (const text of decoded(octets, encoding)) {
+    sample += text;
+    if (sample.length >= SAMPLE_CHARACTERS) break;
+  }
+  return sample.slice(0, SAMPLE_CHARACTERS);
+}
+
+/** The delimiter that the first lines have most evenly: the largest number that each of them has at least. */
+export function detectDelimiter(sample: string): string {
+  const lines = linesOf(sample).slice(0, SAMPLE_LINES);
+  const rated = DELIMITERS.map((delimiter) => {
+    const counts = lines.map((line) => line.split(delimiter).length - 1);
+    return { delimiter, least: Math.min(...counts), all: counts.reduce((sum, n) => sum + n, 0) };
+  });
+  const best = rated.reduce((a, b) => (b.least > a.least || (b.least === a.least && b.all > a.all) ? b : a));
+  return best.all === 0 ? ',' : best.delimiter;
+}
+
+/** Without what is quoted, and without the last line where the sample cuts it. */
+function linesOf(sample: string): string[] {
+  const lines = sample
+    .replaceAll(/"(?:[^"]|"")*"/g, '')
+    .split(/\r\n|\r|\n/)
+    .filter((line) => line.trim() !== '');
+  return sample.length >= SAMPLE_CHARACTERS && lines.length > 1 ? lines.slice(0, -1) : lines;
+}

@@ -1,0 +1,170 @@
+import { decoded, type Encoding, type Octets } from './encoding.ts';
+import { badFile, LIMITS, type RawRow } from './limits.ts';
+
+/** The columns that a vCard file has for us. */
+export const VCARD_COLUMNS = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender'] as const;
+type Column = (typeof VCARD_COLUMNS)[number];
+
+/** A line of a card: what it is, its parameters with names in capitals, and its value as it stands there. */
+type Property = { readonly name: string; readonly parameters: readonly Parameter[]; readonly value: string };
+type Parameter = readonly [name: string, value: string];
+
+const WANTED: ReadonlySet<string> = new Set(['BEGIN', 'END', 'TEL', 'N', 'FN', 'EMAIL', 'GENDER']);
+
+/**
+ * One row for each card of a vCard file (2.1, 3.0, 4.0), with the line where it begins. Of several numbers the best one
+ * is taken: a mobile before others, the preferred one first, faxes and pagers last. A card without a number gives a row
+ * without one. Cards within cards (AGENT) are passed over.
+ * Errors: 400 for what stands outside of cards, for a card that does not end, for a line longer than 64 KiB.
+ */
+export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
+  let depth = 0;
+  let begin = 1;
+  let properties: Property[] = [];
+  for await (const { line, text } of logicalLines(linesOf(decoded(octets, encoding)))) {
+    const property = parseProperty(text);
+    const isCard = property?.value.trim().toUpperCase() === 'VCARD';
+    if (isCard && property?.name === 'BEGIN') {
+      if (depth++ === 0) [begin, properties] = [line, []];
+    } else if (depth === 0) {
+      if (text.trim() !== '') throw badFile(`line ${line}: is no part of a vCard`);
+    } else if (isCard && property?.name === 'END') {
+      if (--depth === 0) yield { line: begin, cells: toCells(properties) };
+    } else if (depth === 1 && property && WANTED.has(property.name)) properties.push(property);
+  }
+  if (depth > 0) throw badFile(`line ${begin}: the card has no END:VCARD`);
+}
+
+type Line = { readonly line: number; readonly text: string };
+
+async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Line> {
+  let line = 0;
+  let rest = '';
+  for await (const text of texts) {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) yield { line: ++line, text: part.replace(/\r$/, '') };
+    if (rest.length > LIMITS.rowLength) throw badFile(`line ${line + 1}: is longer than ${LIMITS.rowLength / 1024} KiB`);
+  }
+  if (rest !== '') yield { line: line + 1, text: rest };
+}
+
+const QUOTED = /^[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[;:]/i;
+
+/** A line that may go on. */
+type Open = { readonly line: number; readonly parts: string[]; length: number; readonly quoted: boolean; soft: boolean };
+
+/**
+ * Puts folded lines together: those that go on after a blank and, in quoted-printable, after an equals sign. What is
+ * longer than a row may be (pictures) is cut: nothing that is wanted is that long.
+ */
+async function* logicalLines(lines: AsyncIterable<Line>): AsyncGenerator<Line> {
+  let open: Open | undefined;
+  for await (const { line, text } of lines) {
+    if (open && (open.soft || /^[ \t]/.test(text))) {
+      append(open, open.soft ? text : text.slice(1));
+    } else {
+      if (open) yield { line: open.line, text: open.parts.join('') };
+      open = { line, parts: [], length: 0, quoted: QUOTED.test(text), soft: false };
+      append(open, text);
+    }
+  }
+  if (open) yield { line: open.line, text: open.parts.join('') };
+}
+
+function append(open: Open, text: string): void {
+  open.soft = open.quoted && text.endsWith('=');
+  if (open.length + text.length > LIMITS.rowLength) return;
+  open.parts.push(open.soft ? text.slice(0, -1) : text);
+  open.length += text.length;
+}
+
+/** `group.NAME;PARAM=value:value`. Colons and semicolons within quotes belong to a parameter. */
+const FORM = /^(?:[A-Za-z0-9-]+\.)?([A-Za-z0-9-]+)((?:;(?:"[^"]*"|[^":;])*)*):(.*)$/s;
+
+function parseProperty(text: string): Property | undefined {
+  const [, name, parameters = '', value = ''] = FORM.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  return { name: name.toUpperCase(), parameters: parseParameters(parameters), value };
+}
+
+/** In 2.1 a type stands alone: `;CELL` in place of `;TYPE=cell`. */
+const parseParameters = (text: string): Parameter[] =>
+  [...text.matchAll(/;((?:"[^"]*"|[^";])*)/g)].map(([, parameter = '']) => {
+    const at = parameter.indexOf('=');
+    const [name, value] = at < 0 ? ['', parameter] : [parameter.slice(0, at), parameter.slice(at + 1)];
+    return [name.toUpperCase(), value.replaceAll('"', '').toUpperCase()] as const;
+  });
+
+const valuesOf = ({ parameters }: Property, name: string): string[] =>
+  parameters.flatMap(([key, value]) => (key === name || key === '' ? value.split(',') : []));
+
+function toCells(properties: readonly Property[]): string[] {
+  const found: Partial<Record<Column, string>> = {};
+  const numbers = properties.filter(({ name }) => name === 'TEL').toSorted((a, b) => rankOf(a) - rankOf(b));
+  found.phoneNumber = numbers.map(numberIn).find((number) => number !== '') ?? '';
+  for (const property of properties) {
+    const text = decodeValue(property);
+    if (property.name === 'N') {
+      const [last = '', first = ''] = splitParts(text);
+      found.lastName ??= unescaped(last);
+      found.firstName ??= unescaped(first);
+    } else if (property.name === 'FN') found.fullName ??= unescaped(text);
+    else if (property.name === 'EMAIL') found.email ??= unescaped(text);
+    else if (property.name === 'GENDER') found.gender ??= genderOf(text);
+  }
+  return VCARD_COLUMNS.map((column) => found[column]?.trim() ?? '');
+}
+
+const MOBILE = ['CELL', 'IPHONE', 'MOBILE'];
+const NO_PHONE = ['FAX', 'PAGER', 'MODEM', 'BBS', 'TEXTPHONE'];
+
+/** The lower the better. */
+function rankOf(property: Property): number {
+  const types = valuesOf(property, 'TYPE');
+  const preferred = types.includes('PREF') || property.parameters.some(([name]) => name === 'PREF');
+  const kind = types.some((type) => MOBILE.includes(type)) ? 0 : types.some((type) => NO_PHONE.includes(type)) ? 4 : 2;
+  return kind + (preferred ? 0 : 1);
+}
+
+/** 4.0 writes numbers as URIs: `tel:+39-333-1234567;ext=12`. */
+const numberIn = (property: Property): string =>
+  unescaped(decodeValue(property))
+    .trim()
+    .replace(/^tel:/i, '')
+    .replace(/;.*$/s, '');
+
+const GENDERS: Readonly<Record<string, string>> = { M: 'MALE', F: 'FEMALE', O: 'OTHER' };
+const genderOf = (text: string): string => GENDERS[text.slice(0, 1).toUpperCase()] ?? '';
+
+/** Parts are parted by semicolons that no backslash stands before. */
+const splitParts = (text: string): string[] => text.match(/(?:\\.|[^;\\])*(?:;|$)/gs)?.map((part) => part.replace(/;$/, '')) ?? [];
+
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\(.)/gs, (_, character: string) => (character.toLowerCase() === 'n' ? ' ' : character));
+
+function decodeValue(property: Property): string {
+  const encodings = valuesOf(property, 'ENCODING');
+  if (encodings.includes('QUOTED-PRINTABLE')) return decodeText(octetsOf(property.value), charsetOf(property));
+  if (encodings.includes('B') || encodings.includes('BASE64'))
+    return decodeText(Buffer.from(property.value, 'base64'), charsetOf(property));
+  return property.value;
+}
+
+const charsetOf = ({ parameters }: Property): string =>
+  parameters.find(([name]) => name === 'CHARSET')?.[1] ?? 'UTF-8';
+
+const octetsOf = (text: string): Buffer =>
+  Buffer.from(
+    text.replaceAll(/=([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  );
+
+/** A character set that nobody knows is read as Windows-1252. */
+function decodeText(octets: Buffer, charset: string): string {
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(octets);
+  } catch {
+    return new TextDecoder('windows-1252').decode(octets);
+  }
+}
