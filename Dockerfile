@@ -27,6 +27,6 @@ const origin = (process.env.TLS_CERT ? 'https' : 'http') + '://127.0.0.1:' + (pr
 fetch(origin + '/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 
 # Operator commands: docker compose exec gateway node src/main.ts connection list
-# Young objects in 8 MB: 50 MB less at the peak of a bulk send than by default, at the same rate.
+# Young objects in 8 MB: 30 MB less at the peak of a bulk send than by default, at the same rate.
 ENTRYPOINT ["node", "--max-semi-space-size=8", "src/main.ts"]
 CMD ["serve"]

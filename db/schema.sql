@@ -2,17 +2,28 @@
 -- scripts/dump-schema.ts; the check fails when this file and db/migrations differ. Not meant to be run: tables stand
 -- in the order of their names. Day partitions are left out.
 
+CREATE EXTENSION pg_trgm;
+
 CREATE TABLE account (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   name text NOT NULL,
   status text DEFAULT 'active'::text NOT NULL,
   plan text DEFAULT 'production'::text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  rate_per_minute integer,
+  rate_per_second integer,
+  ip_allow_list cidr[] DEFAULT '{}'::cidr[] NOT NULL,
+  ip_allow_list_enforced boolean DEFAULT false NOT NULL,
+  has_opt_outs boolean DEFAULT false NOT NULL,
   CONSTRAINT account_pkey PRIMARY KEY (id),
   CONSTRAINT account_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   CONSTRAINT account_plan_check CHECK ((plan = ANY (ARRAY['production'::text, 'trial'::text, 'unlimited'::text]))),
+  CONSTRAINT account_rate_per_minute_check CHECK ((rate_per_minute >= 0)),
+  CONSTRAINT account_rate_per_second_check CHECK ((rate_per_second > 0)),
   CONSTRAINT account_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 );
+ALTER TABLE account ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON account AS PERMISSIVE FOR ALL TO public USING ((id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE account IS 'reference';
 
 CREATE TABLE api_key (
@@ -30,6 +41,8 @@ CREATE TABLE api_key (
   CONSTRAINT api_key_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id)
 );
 CREATE INDEX api_key_account ON api_key USING btree (account_id, id);
+ALTER TABLE api_key ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON api_key AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE api_key IS 'reference';
 
 CREATE TABLE api_key_value (
@@ -44,6 +57,10 @@ CREATE TABLE api_key_value (
 );
 CREATE UNIQUE INDEX api_key_value_current ON api_key_value USING btree (api_key_id) WHERE (expires_at IS NULL);
 CREATE INDEX api_key_value_key ON api_key_value USING btree (api_key_id);
+ALTER TABLE api_key_value ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON api_key_value AS PERMISSIVE FOR ALL TO public USING ((EXISTS ( SELECT
+   FROM api_key k
+  WHERE (k.id = api_key_value.api_key_id))));
 COMMENT ON TABLE api_key_value IS 'reference';
 
 CREATE TABLE app_user (
@@ -60,7 +77,28 @@ CREATE TABLE app_user (
   CONSTRAINT app_user_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id)
 );
 CREATE INDEX app_user_account ON app_user USING btree (account_id, id);
+ALTER TABLE app_user ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON app_user AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE app_user IS 'reference';
+
+CREATE TABLE audit_entry (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  actor_kind text NOT NULL,
+  key_id bigint,
+  user_id bigint,
+  username text,
+  action text NOT NULL,
+  subject text NOT NULL,
+  detail jsonb NOT NULL,
+  CONSTRAINT audit_entry_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT audit_entry_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'user'::text, 'operator'::text])))
+);
+CREATE INDEX audit_entry_action ON audit_entry USING btree (account_id, action, id);
+CREATE INDEX audit_entry_subject ON audit_entry USING btree (account_id, subject, id);
+ALTER TABLE audit_entry ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON audit_entry AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE audit_entry IS 'distributed';
 
 CREATE TABLE bulk_request (
   account_id bigint NOT NULL,
@@ -71,6 +109,8 @@ CREATE TABLE bulk_request (
   CONSTRAINT bulk_request_pkey PRIMARY KEY (account_id, global_id)
 );
 CREATE INDEX bulk_request_created ON bulk_request USING btree (created_at);
+ALTER TABLE bulk_request ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON bulk_request AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE bulk_request IS 'distributed';
 
 CREATE TABLE client_message_id (
@@ -81,6 +121,8 @@ CREATE TABLE client_message_id (
   created_at timestamp with time zone NOT NULL,
   CONSTRAINT client_message_id_pkey PRIMARY KEY (account_id, client_id)
 );
+ALTER TABLE client_message_id ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON client_message_id AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE client_message_id IS 'distributed';
 
 CREATE TABLE connection (
@@ -122,6 +164,160 @@ CREATE TABLE connection_status (
 );
 COMMENT ON TABLE connection_status IS 'local';
 
+CREATE TABLE contact (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  first_name text,
+  last_name text,
+  given_full_name text,
+  full_name text GENERATED ALWAYS AS (COALESCE(given_full_name, btrim(((COALESCE(first_name, ''::text) || ' '::text) || COALESCE(last_name, ''::text))))) STORED NOT NULL,
+  gender text,
+  phone_number text,
+  email text,
+  is_valid boolean NOT NULL,
+  is_test boolean DEFAULT false NOT NULL,
+  number_type text,
+  country text,
+  channels smallint NOT NULL,
+  custom_fields jsonb DEFAULT '{}'::jsonb NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT contact_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT contact_check CHECK (((phone_number IS NOT NULL) OR (email IS NOT NULL))),
+  CONSTRAINT contact_gender_check CHECK ((gender = ANY (ARRAY['MALE'::text, 'FEMALE'::text, 'OTHER'::text])))
+);
+CREATE INDEX contact_email ON contact USING btree (account_id, email) WHERE (email IS NOT NULL);
+CREATE INDEX contact_filter ON contact USING btree (account_id, is_test, is_valid, gender, channels);
+CREATE INDEX contact_name ON contact USING btree (account_id, lower(full_name), id);
+CREATE UNIQUE INDEX contact_number ON contact USING btree (account_id, phone_number);
+CREATE INDEX contact_search ON contact USING gin (lower(((((full_name || '
+'::text) || COALESCE(phone_number, ''::text)) || '
+'::text) || COALESCE(email, ''::text))) gin_trgm_ops);
+ALTER TABLE contact ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact IS 'distributed';
+
+CREATE TABLE contact_activity (
+  account_id bigint NOT NULL,
+  contact_id bigint NOT NULL,
+  last_contact_type text NOT NULL,
+  last_contact_date timestamp with time zone NOT NULL,
+  last_campaign_type text,
+  CONSTRAINT contact_activity_pkey PRIMARY KEY (account_id, contact_id)
+) WITH (fillfactor=50);
+ALTER TABLE contact_activity ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_activity AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_activity IS 'distributed';
+
+CREATE TABLE contact_book (
+  account_id bigint NOT NULL,
+  contacts bigint DEFAULT 0 NOT NULL,
+  plan_limit bigint,
+  extra_limit bigint DEFAULT 0 NOT NULL,
+  default_country text,
+  CONSTRAINT contact_book_pkey PRIMARY KEY (account_id),
+  CONSTRAINT contact_book_contacts_check CHECK ((contacts >= 0)),
+  CONSTRAINT contact_book_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
+  CONSTRAINT contact_book_extra_limit_check CHECK ((extra_limit >= 0)),
+  CONSTRAINT contact_book_plan_limit_check CHECK ((plan_limit >= 0))
+);
+ALTER TABLE contact_book ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_book AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_book IS 'distributed';
+
+CREATE TABLE contact_import (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  status text NOT NULL,
+  file_name text NOT NULL,
+  dry_run boolean NOT NULL,
+  list_id bigint,
+  author jsonb NOT NULL,
+  columns jsonb NOT NULL,
+  preview jsonb NOT NULL,
+  total bigint NOT NULL,
+  created bigint DEFAULT 0 NOT NULL,
+  updated bigint DEFAULT 0 NOT NULL,
+  skipped bigint DEFAULT 0 NOT NULL,
+  errors bigint DEFAULT 0 NOT NULL,
+  failure text,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  completed_at timestamp with time zone,
+  CONSTRAINT contact_import_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT contact_import_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'RUNNING'::text, 'COMPLETED'::text, 'FAILED'::text])))
+);
+ALTER TABLE contact_import ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_import AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_import IS 'distributed';
+
+CREATE TABLE contact_import_chunk (
+  account_id bigint NOT NULL,
+  import_id bigint NOT NULL,
+  n integer NOT NULL,
+  rows bytea NOT NULL,
+  CONSTRAINT contact_import_chunk_pkey PRIMARY KEY (account_id, import_id, n)
+);
+ALTER TABLE contact_import_chunk ALTER COLUMN rows SET STORAGE EXTERNAL;
+ALTER TABLE contact_import_chunk ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_import_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_import_chunk IS 'distributed';
+
+CREATE TABLE contact_import_job (
+  import_id bigint NOT NULL,
+  account_id bigint NOT NULL,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  failures smallint DEFAULT 0 NOT NULL,
+  CONSTRAINT contact_import_job_pkey PRIMARY KEY (import_id)
+);
+ALTER TABLE contact_import_job ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_import_job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_import_job IS 'local';
+
+CREATE TABLE contact_import_reject (
+  account_id bigint NOT NULL,
+  import_id bigint NOT NULL,
+  line integer NOT NULL,
+  faults jsonb NOT NULL,
+  cells jsonb NOT NULL,
+  CONSTRAINT contact_import_reject_pkey PRIMARY KEY (account_id, import_id, line)
+);
+ALTER TABLE contact_import_reject ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_import_reject AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_import_reject IS 'distributed';
+
+CREATE TABLE contact_list (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text NOT NULL,
+  description text DEFAULT ''::text NOT NULL,
+  is_test boolean DEFAULT false NOT NULL,
+  contact_count bigint DEFAULT 0 NOT NULL,
+  version bigint DEFAULT 1 NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  deleted_at timestamp with time zone,
+  CONSTRAINT contact_list_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT contact_list_contact_count_check CHECK ((contact_count >= 0)),
+  CONSTRAINT contact_list_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+);
+CREATE INDEX contact_list_name ON contact_list USING btree (account_id, lower(name), id);
+ALTER TABLE contact_list ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_list AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_list IS 'distributed';
+
+CREATE TABLE contact_list_member (
+  account_id bigint NOT NULL,
+  list_id bigint NOT NULL,
+  contact_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name_key text NOT NULL,
+  CONSTRAINT contact_list_member_pkey PRIMARY KEY (account_id, contact_id, list_id)
+);
+CREATE UNIQUE INDEX contact_list_member_id ON contact_list_member USING btree (account_id, id);
+CREATE INDEX contact_list_member_name ON contact_list_member USING btree (account_id, list_id, name_key, contact_id);
+ALTER TABLE contact_list_member ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON contact_list_member AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE contact_list_member IS 'distributed';
+
 CREATE TABLE credit_balance (
   account_id bigint NOT NULL,
   currency text DEFAULT 'EUR'::text NOT NULL,
@@ -131,6 +327,8 @@ CREATE TABLE credit_balance (
   CONSTRAINT credit_balance_check CHECK ((unlimited OR (available_micros >= 0))),
   CONSTRAINT credit_balance_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text))
 );
+ALTER TABLE credit_balance ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON credit_balance AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE credit_balance IS 'distributed';
 
 CREATE TABLE credit_frozen (
@@ -139,7 +337,25 @@ CREATE TABLE credit_frozen (
   micros bigint NOT NULL,
   CONSTRAINT credit_frozen_pkey PRIMARY KEY (account_id, shard)
 );
+ALTER TABLE credit_frozen ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON credit_frozen AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE credit_frozen IS 'distributed';
+
+CREATE TABLE custom_field (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text NOT NULL,
+  type text NOT NULL,
+  description text DEFAULT ''::text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT custom_field_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT custom_field_name_check CHECK ((name ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'::text)),
+  CONSTRAINT custom_field_type_check CHECK ((type = ANY (ARRAY['text'::text, 'number'::text, 'boolean'::text, 'date'::text])))
+);
+CREATE UNIQUE INDEX custom_field_name ON custom_field USING btree (account_id, lower(name));
+ALTER TABLE custom_field ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON custom_field AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE custom_field IS 'distributed';
 
 CREATE TABLE dispatch_chunk (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -165,12 +381,48 @@ ALTER TABLE dispatch_chunk ALTER COLUMN ids SET STORAGE EXTERNAL;
 CREATE INDEX dispatch_chunk_claim ON dispatch_chunk USING btree (connection_id, priority, round, id) WHERE (owner IS NULL);
 CREATE INDEX dispatch_chunk_owner ON dispatch_chunk USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX dispatch_chunk_rounds ON dispatch_chunk USING btree (connection_id, priority, account_id, round);
+ALTER TABLE dispatch_chunk ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON dispatch_chunk AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE dispatch_chunk IS 'local';
 
 CREATE TABLE expiry_progress (
   done_to timestamp with time zone NOT NULL
 );
 COMMENT ON TABLE expiry_progress IS 'local';
+
+CREATE TABLE fence (
+  one boolean DEFAULT true NOT NULL,
+  state text DEFAULT 'new'::text NOT NULL,
+  reason text,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  decided_by text,
+  CONSTRAINT fence_pkey PRIMARY KEY (one),
+  CONSTRAINT fence_one_check CHECK (one),
+  CONSTRAINT fence_state_check CHECK ((state = ANY (ARRAY['new'::text, 'open'::text, 'paused'::text, 'confirmed'::text])))
+);
+COMMENT ON TABLE fence IS 'local';
+
+CREATE TABLE fence_machine (
+  machine uuid NOT NULL,
+  generation bigint NOT NULL,
+  owner bigint NOT NULL,
+  seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT fence_machine_pkey PRIMARY KEY (machine)
+);
+COMMENT ON TABLE fence_machine IS 'local';
+
+CREATE TABLE idempotency_key (
+  account_id bigint NOT NULL,
+  key text NOT NULL,
+  request_hash bytea NOT NULL,
+  answer bytea NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT idempotency_key_pkey PRIMARY KEY (account_id, key)
+);
+CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
+ALTER TABLE idempotency_key ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON idempotency_key AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE idempotency_key IS 'distributed';
 
 CREATE TABLE inbound_message (
   account_id bigint NOT NULL,
@@ -185,6 +437,8 @@ CREATE TABLE inbound_message (
   received_at timestamp with time zone NOT NULL,
   CONSTRAINT inbound_message_pkey PRIMARY KEY (account_id, id)
 );
+ALTER TABLE inbound_message ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbound_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE inbound_message IS 'distributed';
 
 CREATE TABLE inbound_number (
@@ -197,6 +451,8 @@ CREATE TABLE inbound_number (
   CONSTRAINT inbound_number_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT inbound_number_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id)
 );
+ALTER TABLE inbound_number ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbound_number AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE inbound_number IS 'reference';
 
 CREATE TABLE inbound_part (
@@ -241,7 +497,18 @@ CREATE TABLE ledger_entry (
   CONSTRAINT ledger_entry_from_book_check CHECK ((from_book = ANY (ARRAY['outside'::text, 'available'::text, 'frozen'::text, 'earned'::text]))),
   CONSTRAINT ledger_entry_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'freeze'::text, 'settle'::text, 'return'::text])))
 );
+ALTER TABLE ledger_entry ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON ledger_entry AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE ledger_entry IS 'distributed';
+
+CREATE TABLE login_network (
+  user_id bigint NOT NULL,
+  network cidr NOT NULL,
+  seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT login_network_pkey PRIMARY KEY (user_id, network),
+  CONSTRAINT login_network_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE login_network IS 'reference';
 
 CREATE TABLE message (
   account_id bigint NOT NULL,
@@ -266,6 +533,8 @@ CREATE TABLE message (
   scheduled_at timestamp with time zone,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
+ALTER TABLE message ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE message IS 'distributed';
 
 CREATE TABLE message_deadline (
@@ -277,6 +546,8 @@ CREATE TABLE message_deadline (
 );
 ALTER TABLE message_deadline ALTER COLUMN ids SET STORAGE EXTERNAL;
 CREATE INDEX message_deadline_due ON message_deadline USING btree (due_at);
+ALTER TABLE message_deadline ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON message_deadline AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE message_deadline IS 'local';
 
 CREATE TABLE message_event (
@@ -290,6 +561,8 @@ CREATE TABLE message_event (
   details json DEFAULT '{}'::json NOT NULL,
   CONSTRAINT message_event_pkey PRIMARY KEY (account_id, message_id, id)
 ) PARTITION BY RANGE (message_id);
+ALTER TABLE message_event ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON message_event AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE message_event IS 'distributed';
 
 CREATE TABLE message_part (
@@ -303,7 +576,9 @@ CREATE TABLE message_part (
   receipt_text text,
   CONSTRAINT message_part_pkey PRIMARY KEY (account_id, message_id, part)
 ) PARTITION BY RANGE (message_id);
-CREATE INDEX message_part_carrier ON ONLY message_part USING btree (connection_id, carrier_id);
+CREATE INDEX message_part_carrier ON ONLY message_part USING btree (connection_id, ltrim(upper((carrier_id COLLATE "C")), '0'::text));
+ALTER TABLE message_part ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON message_part AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE message_part IS 'distributed';
 
 CREATE TABLE message_state (
@@ -323,9 +598,11 @@ CREATE TABLE message_state (
   receipt_text text,
   CONSTRAINT message_state_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
-CREATE INDEX message_state_carrier ON ONLY message_state USING btree (connection_id, carrier_id);
+CREATE INDEX message_state_carrier ON ONLY message_state USING btree (connection_id, ltrim(upper((carrier_id COLLATE "C")), '0'::text));
 CREATE INDEX message_state_id ON ONLY message_state USING brin (id);
 CREATE INDEX message_state_submitted ON ONLY message_state USING brin (submitted_at);
+ALTER TABLE message_state ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON message_state AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE message_state IS 'distributed';
 
 CREATE TABLE nameless_submit (
@@ -338,7 +615,23 @@ CREATE TABLE nameless_submit (
   CONSTRAINT nameless_submit_pkey PRIMARY KEY (account_id, message_id)
 );
 CREATE INDEX nameless_submit_destination ON nameless_submit USING btree (connection_id, destination);
+ALTER TABLE nameless_submit ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON nameless_submit AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE nameless_submit IS 'distributed';
+
+CREATE TABLE opt_out (
+  account_id bigint NOT NULL,
+  phone_number text NOT NULL,
+  channel text NOT NULL,
+  source text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT opt_out_pkey PRIMARY KEY (account_id, phone_number, channel),
+  CONSTRAINT opt_out_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT opt_out_source_check CHECK ((source = ANY (ARRAY['STOP'::text, 'API'::text, 'OPERATOR'::text, 'IMPORT'::text])))
+);
+ALTER TABLE opt_out ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON opt_out AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE opt_out IS 'distributed';
 
 CREATE TABLE price (
   id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -412,6 +705,8 @@ CREATE TABLE simulated_outcome (
   CONSTRAINT simulated_outcome_pkey PRIMARY KEY (account_id, message_id)
 );
 CREATE INDEX simulated_outcome_due ON simulated_outcome USING btree (due_at);
+ALTER TABLE simulated_outcome ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON simulated_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE simulated_outcome IS 'distributed';
 
 CREATE TABLE unknown_outcome (
@@ -427,4 +722,111 @@ CREATE TABLE unknown_outcome (
   CONSTRAINT unknown_outcome_pkey PRIMARY KEY (account_id, message_id)
 );
 CREATE INDEX unknown_outcome_destination ON unknown_outcome USING btree (connection_id, destination);
+ALTER TABLE unknown_outcome ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON unknown_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE unknown_outcome IS 'distributed';
+
+CREATE TABLE webhook_claim (
+  account_id bigint NOT NULL,
+  owner bigint NOT NULL,
+  CONSTRAINT webhook_claim_pkey PRIMARY KEY (account_id)
+);
+ALTER TABLE webhook_claim ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON webhook_claim AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE webhook_claim IS 'local';
+
+CREATE TABLE webhook_delivery (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  message_id uuid NOT NULL,
+  kind text NOT NULL,
+  status smallint,
+  at timestamp with time zone NOT NULL,
+  error text,
+  state text NOT NULL,
+  attempts smallint NOT NULL,
+  response_code smallint,
+  duration_ms integer,
+  failure text,
+  next_attempt_at timestamp with time zone,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  failures jsonb DEFAULT '[]'::jsonb NOT NULL,
+  CONSTRAINT webhook_delivery_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT webhook_delivery_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'DEAD'::text])))
+) PARTITION BY RANGE (id);
+CREATE INDEX webhook_delivery_message ON ONLY webhook_delivery USING btree (account_id, message_id);
+CREATE INDEX webhook_delivery_open ON ONLY webhook_delivery USING btree (account_id, state, id) WHERE (state <> 'DELIVERED'::text);
+ALTER TABLE webhook_delivery ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON webhook_delivery AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE webhook_delivery IS 'distributed';
+
+CREATE TABLE webhook_endpoint (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  url text NOT NULL,
+  form text NOT NULL,
+  method text DEFAULT 'POST'::text NOT NULL,
+  secret bytea NOT NULL,
+  previous_secret bytea,
+  previous_secret_until timestamp with time zone,
+  status text DEFAULT 'active'::text NOT NULL,
+  disabled_reason text,
+  failing_since timestamp with time zone,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (account_id),
+  CONSTRAINT webhook_endpoint_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL))),
+  CONSTRAINT webhook_endpoint_check1 CHECK (((status = 'disabled'::text) = (disabled_reason IS NOT NULL))),
+  CONSTRAINT webhook_endpoint_form_check CHECK ((form = ANY (ARRAY['A'::text, 'B'::text]))),
+  CONSTRAINT webhook_endpoint_method_check CHECK ((method = 'POST'::text)),
+  CONSTRAINT webhook_endpoint_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  CONSTRAINT webhook_endpoint_url_check CHECK ((length(url) <= 2048))
+);
+ALTER TABLE webhook_endpoint ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON webhook_endpoint AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE webhook_endpoint IS 'reference';
+
+CREATE TABLE webhook_outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  seed uuid DEFAULT uuidv7() NOT NULL,
+  kind text NOT NULL,
+  status smallint,
+  message_ids uuid[] NOT NULL,
+  at timestamp with time zone[] NOT NULL,
+  errors text[] NOT NULL,
+  CONSTRAINT webhook_outbox_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_outbox_kind_check CHECK ((kind = ANY (ARRAY['DELIVERY'::text, 'READ'::text, 'INBOUND'::text])))
+);
+ALTER TABLE webhook_outbox ALTER COLUMN message_ids SET STORAGE EXTERNAL;
+CREATE INDEX webhook_outbox_account ON webhook_outbox USING btree (account_id, id);
+ALTER TABLE webhook_outbox ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON webhook_outbox AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE webhook_outbox IS 'local';
+
+CREATE TABLE webhook_retry (
+  account_id bigint NOT NULL,
+  id uuid NOT NULL,
+  message_id uuid NOT NULL,
+  seq bigint DEFAULT nextval('webhook_outbox_id_seq'::regclass) NOT NULL,
+  due_at timestamp with time zone,
+  CONSTRAINT webhook_retry_pkey PRIMARY KEY (account_id, id)
+);
+CREATE INDEX webhook_retry_due ON webhook_retry USING btree (account_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX webhook_retry_message ON webhook_retry USING btree (account_id, message_id, seq);
+ALTER TABLE webhook_retry ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON webhook_retry AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE webhook_retry IS 'local';
+
+CREATE OR REPLACE FUNCTION search_contacts(pattern text, most bigint)
+ RETURNS SETOF bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+  SELECT id FROM contact
+  WHERE account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
+    AND lower(full_name || E'\n' || coalesce(phone_number, '') || E'\n' || coalesce(email, '')) LIKE pattern
+  LIMIT most
+$function$;

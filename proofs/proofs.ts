@@ -1,5 +1,6 @@
 import { accept } from './accept.ts';
 import { allowlist } from './allowlist.ts';
+import { canary } from './canary.ts';
 import { clock } from './clock.ts';
 import { crash, crashPostgres } from './crash.ts';
 import { fair } from './fair.ts';
@@ -40,6 +41,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   allowlist,
   fields,
   malformed,
+  canary,
   tenants,
   'tenants --rls-only': tenantsRlsOnly,
   oracle,

@@ -147,7 +147,7 @@ async function killAlong(run: Run, stage: Stage, killing: Killing): Promise<{ po
   const ofPostgres = new Set(killPoints(run, postgresKills, wanted));
   const points = [...killPoints(run, kills, wanted), ...ofPostgres].sort((a, b) => a - b);
   for (const [n, point] of points.entries()) {
-    await untilStill(receivers, () => receivers.told.length >= point);
+    if (!(await untilStill(receivers, () => receivers.told.length >= point))) break;
     if (ofPostgres.delete(point)) {
       // Without a database no worker starts.
       await crew.settled();
@@ -158,14 +158,15 @@ async function killAlong(run: Run, stage: Stage, killing: Killing): Promise<{ po
   return { postgres: postgresKills - ofPostgres.size };
 }
 
-/** Waits for something, as long as requests come in. */
-async function untilStill({ told }: Receivers, isThere: () => boolean): Promise<void> {
+/** Waits for something, as long as requests come in; false when they ended before. */
+async function untilStill({ told }: Receivers, isThere: () => boolean): Promise<boolean> {
   let [seen, at] = [told.length, performance.now()];
   while (!isThere()) {
     if (told.length !== seen) [seen, at] = [told.length, performance.now()];
-    if (performance.now() - at > PATIENCE_MS) return;
+    if (performance.now() - at > PATIENCE_MS) return false;
     await delay(LOOK_MS);
   }
+  return true;
 }
 
 /** Makes what is to be tried again due now: the schedule is not what is on trial. Answers how to end that. */

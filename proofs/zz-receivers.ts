@@ -18,16 +18,20 @@ import { type Findings, judge, type Mode, type Proof, type Run } from './proof.t
 import { MANNERS } from './receivers/manners.ts';
 import { openStage, type Stage } from './stage.ts';
 
-type Size = { readonly hostile: number; readonly healthy: number; readonly rounds: number };
+type Size = {
+  readonly hostile: number;
+  readonly healthy: number;
+  readonly rounds: number;
+  /** Each hostile receiver has a new event in so many rounds; those that failed come again besides. */
+  readonly hostileEvery: number;
+};
 
 const SIZES: Readonly<Record<Mode, Size>> = {
-  tiny: { hostile: 16, healthy: 4, rounds: 5 },
-  quick: { hostile: 200, healthy: 20, rounds: 15 },
-  full: { hostile: 1000, healthy: 50, rounds: 15 },
+  tiny: { hostile: 16, healthy: 4, rounds: 5, hostileEvery: 5 },
+  quick: { hostile: 200, healthy: 20, rounds: 15, hostileEvery: 5 },
+  full: { hostile: 1000, healthy: 50, rounds: 40, hostileEvery: 20 },
 };
 const ROUND_MS = 1000;
-/** Each hostile receiver has an event in so many rounds, as long as one can be held, so that one is always held. */
-const HOSTILE_EVERY = 5;
 /** A healthy account has more to tell than its neighbours: it must not be their pace at which it is told. */
 const EVENTS_OF_HEALTHY = 5;
 const SAMPLE_MS = 200;
@@ -60,11 +64,10 @@ async function prove(run: Run): Promise<Findings> {
     WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
     WEBHOOK_PORTS: [...portsOf(good), ...portsOf(bad)].join(),
     WEBHOOK_CA_FILE: caFile,
-    NODE_OPTIONS: '--cpu-prof --cpu-prof-dir=/tmp/b/prof',
   };
-  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {}, environment });
+  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {}, environment, preload: PRE });
   const accounts = await register(stage.pool, size, { good: portsOf(good), bad: portsOf(bad) });
-  const play = () => playRounds(stage, { good, bad }, accounts, size.rounds);
+  const play = () => playRounds(stage, { good, bad }, accounts, size);
 
   // The same traffic with good manners: what the program needs for it is not the fault of the bad ones.
   const before = await play();
@@ -131,13 +134,37 @@ async function register(
 type Receivers = { readonly good: Process; readonly bad: Process };
 
 /** Several events a round for each healthy receiver; then what became of them. */
-async function playRounds(stage: Stage, { good, bad }: Receivers, { hostile, healthy }: Accounts, rounds: number) {
+async function playRounds(stage: Stage, { good, bad }: Receivers, { hostile, healthy }: Accounts, size: Size) {
+  const { rounds, hostileEvery } = size;
   const memory = watchMemory(stage.gateway.pid);
   for (let round = 0; round < rounds; round++) {
     const end = delay(ROUND_MS);
-    const turn = hostile.filter((_, n) => n % HOSTILE_EVERY === round % HOSTILE_EVERY);
+    const turn = hostile.filter((_, n) => n % hostileEvery === round % hostileEvery);
     const told = [...turn, ...Array.from({ length: EVENTS_OF_HEALTHY }, () => healthy).flat()];
     await publish(stage.pool, told);
+    if (round % 8 === 0) {
+      const t = await (await fetch(`${stage.gateway.ready['address']}/metrics`)).text();
+      const c = await stage.pool.query(
+        'SELECT (SELECT count(*) FROM webhook_outbox) o, (SELECT count(*) FROM webhook_retry) r',
+      );
+      console.error(
+        round,
+        JSON.stringify(c.rows[0]),
+        t
+          .split('\n')
+          .filter((l) =>
+            /^(process_resident|nodejs_heap_size|nodejs_external|nodejs_eventloop_lag_(p99)|nodejs_active_handles_total)/.test(
+              l,
+            ),
+          )
+          .map((l) => l.replace(/nodejs_|_bytes/g, ''))
+          .map((l) => {
+            const [a, b] = l.split(' ');
+            return a + ' ' + (Number(b) > 1e5 ? (Number(b) / 1e6).toFixed(0) + 'M' : Number(b).toFixed(2));
+          })
+          .join(' | '),
+      );
+    }
     await end;
   }
   await delay(SETTLING_MS);
@@ -192,3 +219,4 @@ function watchMemory(pid: number) {
     },
   };
 }
+const PRE = process.argv[2] === 'pace' ? [new URL('./sabotage/zz-pace.ts', import.meta.url)] : [];

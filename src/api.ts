@@ -1,6 +1,7 @@
 import { securityRoutes } from './accounts/security/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { importRoutes } from './contacts/imports/routes.ts';
 import { contactRoutes } from './contacts/routes.ts';
 import { creditRoutes } from './credit/routes.ts';
 import { authentication } from './http/auth.ts';
@@ -36,6 +37,7 @@ export function buildApi(deps: ApiDeps): App {
     messageRoutes(closed, deps);
     listRoutes(closed, deps);
     contactRoutes(closed, deps);
+    importRoutes(closed, deps);
     trackingRoutes(closed, deps);
     webhookRoutes(closed, deps);
     deliveryRoutes(closed, deps);

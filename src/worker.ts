@@ -7,6 +7,8 @@ import { passwordOf } from './connections/save.ts';
 import { failOver } from './connections/fail-over.ts';
 import { type Connection, deleteDeadConnectionStatus, LINKS_CHANNEL, notifyLinks } from './connections/sql.ts';
 import { superviseConnections, type Supervisor } from './connections/supervise.ts';
+import { deleteOldImports, IMPORTS_CHANNEL } from './contacts/imports/sql.ts';
+import { importNextChunk } from './contacts/imports/work.ts';
 import { ensurePartitions } from './db/partitions.ts';
 import { openWorkerSession } from './db/worker-session.ts';
 import { startPump } from './dispatch/pump.ts';
@@ -83,9 +85,10 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const fence = createFence({ dataDir: deps.config.dataDir, pool, owner: () => session.owner, log });
   const session = await openWorkerSession({
     connectionString: deps.connectionString,
-    channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL],
+    channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL, IMPORTS_CHANNEL],
     onNotify: (channel, payload) => {
       if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
+      if (channel === IMPORTS_CHANNEL) return loops['imports']?.wake();
       // Without a payload the session was away: others may have taken this worker for dead.
       if (payload === '') loops['fence']?.wake();
       if (channel === LINKS_CHANNEL) {
@@ -182,6 +185,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     owner: session.owner,
     paused: fence.paused,
   });
+  // Woken by what comes in; the wait is for one that failed, or was a dead worker's.
+  start('imports', async () => ((await importNextChunk(pool, log)) ? 0 : 10 * SECOND));
+  start('old imports', () => deleteOldImports(pool, { days: deps.config.retentionDays }).then(() => HOUR));
   start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {

@@ -1,6 +1,6 @@
 import { type Chance, oneOf } from '../proof.ts';
 import { isSchema, type Route, type Schema } from '../routes.ts';
-import { fittingValue, hostileValue, spoilt, TEXTS } from './hostile.ts';
+import { fittingValue, hostileValue, spoilt, spoiltOnce, TEXTS } from './hostile.ts';
 
 /** One request as it goes out. */
 export type Wire = {
@@ -87,7 +87,9 @@ function anyText(chance: Chance): string {
 }
 
 function spoiltBody(chance: Chance, body: string, share: number): string {
-  const text = JSON.stringify(spoilt(chance, JSON.parse(body), share)) ?? 'null';
+  const document: unknown = JSON.parse(body);
+  const once = share > 0 && chance.random.chance(0.6);
+  const text = JSON.stringify(once ? spoiltOnce(chance, document) : spoilt(chance, document, share)) ?? 'null';
   if (!chance.random.chance(share / 5)) return text;
   const cuts: readonly (() => string)[] = [
     () => text.slice(0, Math.floor(text.length * chance.random.next())),

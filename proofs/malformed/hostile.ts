@@ -148,9 +148,26 @@ function fittingObject(chance: Chance, properties: Schema, required: unknown): R
   return Object.fromEntries(entries.map(([key, inner]) => [key, isSchema(inner) ? fittingValue(chance, inner) : null]));
 }
 
-/** With something hostile in the place of one or more of its parts. */
+/** Of the kind of the value that it takes the place of, mostly: what has another kind is refused at the door. */
+const hostileInstead = (chance: Chance, value: unknown): unknown => {
+  if (chance.random.chance(0.3)) return hostileValue(chance);
+  if (typeof value === 'string') return oneOf(chance, TEXTS);
+  return typeof value === 'number' ? oneOf(chance, NUMBERS) : hostileValue(chance);
+};
+
+/** With something hostile in the place of one of its innermost parts, all others as they were. */
+export function spoiltOnce(chance: Chance, value: unknown): unknown {
+  const parts = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  if (parts.length === 0) return hostileInstead(chance, value);
+  const [key, part] = oneOf(chance, parts);
+  const spoilt = spoiltOnce(chance, part);
+  if (Array.isArray(value)) return value.map((item, i) => (String(i) === key ? spoilt : item));
+  return { ...Object.fromEntries(parts), [key]: spoilt };
+}
+
+/** With something hostile in the place of this share of its parts. */
 export function spoilt(chance: Chance, value: unknown, share: number): unknown {
-  if (chance.random.chance(share)) return hostileValue(chance);
+  if (chance.random.chance(share)) return hostileInstead(chance, value);
   if (Array.isArray(value)) return value.map((item) => spoilt(chance, item, share));
   if (!isSchema(value)) return value;
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [

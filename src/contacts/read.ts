@@ -10,7 +10,7 @@ import type { ContactRow, NewContact } from './sql.ts';
 /** How an account's contacts are read: whose national numbers are understood, and its custom fields. */
 export type Reading = { readonly defaultCountry: string | null; readonly fields: readonly FieldRow[] };
 
-const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
+export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
 
 /**
  * What a contact becomes: the fields that the input names replace those of `current` (null takes them away), the others
@@ -66,7 +66,7 @@ const named = (input: { firstName?: Text; lastName?: Text; fullName?: Text }, cu
   givenFullName: trimmed(input.fullName, current?.givenFullName ?? null),
 });
 
-const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
+export const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
 
 type Numbered = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
 

@@ -50,11 +50,11 @@ const column =
 
 /** A plain loop, as below. */
 function valuesOf<R, T>(rows: readonly R[], read: (row: R, index: number) => T | null) {
-  const values = new Array<T | null>(rows.length);
+  const values: (T | null)[] = [];
   let same = true;
-  for (let i = 0; i < rows.length; i++) {
-    const value = read(rows[i] as R, i);
-    values[i] = value;
+  for (const row of rows) {
+    const value = read(row, values.length);
+    values.push(value);
     if (same && value !== values[0]) same = value instanceof Date && Number(value) === Number(values[0]);
   }
   return { values, same };

@@ -2,7 +2,7 @@ import swagger, { type SwaggerTransform, type SwaggerTransformObject } from '@fa
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { STATUS_CODES } from 'node:http';
 import packageJson from '../../package.json' with { type: 'json' };
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { App } from './deps.ts';
 import { takesKey } from './idempotency.ts';
 import { SHARED_SCHEMAS } from './schema.ts';
@@ -21,6 +21,13 @@ const SECURITY = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
   basic: { type: 'http', scheme: 'basic' },
 } as const;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The parts of a multipart/form-data body, for the description. */
+    form?: TSchema;
+  }
+}
 
 /** The areas of the interface, in reading order; an operation names its own in `tags`. */
 const TAGS = [
@@ -76,11 +83,20 @@ const KeyHeader = Type.Object({
 const withErrors: SwaggerTransform = ({ schema, url, route }) => {
   if (schema === undefined || schema.hide === true) return { schema: { ...schema, hide: true }, url };
   const keyed = schema.security?.length !== 0 && takesKey(route);
-  const errors = Object.fromEntries(errorsOf(schema, route).map((status) => [status, errorAnswer(url, status)]));
+  const errors = Object.fromEntries(
+    errorsOf({ ...schema, ...formOf(route) }, route).map((status) => [status, errorAnswer(url, status)]),
+  );
   const answers = Object.entries(isRecord(schema.response) ? schema.response : {}).map(described);
   const headers = keyed ? { headers: KeyHeader } : {};
-  return { schema: { ...schema, ...headers, response: { ...errors, ...Object.fromEntries(answers) } }, url };
+  return {
+    schema: { ...schema, ...formOf(route), ...headers, response: { ...errors, ...Object.fromEntries(answers) } },
+    url,
+  };
 };
+
+/** A form is read as it comes, so no schema checks it. */
+const formOf = ({ config }: RouteOptions) =>
+  config?.form ? { consumes: ['multipart/form-data'], body: config.form } : {};
 
 /** The statuses of the errors that a route can answer with, as far as its description tells. */
 function errorsOf(schema: FastifySchema, route: RouteOptions): number[] {

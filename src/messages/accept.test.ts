@@ -159,8 +159,8 @@ describe('what is accepted', () => {
     expect(rounds).toEqual([
       [1, 0],
       [2, 0],
-      [1, 1],
-      [1, 2],
+      [1, 1000],
+      [1, 2000],
     ]);
   });
 

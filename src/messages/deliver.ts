@@ -15,7 +15,7 @@ import * as db from './sql.ts';
 export async function loadJobs(pool: Db, chunks: readonly Chunk[]): Promise<(Job | undefined)[][]> {
   const messages = chunks.flatMap(({ accountId, ids }) => ids.map((id) => ({ accountId, id })));
   const [firstId, lastId] = boundsOf(messages.map((message) => message.id));
-  const jobs = new Array<Job | undefined>(messages.length);
+  const jobs: (Job | undefined)[] = messages.map(() => undefined);
   for (const row of await db.listQueuedMessages(pool, { messages, firstId, lastId }))
     jobs[row[0]] = toJob(messages[row[0]]?.id ?? '', row);
   let start = 0;

@@ -11,9 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { listUnknownIds, newMessage, resultOf, type StateRow, statesOf } from '../testing/queue.ts';
 import { receipt } from '../testing/receipts.ts';
 import { until } from '../testing/until.ts';
-import { createReceiptInbox } from './inbox.ts';
 import { processReceipts, retryUnmatched } from './process.ts';
-import { createRecent } from './recent.ts';
 import { insertReceiptBatches } from './sql.ts';
 
 let database: TestDatabase;
@@ -62,35 +60,6 @@ const countBlocked = async (): Promise<number> =>
   (await many(pool, sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`))
     .length;
 const allDue = (): Promise<number> => exec(pool, sql`UPDATE receipt_unmatched SET next_try_at = now()`);
-
-test('batches that were stored in this process move their messages and are forgotten; others are read', async () => {
-  const [mine, others] = [await sent({ carrierIds: ['A1'] }), await sent({ carrierIds: ['B1'] })];
-  const recent = createRecent();
-  const store = createReceiptInbox(pool, () => undefined, recent);
-  await store({ connectionId: 1, receipt: receipt('A1') });
-  await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('B1')] }]);
-  expect(recent.batches().size).toBe(1);
-  expect(await processReceipts(pool, now, recent)).toBe(2);
-  expect([await statusOf(mine), await statusOf(others)]).toEqual([STATUS.DELIVERED, STATUS.DELIVERED]);
-  expect(recent.batches().size).toBe(0);
-});
-
-test('a batch whose processing fails stays at hand and in the database', async () => {
-  const id = await sent({ carrierIds: ['A1'] });
-  const recent = createRecent();
-  await createReceiptInbox(pool, () => undefined, recent)({ connectionId: 1, receipt: receipt('A1') });
-  const failing = processReceipts(
-    pool,
-    () => {
-      throw new Error('no clock');
-    },
-    recent,
-  );
-  await expect(failing).rejects.toThrow('no clock');
-  expect(recent.batches().size).toBe(1);
-  await processReceipts(pool, now, recent);
-  expect(await statusOf(id)).toBe(STATUS.DELIVERED);
-});
 
 describe('matching', () => {
   test('by the id exactly as the carrier spelled it', async () => {

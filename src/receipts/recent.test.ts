@@ -1,6 +1,12 @@
-import { expect, test } from 'vitest';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { many, sql } from '../db/query.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { receipt } from '../testing/receipts.ts';
+import { createReceiptInbox } from './inbox.ts';
+import { processReceipts } from './process.ts';
 import { createRecent } from './recent.ts';
+import { insertReceiptBatches } from './sql.ts';
 
 test('batches stay until they are forgotten, or until newer ones need their room', () => {
   const recent = createRecent(3);
@@ -42,4 +48,37 @@ test.each(['raw', 'sender', 'destination', 'errorCode'] as const)('a NUL in %s i
   recent.put(1, [receipt('a', { [field]: 'x\0' })]);
   recent.put(2, [receipt('a\0')]);
   expect(recent.batches().size).toBe(0);
+});
+
+describe('between the inbox and whoever works it off', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = database.pool;
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  /** What was worked off and fits no message. */
+  const parked = async (): Promise<string[]> => {
+    const rows = await many<{ id: string }>(
+      pool,
+      sql`SELECT receipt->'carrierIds'->>0 AS id FROM receipt_unmatched ORDER BY 1`,
+    );
+    return rows.map((row) => row.id);
+  };
+
+  test('a batch is taken once from memory or from the database, and stays in both when the work on it fails', async () => {
+    const recent = createRecent();
+    await createReceiptInbox(pool, () => undefined, recent)({ connectionId: 1, receipt: receipt('here') });
+    await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('elsewhere')] }]);
+    const noClock = (): Date => {
+      throw new Error('no clock');
+    };
+    await expect(processReceipts(pool, noClock, recent)).rejects.toThrow('no clock');
+    expect([recent.batches().size, await parked()]).toEqual([1, []]);
+    expect(await processReceipts(pool, () => new Date(), recent)).toBe(2);
+    expect([recent.batches().size, await parked()]).toEqual([0, ['elsewhere', 'here']]);
+    expect(await processReceipts(pool, () => new Date(), recent)).toBe(0);
+  });
 });

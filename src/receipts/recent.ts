@@ -11,7 +11,7 @@ export type Recent = {
 };
 
 /** More wait only when the database is slower than the carriers; then they are read from there. */
-const MOST_KEPT = 20_000;
+const MOST_KEPT = 5000;
 
 /**
  * A copy of what is committed, never the only place of it: whoever works off a batch that is here need not read and

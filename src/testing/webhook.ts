@@ -12,7 +12,7 @@ import { TEST_CERT } from './certificate.ts';
 import type { TestDatabase } from './database.ts';
 
 /** What webhooks of tests are sealed with. */
-export const WEBHOOK_KEY = createSecretKey(Buffer.alloc(32, 7));
+const WEBHOOK_KEY = createSecretKey(Buffer.alloc(32, 7));
 
 /** Registers a webhook for an account; answers its secret. */
 export async function registerWebhook(

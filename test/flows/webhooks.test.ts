@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -15,8 +15,10 @@ const AUDIT = '/api/partner-gateway/v1/audit';
 
 let program: TestProgram;
 let receiver: Receiver;
+let folder: string;
 beforeAll(async () => {
-  const caFile = join(await temporaryFolder('heliograph-test-ca-'), 'ca.pem');
+  folder = await temporaryFolder('heliograph-test-ca-');
+  const caFile = join(folder, 'ca.pem');
   await writeFile(caFile, TEST_CERT);
   receiver = await startReceiver();
   program = await startTestProgram({
@@ -30,6 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await program[Symbol.asyncDispose]();
   await receiver[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
 });
 afterEach(() => receiver.answer({}));
 

@@ -45,13 +45,13 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
     const answers = [answer];
     const group = { stored, answers };
     last = group;
-    const giveAll = (give: (answer: Answer) => void): void => {
+    const endAll = (endOne: (answer: Answer) => void): void => {
       if (last === group) last = null;
-      answers.forEach(give);
+      answers.forEach(endOne);
     };
     void stored.then(
-      () => giveAll((one) => end(STATUS.ESME_ROK, one)),
-      (error: unknown) => giveAll((one) => refuse(error, one)),
+      () => endAll((one) => end(STATUS.ESME_ROK, one)),
+      (error: unknown) => endAll((one) => refuse(error, one)),
     );
   }
 

@@ -51,7 +51,7 @@ export function readValues(
 }
 
 /** A value that came as text (a query, a cell of a file) as its field's type; undefined when it is none. */
-export function readText(field: FieldRow, text: string): FieldValue | undefined {
+export function readText(field: Pick<FieldRow, 'type'>, text: string): FieldValue | undefined {
   const value = fromText(field.type, text.trim());
   return CHECKS[field.type].accepts(value) ? value : undefined;
 }

@@ -17,7 +17,7 @@ export async function detectEncoding(octets: Octets): Promise<Encoding> {
     if (marked !== undefined) return marked;
     break;
   }
-  return await utf8OrNot(octets);
+  return utf8OrNot(octets);
 }
 
 function byMark(start: Buffer): Encoding | undefined {

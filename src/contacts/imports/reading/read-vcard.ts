@@ -44,7 +44,8 @@ async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Line> {
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) yield { line: ++line, text: part.replace(/\r$/, '') };
-    if (rest.length > LIMITS.rowLength) throw badFile(`line ${line + 1}: is longer than ${LIMITS.rowLength / 1024} KiB`);
+    if (rest.length > LIMITS.rowLength)
+      throw badFile(`line ${line + 1}: is longer than ${LIMITS.rowLength / 1024} KiB`);
   }
   if (rest !== '') yield { line: line + 1, text: rest };
 }
@@ -52,7 +53,13 @@ async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Line> {
 const QUOTED = /^[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[;:]/i;
 
 /** A line that may go on. */
-type Open = { readonly line: number; readonly parts: string[]; length: number; readonly quoted: boolean; soft: boolean };
+type Open = {
+  readonly line: number;
+  readonly parts: string[];
+  length: number;
+  readonly quoted: boolean;
+  soft: boolean;
+};
 
 /**
  * Puts folded lines together: those that go on after a blank and, in quoted-printable, after an equals sign. What is
@@ -129,16 +136,14 @@ function rankOf(property: Property): number {
 
 /** 4.0 writes numbers as URIs: `tel:+39-333-1234567;ext=12`. */
 const numberIn = (property: Property): string =>
-  unescaped(decodeValue(property))
-    .trim()
-    .replace(/^tel:/i, '')
-    .replace(/;.*$/s, '');
+  unescaped(decodeValue(property)).trim().replace(/^tel:/i, '').replace(/;.*$/s, '');
 
 const GENDERS: Readonly<Record<string, string>> = { M: 'MALE', F: 'FEMALE', O: 'OTHER' };
 const genderOf = (text: string): string => GENDERS[text.slice(0, 1).toUpperCase()] ?? '';
 
 /** Parts are parted by semicolons that no backslash stands before. */
-const splitParts = (text: string): string[] => text.match(/(?:\\.|[^;\\])*(?:;|$)/gs)?.map((part) => part.replace(/;$/, '')) ?? [];
+const splitParts = (text: string): string[] =>
+  text.match(/(?:\\.|[^;\\])*(?:;|$)/gs)?.map((part) => part.replace(/;$/, '')) ?? [];
 
 const unescaped = (text: string): string =>
   text.replaceAll(/\\(.)/gs, (_, character: string) => (character.toLowerCase() === 'n' ? ' ' : character));
@@ -151,8 +156,7 @@ function decodeValue(property: Property): string {
   return property.value;
 }
 
-const charsetOf = ({ parameters }: Property): string =>
-  parameters.find(([name]) => name === 'CHARSET')?.[1] ?? 'UTF-8';
+const charsetOf = ({ parameters }: Property): string => parameters.find(([name]) => name === 'CHARSET')?.[1] ?? 'UTF-8';
 
 const octetsOf = (text: string): Buffer =>
   Buffer.from(

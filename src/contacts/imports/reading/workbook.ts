@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { badFile } from './limits.ts';
 import { attributeReader, createXmlReader, type Listener } from './xml.ts';
 import type { Zip } from './zip.ts';
@@ -13,17 +14,15 @@ export type Workbook = {
   readonly from1904: boolean;
 };
 
-const WORKBOOK = 'xl/workbook.xml';
-const RELATIONS = 'xl/_rels/workbook.xml.rels';
-
 /** Errors: 400 for an archive that is no workbook. */
 export async function readWorkbook(zip: Zip): Promise<Workbook> {
-  const { sheetId, from1904 } = await readSheets(zip);
-  const relations = await readRelations(zip);
+  const book = placeOf(await readRelations(zip, ''), 'officeDocument');
+  if (book === undefined) throw badFile('is no XLSX: it has no workbook');
+  const relations = await readRelations(zip, book);
+  const { sheetId, from1904 } = await readSheets(zip, book);
   const sheet = relations.find(({ id }) => id === sheetId)?.target;
   if (sheet === undefined) throw badFile('is no XLSX: it has no sheet');
-  const placeOf = (kind: string) => relations.find(({ type }) => type.endsWith(`/${kind}`))?.target;
-  const [stringsAt, stylesAt] = [placeOf('sharedStrings'), placeOf('styles')];
+  const [stringsAt, stylesAt] = [placeOf(relations, 'sharedStrings'), placeOf(relations, 'styles')];
   return {
     sheet,
     from1904,
@@ -32,16 +31,11 @@ export async function readWorkbook(zip: Zip): Promise<Workbook> {
   };
 }
 
-const NOTHING = (): void => undefined;
+const nothing = (): void => undefined;
 
-/** Tells a listener of one document of the archive. */
-export async function hear(zip: Zip, name: string, listener: Partial<Listener>): Promise<void> {
-  for await (const _ of hearing(zip, name, listener));
-}
-
-/** The same, with a pause after each piece. */
+/** Tells a listener of one document of the archive, with a pause after each piece. */
 export async function* hearing(zip: Zip, name: string, listener: Partial<Listener>): AsyncGenerator<void> {
-  const reader = createXmlReader({ open: NOTHING, text: NOTHING, close: NOTHING, ...listener });
+  const reader = createXmlReader({ open: nothing, text: nothing, close: nothing, ...listener });
   const decoder = new TextDecoder();
   for await (const octets of zip.read(name)) {
     reader.write(decoder.decode(octets, { stream: true }));
@@ -52,6 +46,98 @@ export async function* hearing(zip: Zip, name: string, listener: Partial<Listene
   yield;
 }
 
-const [idIn, date1904In, targetIn, typeIn, relationIdIn] = ['id', 'date1904', 'Target', 'Type', 'Id'].map(attributeReader) as [
-  ...Reader[],
-] as [Reader, Reader, Reader, Reader, Reader];
+async function hear(zip: Zip, name: string, listener: Partial<Listener>): Promise<void> {
+  for await (const _ of hearing(zip, name, listener));
+}
+
+const read = {
+  id: attributeReader('id'),
+  date1904: attributeReader('date1904'),
+  relationId: attributeReader('Id'),
+  type: attributeReader('Type'),
+  target: attributeReader('Target'),
+  formatId: attributeReader('numFmtId'),
+  formatCode: attributeReader('formatCode'),
+};
+
+type Relation = { readonly id: string; readonly type: string; readonly target: string };
+
+const placeOf = (relations: readonly Relation[], kind: string): string | undefined =>
+  relations.find(({ type }) => type.endsWith(`/${kind}`))?.target;
+
+/** What a document of the archive names, with places from the root; of the archive itself with ''. */
+async function readRelations(zip: Zip, document: string): Promise<Relation[]> {
+  const { dir, base } = posix.parse(document);
+  const relations: Relation[] = [];
+  await hear(zip, posix.join(dir, '_rels', `${base}.rels`), {
+    open(name, attributes) {
+      if (name !== 'Relationship') return;
+      const target = posix.resolve('/', dir, read.target(attributes) ?? '').slice(1);
+      relations.push({ id: read.relationId(attributes) ?? '', type: read.type(attributes) ?? '', target });
+    },
+  });
+  return relations;
+}
+
+async function readSheets(zip: Zip, book: string): Promise<{ sheetId: string | undefined; from1904: boolean }> {
+  let sheetId: string | undefined;
+  let from1904 = false;
+  await hear(zip, book, {
+    open(name, attributes) {
+      if (name === 'sheet') sheetId ??= read.id(attributes);
+      if (name === 'workbookPr') from1904 = ['1', 'true'].includes(read.date1904(attributes) ?? '');
+    },
+  });
+  return { sheetId, from1904 };
+}
+
+/** The texts that cells name by number. Runs of one text are put together, readings (rPh) left out. */
+async function readStrings(zip: Zip, place: string): Promise<string[]> {
+  const strings: string[] = [];
+  let text = '';
+  let inText = false;
+  let inReading = false;
+  await hear(zip, place, {
+    open(name) {
+      if (name === 'si') text = '';
+      if (name === 'rPh') inReading = true;
+      inText = name === 't' && !inReading;
+    },
+    text(part) {
+      if (inText) text += part;
+    },
+    close(name) {
+      if (name === 't') inText = false;
+      if (name === 'rPh') inReading = false;
+      if (name === 'si') strings.push(text);
+    },
+  });
+  return strings;
+}
+
+/** The built-in formats of dates and times (ECMA-376 18.8.30). */
+const isBuiltInDate = (id: number): boolean => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
+/** A format of dates, once what it shows as it is and its conditions are taken away. */
+const isDateFormat = (code: string): boolean => /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\\.|\[[^\]]*\]/g, ''));
+
+async function readDates(zip: Zip, place: string): Promise<Set<number>> {
+  const formats = new Map<number, boolean>();
+  const dates = new Set<number>();
+  let inCellStyles = false;
+  let style = 0;
+  await hear(zip, place, {
+    open(name, attributes) {
+      if (name === 'numFmt')
+        formats.set(Number(read.formatId(attributes)), isDateFormat(read.formatCode(attributes) ?? ''));
+      if (name === 'cellXfs') inCellStyles = true;
+      if (name !== 'xf' || !inCellStyles) return;
+      const format = Number(read.formatId(attributes) ?? 0);
+      if (formats.get(format) ?? isBuiltInDate(format)) dates.add(style);
+      style++;
+    },
+    close(name) {
+      if (name === 'cellXfs') inCellStyles = false;
+    },
+  });
+  return dates;
+}

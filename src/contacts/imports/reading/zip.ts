@@ -1,7 +1,8 @@
-import { createReadStream, readSync } from 'node:fs';
+import { readSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { createInflateRaw, crc32 } from 'node:zlib';
 import { badFile, LIMITS, tooLarge } from './limits.ts';
+import { readOctets } from './octets.ts';
 
 /** A file in an archive, as the directory at the archive's end lists it. */
 export type Entry = {
@@ -56,7 +57,11 @@ export function openZip(fd: number, size: number): Zip {
 const tooMuch = () => tooLarge(`unpacks to more than ${LIMITS.unpackedBytes / 1024 / 1024} MiB`);
 
 function readDirectory(fd: number, size: number): Entry[] {
-  const tail = readAt(fd, Math.max(0, size - END_BYTES - MAX_COMMENT_BYTES), Math.min(size, END_BYTES + MAX_COMMENT_BYTES));
+  const tail = readAt(
+    fd,
+    Math.max(0, size - END_BYTES - MAX_COMMENT_BYTES),
+    Math.min(size, END_BYTES + MAX_COMMENT_BYTES),
+  );
   const at = findEnd(tail);
   const count = tail.readUInt16LE(at + 10);
   const bytes = tail.readUInt32LE(at + 12);
@@ -75,7 +80,8 @@ function readDirectory(fd: number, size: number): Entry[] {
 /** The last record: what looks like one within its own comment comes after it. */
 function findEnd(tail: Buffer): number {
   for (let at = tail.length - END_BYTES; at >= 0; at--)
-    if (tail.readUInt32LE(at) === SIGNATURES.end && at + END_BYTES + tail.readUInt16LE(at + 20) === tail.length) return at;
+    if (tail.readUInt32LE(at) === SIGNATURES.end && at + END_BYTES + tail.readUInt16LE(at + 20) === tail.length)
+      return at;
   throw damaged();
 }
 
@@ -122,11 +128,10 @@ function dataOf(fd: number, { offset }: Entry): number {
 function inflated(fd: number, start: number, { method, packedBytes }: Entry): AsyncIterable<Buffer> {
   if (method !== STORED && method !== DEFLATED) throw badFile('is packed in a way that Excel does not use');
   if (packedBytes === 0) return Readable.from([]);
-  const packed = createReadStream('', { fd, autoClose: false, start, end: start + packedBytes - 1 });
+  const packed = Readable.from(readOctets(fd, start, start + packedBytes));
   if (method === STORED) return packed;
   const inflate = createInflateRaw();
   packed.on('error', (error) => inflate.destroy(error));
-  inflate.on('close', () => packed.destroy());
   return packed.pipe(inflate);
 }
 

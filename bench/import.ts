@@ -1,0 +1,129 @@
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { openAsBlob } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { writeXlsx } from 'hucre/xlsx';
+import pg from 'pg';
+import { from } from 'pg-copy-streams';
+import { attachEmbedded } from '../src/db/embedded.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { until } from '../src/testing/until.ts';
+import { type Running, runCommand } from './processes.ts';
+import type { Report } from './report.ts';
+
+const ROWS = Number(process.argv[3] ?? 1_000_000);
+const SHEET_ROWS = ROWS / 5;
+const MOST_MB = 400;
+const ROWS_A_CHUNK = 1000;
+const HEAD = ['phoneNumber', 'firstName', 'lastName', 'email', 'gender'];
+const DEADLINE_MS = 1_200_000;
+
+/** Contacts from a file over HTTP, from the first octet sent until the last one is written, against COPY of the same rows. */
+export async function benchImport(): Promise<Report> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'heliograph-bench-'));
+  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off' });
+  const server = await attachEmbedded({ dataDir, log: silentLog });
+  const db = new pg.Client({ connectionString: server.connectionString });
+  await db.connect();
+  try {
+    const { apiKey } = gateway.ready['demo'] as { apiKey: string };
+    const csv = join(dataDir, 'contacts.csv');
+    await writeCsv(csv);
+    const imported = await upload(gateway, apiKey, csv, ROWS);
+    const csvPeakMb = gateway.peakMb();
+    const copySeconds = await copyAgain(db);
+    const xlsx = join(dataDir, 'contacts.xlsx');
+    await writeSheet(xlsx);
+    const sheet = await upload(gateway, apiKey, xlsx, SHEET_ROWS);
+    const figures = {
+      rows: ROWS,
+      rowsPerSecond: ROWS / imported.seconds,
+      answeredSeconds: imported.answeredSeconds,
+      copyRowsPerSecond: ROWS / copySeconds,
+      peakMb: csvPeakMb,
+      peakMbTarget: MOST_MB,
+      sheetRows: SHEET_ROWS,
+      sheetRowsPerSecond: SHEET_ROWS / sheet.seconds,
+      sheetPeakMb: gateway.peakMb(),
+    };
+    return { name: 'import', ratio: copySeconds / imported.seconds, target: 0.3, figures };
+  } finally {
+    await db.end();
+    await server.release();
+    await gateway.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+const SYLLABLES = 'an be ca do el fa gi ho ir ju ka lo mi no or pe ru sa ti ve'.split(' ');
+const wordOf = (n: number, syllables: number): string =>
+  Array.from({ length: syllables }, (_, i) => SYLLABLES[Math.floor(n / 20 ** i) % 20]).join('');
+
+/** Spread by multiplication, so that names and numbers have nothing to do with the order of the file. */
+function rowOf(n: number): string[] {
+  const first = wordOf((n * 48_271) % 399, 2);
+  const last = wordOf((n * 69_621) % 159_989, 4);
+  const number = `+39333${String((n * 3_916_801) % 9_999_991).padStart(7, '0')}`;
+  return [number, first, last, n % 3 === 0 ? `${first}.${last}@example.com` : '', n % 2 === 0 ? 'MALE' : 'FEMALE'];
+}
+
+async function writeCsv(path: string): Promise<void> {
+  const file = await open(path, 'w');
+  await file.write(`${HEAD.join(',')}\n`);
+  for (let n = 0; n < ROWS; n += ROWS_A_CHUNK)
+    await file.write(Array.from({ length: ROWS_A_CHUNK }, (_, i) => `${rowOf(n + i).join(',')}\n`).join(''));
+  await file.close();
+}
+
+/** Texts in a table of their own, as Excel writes them. */
+async function writeSheet(path: string): Promise<void> {
+  const rows = [HEAD, ...Array.from({ length: SHEET_ROWS }, (_, n) => rowOf(n))];
+  const file = await open(path, 'w');
+  await file.write(await writeXlsx({ sheets: [{ name: 'Contacts', rows }] }));
+  await file.close();
+}
+
+type Timed = { readonly seconds: number; readonly answeredSeconds: number };
+
+async function upload({ ready }: Running, apiKey: string, path: string, rows: number): Promise<Timed> {
+  const url = `${ready['address']}/api/partner-gateway/v1/contacts`;
+  const headers = { 'x-api-key': apiKey };
+  const body = new FormData();
+  body.append('file', await openAsBlob(path), path.slice(path.lastIndexOf('/') + 1));
+  const start = performance.now();
+  const secondsSince = (): number => (performance.now() - start) / 1000;
+  const answer = await fetch(`${url}/upload`, { method: 'POST', headers, body });
+  const { importId, ...rest } = (await answer.json()) as { importId: number };
+  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(rest)}`);
+  const answeredSeconds = secondsSince();
+  const look = async () => {
+    const found = (await (await fetch(`${url}/imports/${importId}`, { headers })).json()) as Import;
+    return (found.status === 'COMPLETED' || found.status === 'FAILED') && found;
+  };
+  const { summary } = await until('the end of the import', look, DEADLINE_MS);
+  if (summary.created + summary.updated !== rows) throw new Error(`brought in: ${JSON.stringify(summary)}`);
+  return { seconds: secondsSince(), answeredSeconds };
+}
+
+type Import = { readonly status: string; readonly summary: { readonly created: number; readonly updated: number } };
+
+/** The rows that the import left behind, as text, by one COPY into an empty table with the same indexes. */
+async function copyAgain(db: pg.Client): Promise<number> {
+  const columns =
+    'account_id, first_name, last_name, phone_number, email, gender, is_valid, number_type, country, channels';
+  await db.query('CREATE TABLE bench_copy (LIKE contact INCLUDING ALL)');
+  const { rows } = await db.query<{ line: string }>(
+    `SELECT concat_ws(E'\\t', account_id, first_name, last_name, phone_number, coalesce(email, '\\N'), gender, is_valid,
+       number_type, country, channels) || E'\\n' AS line FROM contact WHERE NOT is_test`,
+  );
+  const start = performance.now();
+  await pipeline(
+    Readable.from(rows.map(({ line }) => line)),
+    db.query(from(`COPY bench_copy (${columns}) FROM STDIN`)),
+  );
+  const seconds = (performance.now() - start) / 1000;
+  await db.query('DROP TABLE bench_copy');
+  return seconds;
+}

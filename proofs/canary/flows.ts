@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { BULK, type Client, SEND, STATUS } from '../../src/testing/client.ts';
+import { isSchema } from '../routes.ts';
+import type { Account, Stage } from '../stage.ts';
+
+/** Everything secret that was given to the program or that it has made, by what it is. */
+export type Secrets = Map<string, string>;
+
+/** What was answered on the way: only the answers that hand a secret out may hold one. */
+export type Heard = { readonly what: string; readonly text: string };
+
+const PG = '/api/partner-gateway/v1';
+const NUMBER = '+393331234567';
+
+const randomSecret = (): string => randomBytes(24).toString('base64url');
+
+/** One round of all that a client does with secrets, things that go wrong with them included. */
+export async function goThrough(stage: Stage, account: Account, secrets: Secrets, heard: Heard[]): Promise<void> {
+  const { client } = account;
+  const round = secrets.size;
+  const keep = (what: string, value: string): string => {
+    secrets.set(`${what} ${round}`, value);
+    return value;
+  };
+  keep('the key of the account', account.apiKey);
+  keep('the password of its owner', account.password);
+  const ask = createAsking(heard);
+  await withKeys(client, ask, keep);
+  await withPeople(account, ask, keep);
+  await withWebhooks(client, ask, keep);
+  await withMessages(client, ask);
+  await withWrongCredentials(client, ask, keep);
+  await withBrokenDatabase(stage, client, ask, keep);
+}
+
+type Keep = (what: string, value: string) => string;
+type Ask = ReturnType<typeof createAsking>;
+
+/** Asks, and keeps what is heard unless the answer is there to hand a secret out. */
+function createAsking(heard: Heard[]) {
+  return async (client: Client, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const answer = await client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
+    const fields = isSchema(answer.body) ? answer.body : {};
+    const { apiKey, secret, ...rest } = fields;
+    const said = isSchema(answer.body) ? rest : answer.body;
+    const text = [answer.status, JSON.stringify(said), ...[...answer.headers].map((pair) => pair.join(': '))].join(
+      '\n',
+    );
+    heard.push({ what: `${method} ${path.split('?')[0]}`, text });
+    return { status: answer.status, id: String(fields['id'] ?? ''), secret: String(apiKey ?? secret ?? '') };
+  };
+}
+
+async function withKeys(client: Client, ask: Ask, keep: Keep): Promise<void> {
+  const made = await ask(
+    client,
+    'POST',
+    `${PG}/authentication`,
+    { name: 'canary' },
+    { 'idempotency-key': randomSecret() },
+  );
+  const value = keep('a key', made.secret);
+  await ask(client, 'GET', `${PG}/authentication`);
+  await ask(client, 'GET', `${PG}/authentication/${value}`);
+  await ask(
+    client,
+    'GET',
+    `${PG}/authentication/${keep('a key that is none', `pg_live_${randomBytes(32).toString('base64url')}`)}`,
+  );
+  const rotated = await ask(client, 'POST', `${PG}/authentication/${made.id}/rotate`, { graceSeconds: 60 });
+  keep('a rotated key', rotated.secret);
+  await ask(client, 'POST', `${PG}/authentication`, { name: 1, apiKey: value });
+  await ask(client, 'DELETE', `${PG}/authentication/${made.id}`);
+  await ask(client, 'GET', STATUS, undefined, { 'x-api-key': value });
+}
+
+async function withPeople({ client, username, password }: Account, ask: Ask, keep: Keep): Promise<void> {
+  const basic = (secret: string) => {
+    const header = `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}`;
+    return { 'x-api-key': '', authorization: keep('a header of Basic', header) };
+  };
+  await ask(client, 'GET', `${PG}/users`, undefined, basic(password));
+  const passwordOfOther = keep('the password of another', randomSecret());
+  const person = { username: `canary-${randomBytes(4).toString('hex')}`, password: passwordOfOther, role: 'viewer' };
+  const made = await ask(client, 'POST', `${PG}/users`, person);
+  await ask(client, 'POST', `${PG}/users`, person);
+  await ask(client, 'POST', `${PG}/users`, { ...person, role: 'king' });
+  await ask(client, 'PUT', `${PG}/users/${made.id}`, { password: keep('a password that was set', randomSecret()) });
+  const change = {
+    currentPassword: keep('a wrong password', randomSecret()),
+    newPassword: keep('a new one', randomSecret()),
+  };
+  await ask(client, 'PUT', `${PG}/users/me/password`, change, basic(password));
+  const right = { currentPassword: password, newPassword: keep('the next password', randomSecret()) };
+  await ask(client, 'PUT', `${PG}/users/me/password`, right, basic(password));
+  await ask(client, 'DELETE', `${PG}/users/${made.id}`);
+}
+
+async function withWebhooks(client: Client, ask: Ask, keep: Keep): Promise<void> {
+  const path = `${PG}/webhooks/delivery-status`;
+  const made = await ask(client, 'POST', path, { callbackUrl: 'https://127.0.0.1:8443/canary' });
+  keep('the secret of the webhook', made.secret);
+  await ask(client, 'GET', path);
+  keep('its next secret', (await ask(client, 'POST', `${path}/secret`)).secret);
+  await ask(client, 'POST', `${path}/test`);
+  const inUrl = keep('a password in a URL', randomSecret());
+  await ask(client, 'PUT', path, { callbackUrl: `https://someone:${inUrl}@example.com/` });
+}
+
+async function withMessages(client: Client, ask: Ask): Promise<void> {
+  await ask(client, 'POST', SEND, { phoneNumber: NUMBER, message: 'Hello', customerMessageId: randomSecret() });
+  await ask(client, 'POST', BULK, { messages: [{ destinations: [NUMBER], sender: 'Acme', body: 'Hello' }] });
+  await ask(client, 'POST', SEND, { phoneNumber: 'nonsense' });
+  await ask(client, 'GET', `${STATUS}?ids=${randomSecret()}`);
+  await ask(client, 'GET', `${PG}/audit`);
+}
+
+/** Credentials that are wrong are secrets too: mistyped ones, those of another system. */
+async function withWrongCredentials(client: Client, ask: Ask, keep: Keep): Promise<void> {
+  const secret = (what: string): string => keep(what, randomSecret());
+  const wrong: Record<string, string>[] = [
+    { 'x-api-key': secret('a wrong key') },
+    { 'x-api-key': '', authorization: `Bearer ${secret('a token')}` },
+    {
+      'x-api-key': '',
+      authorization: `Basic ${Buffer.from(`nobody:${secret('a password of nobody')}`).toString('base64')}`,
+    },
+    { 'x-api-key': '', authorization: secret('an Authorization that is none') },
+    { cookie: `session=${secret('a cookie')}` },
+    { 'idempotency-key': 'x'.repeat(300), authorization: `Basic ${secret('Basic that is no Base64')}` },
+  ];
+  for (const headers of wrong) await ask(client, 'POST', SEND, { phoneNumber: NUMBER }, headers);
+  const field = secret('a password in a body that is no JSON');
+  await ask(client, 'POST', `${PG}/users`, `{"username":"x","password":"${field}"`);
+}
+
+/** The connections to the database are cut while requests that hold secrets are under way. */
+async function withBrokenDatabase({ pool }: Stage, client: Client, ask: Ask, keep: Keep): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    const person = {
+      username: `cut-${randomBytes(4).toString('hex')}`,
+      password: keep(`a password cut off ${i}`, randomSecret()),
+    };
+    const asking = Promise.allSettled([
+      ask(client, 'POST', `${PG}/users`, { ...person, role: 'viewer' }),
+      ask(
+        client,
+        'GET',
+        `${PG}/authentication/${keep(`a key cut off ${i}`, `pg_live_${randomBytes(32).toString('base64url')}`)}`,
+      ),
+    ]);
+    await pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'heliograph'`);
+    await asking;
+  }
+}

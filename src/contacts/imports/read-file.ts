@@ -1,0 +1,47 @@
+import { Worker } from 'node:worker_threads';
+import { AppError } from '../../errors.ts';
+import { createSlots } from '../../lib/slots.ts';
+import type { Conversion, Converted } from './reading/convert.ts';
+import { badFile } from './reading/limits.ts';
+import type { Said } from './reading/thread.ts';
+
+const THREAD = new URL('./reading/thread.ts', import.meta.url);
+/** A million rows take about 100 MB, most of it for the numbers that were seen. */
+const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+/** A million rows take about 15 s on one core. */
+const DEADLINE_MS = 280_000;
+/** Files that are read at a time, in one process; the others wait. */
+const AT_ONCE = 2;
+
+const slots = createSlots(AT_ONCE);
+
+/**
+ * Reads and checks a file in a thread of its own, with a bound on its memory and its time: whatever the file is, the
+ * program goes on, and requests are answered meanwhile.
+ * Errors: 400 or 413 that say what is wrong with the file.
+ */
+export const readFile = (conversion: Conversion): Promise<Converted> => slots.run(() => runThread(conversion));
+
+async function runThread(conversion: Conversion): Promise<Converted> {
+  const thread = new Worker(THREAD, { workerData: conversion, resourceLimits: HEAP, env: {} });
+  try {
+    const said = await firstMessage(thread);
+    if (said.kind === 'converted') return said.converted;
+    throw new AppError(said.code, { message: said.message, details: said.details });
+  } catch (error) {
+    throw isOutOfMemory(error) ? badFile('takes too much memory to read') : error;
+  } finally {
+    await thread.terminate();
+  }
+}
+
+function firstMessage(thread: Worker): Promise<Said> {
+  const { promise, resolve, reject } = Promise.withResolvers<Said>();
+  thread.once('message', resolve);
+  thread.once('error', reject);
+  const timer = setTimeout(() => reject(badFile('takes too long to read')), DEADLINE_MS);
+  return promise.finally(() => clearTimeout(timer));
+}
+
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';

@@ -1,0 +1,124 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { Multipart, MultipartFile } from '@fastify/multipart';
+import { AppError, invalidFields } from '../../errors.ts';
+import { badFile, LIMITS } from './reading/limits.ts';
+
+/** For the multipart parser. */
+export const FORM_LIMITS = {
+  files: 1,
+  fields: 20,
+  parts: 21,
+  fieldNameSize: 100,
+  fieldSize: 64 * 1024,
+  headerPairs: 20,
+};
+
+const KIB = 1024;
+/** The file, the fields and what parts them. */
+const BODY_BYTES = LIMITS.textBytes + FORM_LIMITS.fields * FORM_LIMITS.fieldSize + 64 * KIB;
+/** A body of which nothing comes for so long is given up, and one that does not end. */
+const STALL_MS = 20_000;
+const WHOLE_MS = 240_000;
+/** How long what is still coming may go on after the answer. */
+const LINGER_MS = 1000;
+
+/** A form as it was sent: its file, which stands in `file` now, and its fields by name. */
+export type Form = { readonly fileName: string; readonly fields: ReadonlyMap<string, string> };
+
+/** A request whose body is a form; `parts` begins to read it. */
+export type FormRequest = { readonly raw: IncomingMessage; parts(): AsyncIterable<Multipart> };
+
+/**
+ * Receives the form of an upload and writes its file into `file`. Every way for a body not to end is bounded: its size, its
+ * parts, its pauses, its time.
+ * Errors: 400 for a broken form, without a file, or one that comes too slowly; 413 beyond the bounds.
+ */
+export async function receiveForm(request: FormRequest, file: FileHandle): Promise<Form> {
+  const { raw } = request;
+  if (Number(raw.headers['content-length'] ?? 0) > BODY_BYTES) throw tooMuch();
+  const given = new AbortController();
+  const watch = watchBody(raw);
+  try {
+    return await Promise.race([readParts(request, file, given.signal), watch.broken]);
+  } catch (error) {
+    given.abort();
+    endBody(raw);
+    throw faultOf(error);
+  } finally {
+    watch.stop();
+  }
+}
+
+const tooMuch = () =>
+  new AppError('too_large', { message: `An upload has at most ${LIMITS.textBytes / KIB / KIB} MiB` });
+
+/** Rejects when the body is too large or too slow. */
+function watchBody(raw: IncomingMessage): { broken: Promise<never>; stop(): void } {
+  const { promise: broken, reject } = Promise.withResolvers<never>();
+  broken.catch(() => undefined);
+  const tooSlow = (): void => reject(invalidFields([{ field: 'body', message: 'did not come in time' }]));
+  const timers = [setTimeout(tooSlow, STALL_MS), setTimeout(tooSlow, WHOLE_MS)];
+  let bytes = 0;
+  const count = (octets: Buffer): void => {
+    timers[0]?.refresh();
+    bytes += octets.length;
+    if (bytes > BODY_BYTES) reject(tooMuch());
+  };
+  raw.on('data', count);
+  return {
+    broken,
+    stop() {
+      raw.off('data', count);
+      for (const timer of timers) clearTimeout(timer);
+    },
+  };
+}
+
+async function readParts(request: FormRequest, file: FileHandle, signal: AbortSignal): Promise<Form> {
+  const fields = new Map<string, string>();
+  let fileName: string | undefined;
+  for await (const part of request.parts()) {
+    if (part.type === 'file') {
+      await store(part, file, signal);
+      fileName = part.filename ?? '';
+    } else {
+      if (part.valueTruncated) throw invalidFields([{ field: part.fieldname.slice(0, 100), message: 'is too long' }]);
+      fields.set(part.fieldname, String(part.value));
+    }
+  }
+  if (fileName === undefined) throw badFile('is missing: send it as a part with a file name');
+  return { fileName, fields };
+}
+
+async function store(part: MultipartFile, file: FileHandle, signal: AbortSignal): Promise<void> {
+  if (part.fieldname !== 'file')
+    throw invalidFields([{ field: part.fieldname.slice(0, 100), message: 'must not be a file' }]);
+  let bytes = 0;
+  await pipeline(
+    part.file,
+    async (octets: AsyncIterable<Buffer>) => {
+      for await (const chunk of octets) bytes += (await file.write(chunk, 0, chunk.length, bytes)).bytesWritten;
+    },
+    { signal },
+  );
+  if (part.file.truncated) throw tooMuch();
+}
+
+/** What is wrong with the form is its sender's; what is wrong with the disk is ours. */
+function faultOf(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof AppError || 'syscall' in error) return error;
+  if ('statusCode' in error && error.statusCode === 413)
+    return new AppError('too_large', { message: `The form: ${error.message}` });
+  return new AppError('invalid', { message: `The form cannot be read: ${error.message}`, cause: error });
+}
+
+/** Lets the answer go out and then ends a connection on which the body still comes. */
+function endBody(raw: IncomingMessage): void {
+  raw.resume();
+  const timer = setTimeout(() => {
+    if (!raw.readableEnded) raw.destroy();
+  }, LINGER_MS);
+  raw.once('end', () => clearTimeout(timer));
+}

@@ -1,0 +1,104 @@
+import { type Static, Type } from 'typebox';
+import type { ImportRow, Reject } from './sql.ts';
+
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const count = (description: string) => Type.Integer({ description });
+
+/** The parts of an upload. For the description: a form is read as it comes. */
+export const UploadForm = Type.Object({
+  file: Type.String({
+    format: 'binary',
+    description:
+      'CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, unpacked 64 ' +
+      'MiB): up to 2,000,000 rows and 200 columns.',
+  }),
+  fileName: Type.Optional(Type.String({ description: 'In place of the name that the part says.' })),
+  removeHead: Type.Optional(
+    Type.Boolean({ description: 'Whether the first row is the names of the columns. Left out, it is told by itself.' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 100, default: 10, description: 'Rows of the file in `preview`.' }),
+  ),
+  listId: Type.Optional(Type.Integer({ description: 'The list that the contacts are put into.' })),
+  dryRun: Type.Optional(
+    Type.Boolean({ default: false, description: 'Only say what would come of it. Nothing is written.' }),
+  ),
+  mapping: Type.Optional(
+    Type.String({
+      description:
+        'JSON: the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, ' +
+        '`fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null passes it over. Columns that ' +
+        'are not named here are known by their names, and otherwise become custom fields.',
+    }),
+  ),
+});
+
+export const VcardForm = Type.Object({
+  file: Type.String({ format: 'binary', description: 'vCards 2.1, 3.0 or 4.0 (up to 200 MiB).' }),
+  ...Type.Pick(UploadForm, ['fileName', 'limit', 'listId', 'dryRun']).properties,
+});
+
+const Summary = Type.Object({
+  total: count('Rows of the file.'),
+  created: count('Contacts that are new.'),
+  updated: count('Contacts whose number was there.'),
+  skipped: count('Rows whose number an earlier row of the file has.'),
+  errors: count('Rows that are no contact, or for which the plan has no room.'),
+});
+
+const Fault = Type.Object({
+  line: Type.Integer({ description: 'Of the file, from 1; of a sheet the row.' }),
+  field: Type.String({ description: '`row` where it is no single field.' }),
+  message: Type.String(),
+});
+
+/** What a list of imports shows of each. */
+const brief = {
+  importId: Type.Integer(),
+  status: Type.Enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED'], { type: 'string' }),
+  fileName: Type.String(),
+  dryRun: Type.Boolean(),
+  listId: orNull(Type.Integer()),
+  progress: Type.Number({ minimum: 0, maximum: 1 }),
+  summary: Summary,
+  failureReason: orNull(Type.String()),
+  createdAt: Type.String({ format: 'date-time' }),
+  completedAt: orNull(Type.String({ format: 'date-time' })),
+};
+
+export const ImportInList = Type.Object(brief);
+export const ImportOut = Type.Object({
+  ...brief,
+  columns: Type.Array(Type.String(), { description: 'Their names in the file.' }),
+  fields: Type.Array(orNull(Type.String()), { description: 'What each column became; null: it is passed over.' }),
+  preview: Type.Array(Type.Array(Type.String()), { description: 'The first rows as the file has them.' }),
+  errors: Type.Array(Fault, {
+    description: 'Of the first 1,000 rows that were not brought in, doubles among them. All: `/rejects`.',
+  }),
+});
+
+export const ImportId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+
+export const toImportInList = (row: ImportRow): Static<typeof ImportInList> => {
+  const { total, created, updated, skipped, errors } = row;
+  return {
+    importId: row.id,
+    status: row.status,
+    fileName: row.fileName,
+    dryRun: row.dryRun,
+    listId: row.listId,
+    progress: row.status === 'COMPLETED' ? 1 : (created + updated + skipped + errors) / total,
+    summary: { total, created, updated, skipped, errors },
+    failureReason: row.failure,
+    createdAt: row.createdAt.toISOString(),
+    completedAt: row.completedAt?.toISOString() ?? null,
+  };
+};
+
+export const toImportOut = (row: ImportRow, rejects: readonly Reject[]): Static<typeof ImportOut> => ({
+  ...toImportInList(row),
+  columns: row.columns.map(({ name }) => name),
+  fields: row.columns.map(({ field }) => field),
+  preview: row.preview,
+  errors: rejects.flatMap(({ line, faults }) => faults.map(({ field, message }) => ({ line, field, message }))),
+});
