@@ -2,6 +2,7 @@ import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
 import { benchGrow } from './grow.ts';
 import { benchIdle } from './idle.ts';
+import { benchImport } from './import.ts';
 import { type Report, show } from './report.ts';
 import { benchSend } from './send.ts';
 import { benchWebhooks } from './webhooks.ts';
@@ -14,6 +15,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   webhooks: benchWebhooks,
   idle: benchIdle,
   contacts: benchContacts,
+  import: benchImport,
 };
 
 const [wanted] = process.argv.slice(2);

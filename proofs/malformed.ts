@@ -6,10 +6,10 @@ import { generate, type Wire } from './malformed/generate.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { listRoutes, type Route } from './routes.ts';
 import { openStage, type Stage } from './stage.ts';
-import { freshThings, requestOf } from './tenants/attack.ts';
-import { type Case, CASES } from './tenants/cases.ts';
+import { freshThings, requestOf, wireOf } from './tenants/attack.ts';
+import { CASES } from './tenants/cases.ts';
 import { furnished } from './tenants/party.ts';
-import { SINGLE_THINGS, type ThingName } from './tenants/things.ts';
+import { SINGLE_THINGS } from './tenants/things.ts';
 
 /** Generated requests; about a thousand fixed ones go before them. */
 const SIZES: Readonly<Record<Mode, number>> = { tiny: 400, quick: 6_000, full: 100_000 };
@@ -97,18 +97,10 @@ async function newAccount(stage: Stage, routes: readonly Route[]): Promise<Fuzze
   for (const route of routes) {
     const tried = CASES[route.name];
     if (!tried) continue;
-    const { body, ...sent } = requestOf(route, tried, party, await freshThings(party, withoutTaken(tried)));
-    rights.set(route.name, { ...sent, body: body === undefined ? undefined : JSON.stringify(body) });
+    rights.set(route.name, wireOf(requestOf(route, tried, party, await freshThings(party, tried))));
   }
   return { account: { apiKey }, rights };
 }
-
-/** Without the ids that a client chooses: with one that is in use a right request is a conflict. */
-const withoutTaken = (tried: Case): Case => ({
-  ...tried,
-  ids: Object.fromEntries(Object.entries(tried.ids ?? {}).filter(([, name]) => !TAKEN.has(name))),
-});
-const TAKEN: ReadonlySet<ThingName> = new Set(['reusedClientId', 'globalId', 'idempotencyKey']);
 
 async function fuzz(
   run: Run,

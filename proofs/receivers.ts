@@ -15,7 +15,7 @@ import { publishEvents } from '../src/webhooks/publish.ts';
 import { registerEndpoint } from '../src/webhooks/register.ts';
 import { type Process, startProcess } from './processes.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
-import { MANNERS } from './receivers/manners.ts';
+import { FLOODING, SLOW } from './receivers/manners.ts';
 import { openStage, type Stage } from './stage.ts';
 
 type Size = {
@@ -40,6 +40,7 @@ const SETTLING_MS = 7000;
 const MEMORY_MB = 64;
 const SLOT_MS = 5500;
 const HEALTHY_P99_MS = 2000;
+const SLOW_SHARE = 0.4;
 /** The hostile receivers are not meant to take the processor from the program: they would be elsewhere. */
 const LESS_URGENT = 5;
 const SECRET_KEY = '5e'.repeat(32);
@@ -56,26 +57,28 @@ export const receivers: Proof = {
 async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
   const good = await startReceivers(run, 1);
-  const bad = await startReceivers(run, size.hostile, LESS_URGENT);
+  // Apart, since a process that floods is late in seeing when its connections end.
+  const slow = await startReceivers(run, Math.ceil(size.hostile * SLOW_SHARE), LESS_URGENT);
+  const flooding = await startReceivers(run, Math.floor(size.hostile * (1 - SLOW_SHARE)), LESS_URGENT);
   const caFile = join(run.folder, 'ca.pem');
   await writeFile(caFile, TEST_CERT);
   const environment = {
     SECRET_KEY,
     WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
-    WEBHOOK_PORTS: [...portsOf(good), ...portsOf(bad)].join(),
+    WEBHOOK_PORTS: [good, slow, flooding].flatMap(portsOf).join(),
     WEBHOOK_CA_FILE: caFile,
   };
   await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {}, environment });
-  const accounts = await register(stage.pool, size, { good: portsOf(good), bad: portsOf(bad) });
-  const play = () => playRounds(stage, { good, bad }, accounts, size);
+  const accounts = await register(stage.pool, size, { good, slow, flooding });
+  const play = () => playRounds(stage, { good, slow, flooding }, accounts, size);
 
   // The same traffic with good manners: what the program needs for it is not the fault of the bad ones.
   const before = await play();
   run.say(`all healthy: p99 ${before.p99Ms} ms, ${before.peakMb} MB`);
-  await ask(bad, 'turn');
+  await Promise.all([ask(slow, 'turn'), ask(flooding, 'turn')]);
   const after = await play();
   run.say(`${size.hostile} hostile: p99 of the others ${after.p99Ms} ms, ${after.peakMb} MB`);
-  await Promise.all([good.stop(), bad.stop()]);
+  await Promise.all([good, slow, flooding].map((process) => process.stop()));
 
   const figures = {
     hostile: size.hostile,
@@ -108,14 +111,11 @@ function portsOf({ ready }: Process): number[] {
   return ports.map(Number);
 }
 
+type Receivers = { readonly good: Process; readonly slow: Process; readonly flooding: Process };
 type Accounts = { readonly hostile: readonly number[]; readonly healthy: readonly number[] };
 
 /** Each hostile receiver is a server of its own; the healthy ones are one, as where many accounts use one service. */
-async function register(
-  pool: Pool,
-  size: Size,
-  { good: [shared = 0], bad }: { readonly good: readonly number[]; readonly bad: readonly number[] },
-): Promise<Accounts> {
+async function register(pool: Pool, size: Size, { good, slow, flooding }: Receivers): Promise<Accounts> {
   const secretKey = createSecretKey(Buffer.from(SECRET_KEY, 'hex'));
   const open = (port: number, name: string, n: number): Promise<number> =>
     transaction(pool, async (tx) => {
@@ -125,16 +125,21 @@ async function register(
       return id;
     });
   const hostile: number[] = [];
-  for (const [n, port] of bad.entries()) hostile.push(await open(port, MANNERS[n % MANNERS.length] ?? '', n));
+  for (const [n, port] of portsOf(slow).entries()) hostile.push(await open(port, SLOW[n % SLOW.length] ?? '', n));
+  for (const [n, port] of portsOf(flooding).entries())
+    hostile.push(await open(port, FLOODING[n % FLOODING.length] ?? '', n));
   const healthy: number[] = [];
-  for (let n = 0; n < size.healthy; n++) healthy.push(await open(shared, 'healthy', n));
+  for (let n = 0; n < size.healthy; n++) healthy.push(await open(portsOf(good)[0] ?? 0, 'healthy', n));
   return { hostile, healthy };
 }
 
-type Receivers = { readonly good: Process; readonly bad: Process };
-
 /** Several events a round for each healthy receiver; then what became of them. */
-async function playRounds(stage: Stage, { good, bad }: Receivers, { hostile, healthy }: Accounts, size: Size) {
+async function playRounds(
+  stage: Stage,
+  { good, slow, flooding }: Receivers,
+  { hostile, healthy }: Accounts,
+  size: Size,
+) {
   const { rounds, hostileEvery } = size;
   const memory = watchMemory(stage.gateway.pid);
   for (let round = 0; round < rounds; round++) {
@@ -145,15 +150,16 @@ async function playRounds(stage: Stage, { good, bad }: Receivers, { hostile, hea
     await end;
   }
   await delay(SETTLING_MS);
-  const [told, others] = [await ask(good, 'report'), await ask(bad, 'report')];
+  const told = await ask(good, 'report');
+  const others = [await ask(slow, 'report'), await ask(flooding, 'report')];
   const sorted = told.latencies.toSorted((a, b) => a - b);
   return {
     missing: Math.max(0, rounds * healthy.length * EVENTS_OF_HEALTHY - sorted.length),
     p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
     peakMb: memory.peakMb(),
-    hostileSeen: others.paths,
-    hostileRequests: others.latencies.length,
-    heldMs: others.heldMs,
+    hostileSeen: others.reduce((sum, { paths }) => sum + paths, 0),
+    hostileRequests: others.reduce((sum, { latencies }) => sum + latencies.length, 0),
+    heldMs: Math.max(...others.map(({ heldMs }) => heldMs)),
   };
 }
 

@@ -29,13 +29,15 @@ const TYPES = [
 export function generate(chance: Chance, route: Route, right: Wire | undefined): Wire {
   const share = oneOf(chance, SHARES);
   const base = right !== undefined && chance.random.chance(0.5) ? right : fromSchemas(chance, route);
-  const body = base.body === undefined ? undefined : spoiltBody(chance, base.body, share);
+  const isForm = base.headers['content-type'] !== undefined;
+  const spoilBody = isForm ? spoiltForm : spoiltBody;
+  const body = base.body === undefined ? undefined : spoilBody(chance, base.body, share);
   return {
     method: chance.random.chance(share / 10)
       ? oneOf(chance, ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
       : base.method,
     path: spoiltPath(chance, base.path, share),
-    headers: { ...base.headers, ...headersFor(chance, body, share) },
+    headers: { ...headersFor(chance, body, share), ...(chance.random.chance(share / 4) ? {} : base.headers) },
     body,
   };
 }
@@ -105,6 +107,21 @@ function spoiltBody(chance: Chance, body: string, share: number): string {
     () => JSON.stringify(hostileValue(chance)),
   ];
   return oneOf(chance, cuts)();
+}
+
+/** The parts of a form with something hostile anywhere in the text: in a name, in a value, in a boundary. */
+function spoiltForm(chance: Chance, body: string, share: number): string {
+  if (!chance.random.chance(share * 2)) return body;
+  const at = Math.floor(chance.random.next() * body.length);
+  const until = chance.random.chance(0.5) ? at : Math.min(body.length, at + Math.floor(chance.random.next() * 40));
+  const forms: readonly (() => string)[] = [
+    () => body.slice(0, at),
+    () => body + body,
+    () => body.slice(0, at) + oneOf(chance, TEXTS).toWellFormed() + body.slice(until),
+    () => body.replaceAll('\r\n', '\n'),
+    () => body.replace('form-data', oneOf(chance, TEXTS).toWellFormed()),
+  ];
+  return oneOf(chance, forms)();
 }
 
 function headersFor(chance: Chance, body: string | undefined, share: number): Record<string, string> {

@@ -1,13 +1,11 @@
 import type { Manner } from '../../src/testing/receiver.ts';
 
-/** All that cost more than an ordinary failure. */
-export const MANNERS = [
+/** All that cost more than an ordinary failure: those that take their time, and those that come too fast. */
+export const SLOW = ['drip', 'silent', 'drip headers'] as const satisfies readonly Manner[];
+export const FLOODING = [
   'endless',
-  'drip',
   'header bomb',
   'gzip bomb',
-  'silent',
-  'drip headers',
   'interim answers',
   'chunk extensions',
 ] as const satisfies readonly Manner[];

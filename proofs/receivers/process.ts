@@ -4,7 +4,7 @@
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { type Manner, type Received, startReceiver } from '../../src/testing/receiver.ts';
-import { MANNERS } from './manners.ts';
+import { FLOODING, SLOW } from './manners.ts';
 
 const [ports = 1, niceness = 0] = process.argv.slice(2).map(Number);
 setPriority(niceness);
@@ -13,11 +13,13 @@ let hostile = false;
 let reported = 0;
 
 const nameIn = (path: string): string => decodeURIComponent(path.split('/')[1] ?? '');
-const mannerOf = (path: string): Manner | undefined => MANNERS.find((manner) => manner === nameIn(path));
+const mannerOf = (path: string): Manner | undefined => [...SLOW, ...FLOODING].find((manner) => manner === nameIn(path));
 
+// With good manners such a receiver keeps no connection either: what one costs is not the fault of bad ones.
 receiver.answer(({ path }) => {
   const manner = mannerOf(path);
-  return hostile && manner !== undefined ? { manner } : {};
+  if (manner === undefined) return {};
+  return hostile ? { manner } : { headers: { connection: 'close' } };
 });
 
 /** From the time in the event to its arrival. */

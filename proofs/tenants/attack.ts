@@ -2,7 +2,7 @@ import type { Answer } from '../../src/testing/client.ts';
 import { isSchema, type Route } from '../routes.ts';
 import type { Case } from './cases.ts';
 import { ownThing } from './party.ts';
-import { MAKERS, type Party, type Thing, type ThingName } from './things.ts';
+import { CHOSEN_THINGS, MAKERS, type Party, type Thing, type ThingName } from './things.ts';
 
 /** What stands in each of the id fields of a request. */
 type Values = Readonly<Record<string, Thing | readonly Thing[]>>;
@@ -13,10 +13,12 @@ export type Sent = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
+  /** The body goes as a form, its field `file` as a file of this name. */
+  readonly form: string | undefined;
 };
 
 /** The request of a case, with these things in its id fields. */
-export function requestOf(route: Route, { ids = {}, query, body }: Case, party: Party, values: Values): Sent {
+export function requestOf(route: Route, { ids = {}, query, body, form }: Case, party: Party, values: Values): Sent {
   let path = route.url;
   const search = new URLSearchParams(query?.(party));
   const headers: Record<string, string> = {};
@@ -28,7 +30,7 @@ export function requestOf(route: Route, { ids = {}, query, body }: Case, party: 
     else if (part === 'header') headers[keys.join('.')] = String(value);
     else setAt(document, keys, value);
   }
-  return { method: route.method, path: search.size > 0 ? `${path}?${search}` : path, headers, body: document };
+  return { method: route.method, path: search.size > 0 ? `${path}?${search}` : path, headers, body: document, form };
 }
 
 const hasBody = (ids: NonNullable<Case['ids']>): boolean => Object.keys(ids).some((field) => field.startsWith('body.'));
@@ -42,13 +44,40 @@ function setAt(document: unknown, keys: readonly string[], value: unknown): void
   setAt(Reflect.get(document, key), rest, value);
 }
 
-export const send = ({ client }: Party, { method, path, headers, body }: Sent): Promise<Answer> =>
-  client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
+export function send({ client }: Party, sent: Sent): Promise<Answer> {
+  const { method, path, headers, body } = wireOf(sent);
+  return client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
+}
 
-/** Own things in all fields: made for this request, since it may end them. */
+/** A request as it goes out: a text body goes as it is, a form in parts, anything else as JSON. */
+export function wireOf({ method, path, headers, body, form }: Sent) {
+  if (form !== undefined && isSchema(body))
+    return {
+      ...{ method, path },
+      headers: { ...headers, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+      body: formOf(body, form),
+    };
+  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  return { method, path, headers, body: text };
+}
+
+const BOUNDARY = 'a-part-ends-here';
+
+function formOf(fields: object, fileName: string): string {
+  // The file last: what stands behind it may not be read before it.
+  const inOrder = Object.entries(fields).toSorted(([a], [b]) => Number(a === 'file') - Number(b === 'file'));
+  const parts = inOrder.map(([name, value]) => {
+    const file = name === 'file' ? `; filename="${fileName}"\r\nContent-Type: application/octet-stream` : '';
+    return `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n${value}\r\n`;
+  });
+  return `${parts.join('')}--${BOUNDARY}--\r\n`;
+}
+
+/** Own things in all fields, made for this request, since it may end them; no id that a client takes into use. */
 export async function freshThings(by: Party, { ids = {} }: Case): Promise<Record<string, Thing>> {
   const values: Record<string, Thing> = {};
-  for (const [field, name] of Object.entries(ids)) values[field] = await MAKERS[name].make(by);
+  for (const [field, name] of Object.entries(ids))
+    if (!CHOSEN_THINGS.has(name)) values[field] = await MAKERS[name].make(by);
   return values;
 }
 
@@ -126,7 +155,7 @@ const TIMES = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/g
 /** Numeric ids of rows that the request made. */
 const NUMBERS = /\b[5-9]\d{9}\b/g;
 /** Keys with their beginning, secrets of webhooks, octets of hashes and of what is sealed. */
-const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\\+x[0-9a-f]{16,}/g;
+const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\$argon2id\$[^"]+|\\+x[0-9a-f]{16,}/g;
 
 /** An answer without what differs from request to request: the things named, fresh ids, times, durations, keys. */
 function faceOf({ status, body }: Answer, named: Thing | readonly Thing[]): string {

@@ -14,6 +14,8 @@ export type Case = {
   /** What a right request has besides. */
   readonly query?: (party: Party) => Readonly<Record<string, string>>;
   readonly body?: (party: Party) => object;
+  /** The body is a form, whose field `file` is a file of this name. */
+  readonly form?: string;
   /** What a right request is answered with, where that is not 2xx for whoever asks. */
   readonly answers?: readonly number[];
 };
@@ -30,6 +32,14 @@ const bulkOf = (party: Party) => ({
   messages: [{ destinations: [NUMBER], sender: senderOf(party), body: `Bulk of ${party.token}` }],
 });
 
+const tableOf = (party: Party) => {
+  const { phoneNumber, fullName } = contactOf(party);
+  return { file: `phoneNumber,fullName\n${phoneNumber},${fullName}\n` };
+};
+const vcardOf = (party: Party) => {
+  const { phoneNumber, fullName } = contactOf(party);
+  return { file: `BEGIN:VCARD\r\nVERSION:3.0\r\nFN:${fullName}\r\nTEL:${phoneNumber}\r\nEND:VCARD\r\n` };
+};
 const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl });
 
 /** Every route that asks for credentials, by method and URL. */
@@ -37,7 +47,6 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/authentication`]: {
     ids: { 'header.idempotency-key': 'idempotencyKey' },
     body: ({ token }) => ({ name: token }),
-    answers: [409],
   },
   [`GET ${PG}/authentication`]: { ids: { 'query.userId': 'user' } },
   [`GET ${PG}/authentication/:value`]: { ids: { 'path.value': 'keyValue' } },
@@ -47,12 +56,10 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${MS}/sms/send`]: {
     ids: { 'body.customerMessageId': 'reusedClientId' },
     body: ({ token }) => ({ phoneNumber: NUMBER, message: `Another of ${token}` }),
-    answers: [409],
   },
   'POST /services/sms/send': {
     ids: { 'body.globalId': 'globalId', 'body.messages.0.ids.0': 'reusedClientId' },
     body: (party) => ({ ...bulkOf(party), simulation: true }),
-    answers: [409],
   },
   [`DELETE ${PG}/messages/:messageId`]: { ids: { 'path.messageId': 'message' } },
   [`GET ${PG}/messages/status/:customerMessageId`]: { ids: { 'path.customerMessageId': 'clientId' } },
@@ -98,6 +105,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`PUT ${PG}/contacts/fields/:id`]: { ids: { 'path.id': 'customField' }, body: () => ({ description: 'Another' }) },
   [`DELETE ${PG}/contacts/fields/:id`]: { ids: { 'path.id': 'customField' } },
   [`GET ${PG}/subscription/contacts`]: NO_IDS,
+  [`POST ${PG}/contacts/upload`]: { ids: { 'body.listId': 'contactList' }, body: tableOf, form: 'contacts.csv' },
+  [`POST ${PG}/contacts/upload/vcard`]: { ids: { 'body.listId': 'contactList' }, body: vcardOf, form: 'contacts.vcf' },
+  [`GET ${PG}/contacts/imports`]: NO_IDS,
+  [`GET ${PG}/contacts/imports/:id`]: { ids: { 'path.id': 'contactImport' } },
+  [`GET ${PG}/contacts/imports/:id/rejects`]: { ids: { 'path.id': 'contactImport' } },
 
   [`POST ${PG}/webhooks/delivery-status`]: { body: webhookOf },
   [`GET ${PG}/webhooks/delivery-status`]: NO_IDS,

@@ -25,7 +25,7 @@ const unknownNumber = (): number => UNKNOWN_ID + randomInt(900_000_000);
 const unknownWord = (): string => `unknown-${randomBytes(8).toString('hex')}`;
 
 /** Sends a request that must work, and reads a field of its answer. */
-async function made({ client }: Party, path: string, body: object, field: string, headers = {}): Promise<Thing> {
+async function made({ client }: Party, path: string, body: unknown, field: string, headers = {}): Promise<Thing> {
   const { status, body: answer } = await client.request('POST', path, { body, headers });
   const value: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, field) : undefined;
   if (status >= 300 || (typeof value !== 'string' && typeof value !== 'number'))
@@ -132,10 +132,21 @@ export const MAKERS = {
     },
     unknown: () => randomUUIDv7(),
   },
+  contactImport: {
+    make: (p) => {
+      const headers = { 'content-type': 'multipart/form-data; boundary=end' };
+      const part = 'Content-Disposition: form-data; name="file"; filename="contacts.csv"';
+      const rows = `phoneNumber,fullName\nnonsense,${word(p)}\n`;
+      return made(p, `${PG}/contacts/upload`, `--end\r\n${part}\r\n\r\n${rows}\r\n--end--\r\n`, 'importId', headers);
+    },
+    unknown: unknownNumber,
+  },
   webhook: { make: (p) => made(p, `${PG}/webhooks/delivery-status`, webhookOf(p), 'id'), unknown: unknownNumber },
 } as const satisfies Readonly<Record<string, Maker>>;
 
 export type ThingName = keyof typeof MAKERS;
+/** Ids that a client chooses: with one that is in use already a right request is a conflict. */
+export const CHOSEN_THINGS: ReadonlySet<ThingName> = new Set(['reusedClientId', 'globalId', 'idempotencyKey']);
 /** What an account has one of: routes reach it without naming it. */
 export const SINGLE_THINGS: readonly ThingName[] = ['webhook'];
 export const THING_NAMES = Object.keys(MAKERS) as readonly ThingName[];

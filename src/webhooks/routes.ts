@@ -32,8 +32,8 @@ const tags = ['Webhooks'];
 const onRequest = requireScope('webhooks');
 
 const REPLACES =
-  'Takes the place of an earlier webhook of either form. Its events are signed as Standard Webhooks says; any 2xx ' +
-  'within 5 seconds acknowledges.';
+  'Takes the place of an earlier webhook of either form, and is sent what waited for that one, in its own form. Its ' +
+  'events are signed as Standard Webhooks says; any 2xx within 5 seconds acknowledges.';
 const AFRESH = 'Secret and form stay. A webhook that was disabled becomes active.';
 const Deleted = Type.Null({ description: 'Deleted' });
 
@@ -85,7 +85,12 @@ function formARoutes(app: App, { pool, answers, secretKey, outlet }: ApiDeps): v
 
   app.delete(PATH_A, {
     onRequest,
-    schema: { tags, operationId: 'deleteWebhook', summary: 'Delete the webhook', response: { 204: Deleted } },
+    schema: {
+      tags,
+      operationId: 'deleteWebhook',
+      summary: 'Delete the webhook, and the events that wait for it',
+      response: { 204: Deleted },
+    },
     handler: async ({ actor }, reply) => {
       await tenantTransaction(pool, actor, (tx) => removeEndpoint(tx, actor));
       return reply.code(204).send(null);
@@ -139,7 +144,12 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: ApiDeps): v
 
   app.delete(PATH_B, {
     onRequest,
-    schema: { tags, operationId: 'deleteStatusWebhook', summary: 'Delete the webhook', response: { 204: Deleted } },
+    schema: {
+      tags,
+      operationId: 'deleteStatusWebhook',
+      summary: 'Delete the webhook, and the events that wait for it',
+      response: { 204: Deleted },
+    },
     handler: async ({ actor }, reply) => {
       await tenantTransaction(pool, actor, (tx) => removeEndpoint(tx, actor));
       return reply.code(204).send(null);

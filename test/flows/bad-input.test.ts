@@ -35,6 +35,11 @@ afterEach(async () => {
   expect(await footprint(), 'what is stored and sent').toEqual(before);
 });
 
+/** A key was made and revoked: the audit log, and nothing else, keeps both. */
+const auditedTwice = (): void => {
+  before = { ...before, audit_entry: (before['audit_entry'] ?? 0) + 2 };
+};
+
 /** The one error shape of contract 1, with exactly these fields at fault. */
 function expectError({ status, headers, body }: Answer, wanted: number, fields: readonly string[] = []): void {
   expect(status).toBe(wanted);
@@ -280,6 +285,7 @@ describe('credentials', () => {
     expect((await client.request('GET', `${STATUS}?ids=a`)).status).toBe(200);
     expect((await program.client.request('DELETE', `${KEYS}/${id}`)).status).toBe(204);
     expectError(await client.request('POST', SEND, { body: good }), 401);
+    auditedTwice();
   });
 
   test('without the scope of a route get 403 there', async () => {
@@ -288,6 +294,7 @@ describe('credentials', () => {
     expectWholesaleError(await client.request('POST', BULK, { body: { messages: [] } }), 403);
     expect((await client.request('GET', `${STATUS}?ids=a`)).status).toBe(200);
     await program.client.request('DELETE', `${KEYS}/${id}`);
+    auditedTwice();
   });
 
   test('of a suspended account get 403 until it is resumed', async () => {

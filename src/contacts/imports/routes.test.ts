@@ -20,7 +20,8 @@ async function upload(file: string | Uint8Array<ArrayBuffer>, name: string, fiel
 }
 
 test('a small file is done at once', async () => {
-  const csv = 'Phone Number;First name;City\n+393331234567;Anna;Roma\n+393331234568;Bert;\n333;x;\n+39 333 1234567;again;\n';
+  const csv =
+    'Phone Number;First name;City\n+393331234567;Anna;Roma\n+393331234568;Bert;\n333;x;\n+39 333 1234567;again;\n';
   const { status, body } = await upload(csv, 'a.csv');
   expect([status, body]).toEqual([200, null]);
 });

@@ -17,39 +17,51 @@ const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
 export async function* readCsv(octets: Octets, encoding: Encoding): AsyncGenerator<RawRow> {
   const sample = await sampleOf(octets, encoding);
   const separator = SEPARATOR_LINE.exec(sample);
+  const lines = createLineCounter();
+  /** Of the rows that were parsed and not read yet. */
+  const begins: number[] = [];
   const parser = parse({
     delimiter: separator?.[1] ?? detectDelimiter(sample),
     // Otherwise the first one found is the only one, and a file put together from two loses its rows.
     record_delimiter: ['\r\n', '\n', '\r'],
     from_line: separator ? 2 : 1,
-    info: true,
+    // Called while a row is parsed: when an error comes, the rows before it may not have been read yet, and are lost.
+    on_record(cells, info) {
+      begins.push(lines.beginOf(cells, info.lines));
+      return cells;
+    },
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
     max_record_size: LIMITS.rowLength,
   });
-  const text = Readable.from(decoded(octets, encoding), { objectMode: false });
-  let next = 1;
-  // The parser takes a line end of two characters within quotes for two.
-  let counted = 0;
   try {
-    for await (const { record: cells, info } of pipedInto(text, parser)) {
-      const breaks = breaksIn(cells);
-      counted += breaks.pairs;
-      next = info.lines - counted + 1;
-      yield { line: next - 1 - breaks.all, cells };
-    }
+    for await (const cells of pipedInto(Readable.from(decoded(octets, encoding), { objectMode: false }), parser))
+      yield { line: begins.shift() ?? 0, cells };
   } catch (error) {
-    throw error instanceof CsvError ? faultOf(error, next) : error;
+    throw error instanceof CsvError ? faultOf(error, lines.next()) : error;
   }
 }
 
-type Parsed = { readonly record: string[]; readonly info: { readonly lines: number } };
-
 /** An error of the text is one of the rows. */
-function pipedInto(text: Readable, parser: Parser): AsyncIterable<Parsed> {
+function pipedInto(text: Readable, parser: Parser): AsyncIterable<string[]> {
   text.on('error', (error) => parser.destroy(error));
   return text.pipe(parser);
+}
+
+/** Of rows in their order. The parser takes a line end of two characters within quotes for two lines. */
+function createLineCounter() {
+  let doubled = 0;
+  let last = 0;
+  return {
+    beginOf(cells: readonly string[], end: number): number {
+      const breaks = breaksIn(cells);
+      doubled += breaks.pairs;
+      last = end - doubled;
+      return last - breaks.all;
+    },
+    next: (): number => last + 1,
+  };
 }
 
 const BREAK = /\r\n|\r|\n/g;

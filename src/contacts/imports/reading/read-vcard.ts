@@ -9,7 +9,8 @@ type Column = (typeof VCARD_COLUMNS)[number];
 type Property = { readonly name: string; readonly parameters: readonly Parameter[]; readonly value: string };
 type Parameter = readonly [name: string, value: string];
 
-const WANTED: ReadonlySet<string> = new Set(['BEGIN', 'END', 'TEL', 'N', 'FN', 'EMAIL', 'GENDER']);
+const WANTED: ReadonlySet<string> = new Set(['TEL', 'N', 'FN', 'EMAIL', 'GENDER']);
+const EDGES: ReadonlySet<string> = new Set(['BEGIN', 'END']);
 
 /**
  * One row for each card of a vCard file (2.1, 3.0, 4.0), with the line where it begins. Of several numbers the best one
@@ -23,17 +24,21 @@ export async function* readVcard(octets: Octets, encoding: Encoding): AsyncGener
   let properties: Property[] = [];
   for await (const { line, text } of logicalLines(linesOf(decoded(octets, encoding)))) {
     const property = parseProperty(text);
-    const isCard = property?.value.trim().toUpperCase() === 'VCARD';
-    if (isCard && property?.name === 'BEGIN') {
+    const edge = property && edgeOf(property);
+    if (edge === 'BEGIN') {
       if (depth++ === 0) [begin, properties] = [line, []];
     } else if (depth === 0) {
       if (text.trim() !== '') throw badFile(`line ${line}: is no part of a vCard`);
-    } else if (isCard && property?.name === 'END') {
+    } else if (edge === 'END') {
       if (--depth === 0) yield { line: begin, cells: toCells(properties) };
     } else if (depth === 1 && property && WANTED.has(property.name)) properties.push(property);
   }
   if (depth > 0) throw badFile(`line ${begin}: the card has no END:VCARD`);
 }
+
+/** Of a card, its beginning or its end. */
+const edgeOf = ({ name, value }: Property): string | undefined =>
+  EDGES.has(name) && value.trim().toUpperCase() === 'VCARD' ? name : undefined;
 
 type Line = { readonly line: number; readonly text: string };
 

@@ -28,6 +28,8 @@ const CDATA = ['<![CDATA[', ']]>'] as const;
  */
 export function createXmlReader({ open, text, close }: Listener): XmlReader {
   let rest = '';
+  /** Elements that are open. */
+  let depth = 0;
 
   /** Where the piece that begins at `at` ends; -1 when more must come. */
   function piece(all: string, at: number): number {
@@ -41,11 +43,15 @@ export function createXmlReader({ open, text, close }: Listener): XmlReader {
     if (part[0] !== '<') return text(decodeEntities(part));
     if (part.startsWith(CDATA[0])) return text(part.slice(CDATA[0].length, -CDATA[1].length));
     if (part[1] === '!' || part[1] === '?') return;
-    if (part[1] === '/') return close(localName(part.slice(2, -1).trim()));
+    if (part[1] === '/') {
+      depth--;
+      return close(localName(part.slice(2, -1).trim()));
+    }
     const empty = part.at(-2) === '/';
     const [, name = '', attributes = ''] = TAG.exec(part.slice(1, empty ? -2 : -1)) ?? [];
     open(localName(name), attributes);
     if (empty) close(localName(name));
+    else depth++;
   }
 
   return {
@@ -63,7 +69,7 @@ export function createXmlReader({ open, text, close }: Listener): XmlReader {
       if (rest.length > LONGEST) throw damaged();
     },
     end() {
-      if (rest.trim() !== '') throw damaged();
+      if (rest.trim() !== '' || depth !== 0) throw damaged();
     },
   };
 }
