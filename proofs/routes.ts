@@ -1,4 +1,5 @@
 import { buildApi } from '../src/api.ts';
+import type { App } from '../src/http/deps.ts';
 import { apiDeps } from '../src/testing/api.ts';
 
 /** JSON Schema, as far as the proofs read it. */
@@ -13,40 +14,41 @@ export type Route = {
   readonly name: string;
   readonly params: Schema | undefined;
   readonly query: Schema | undefined;
+  /** JSON, or the fields of a form. */
   readonly body: Schema | undefined;
   /** The schemas of its answers. */
   readonly answers: readonly Schema[];
-  /** It asks for credentials. */
+  /** It asks for credentials: a request without any is answered 401. */
   readonly closed: boolean;
 };
 
 /** Every route of the program, from its router: none can be forgotten here. HEAD, which goes with each GET, is left out. */
 export async function listRoutes(): Promise<Route[]> {
-  const routes: Route[] = [];
+  const routes: Omit<Route, 'closed'>[] = [];
   const deps = apiDeps();
   const app = buildApi(deps);
-  app.addHook('onRoute', ({ method, url, schema }) => {
-    for (const each of [method].flat()) {
-      if (each === 'HEAD') continue;
-      const { params, querystring: query, body } = partsOf(schema);
-      const closed = schema !== undefined && schema.hide !== true && schema.security?.length !== 0;
-      const answers = isSchema(schema?.response) ? Object.values(schema.response).filter(isSchema) : [];
-      routes.push({ method: each, url, name: `${each} ${url}`, params, query, body, answers, closed });
-    }
+  app.addHook('onRoute', ({ method, url, schema, config }) => {
+    const { params, querystring: query, body: json, response } = isSchema(schema) ? schema : {};
+    const form: unknown = isSchema(config) ? config['form'] : undefined;
+    const parts = { params: schemaOf(params), query: schemaOf(query), body: schemaOf(json) ?? schemaOf(form) };
+    const answers = Object.values(schemaOf(response) ?? {}).filter(isSchema);
+    for (const each of [method].flat())
+      if (each !== 'HEAD') routes.push({ method: each, url, name: `${each} ${url}`, ...parts, answers });
   });
   await app.ready();
+  const asked: Route[] = [];
+  for (const route of routes) asked.push({ ...route, closed: await asksForCredentials(app, route) });
   await app.close();
   await deps.pool.end();
-  return routes;
+  return asked;
 }
 
-/** A multipart body, which no schema describes, has none. */
-function partsOf(schema: unknown): { [part: string]: Schema | undefined } {
-  if (!isSchema(schema)) return {};
-  return Object.fromEntries(
-    ['params', 'querystring', 'body'].map((part) => [part, isSchema(schema[part]) ? schema[part] : undefined]),
-  );
+async function asksForCredentials(app: App, { method, url }: Pick<Route, 'method' | 'url'>): Promise<boolean> {
+  const { statusCode } = await app.inject({ method: method as 'GET', url: url.replace(/:\w+/g, '1') });
+  return statusCode === 401;
 }
+
+const schemaOf = (value: unknown): Schema | undefined => (isSchema(value) ? value : undefined);
 
 export const isSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

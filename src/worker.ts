@@ -35,7 +35,8 @@ import { deleteOldUnmatched, findNextUnmatchedMs } from './receipts/sql.ts';
 import { moveSeenSchedules } from './schedules/sql.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
 import { deleteOldNameless } from './unknowns/sql.ts';
-import { startDeliveries } from './webhooks/deliver.ts';
+import { type Deliveries, startDeliveries } from './webhooks/deliver.ts';
+import { WEBHOOKS_CHANNEL } from './webhooks/outbox/sql.ts';
 import type { Outlet } from './webhooks/outlet.ts';
 
 export type WorkerDeps = {
@@ -82,13 +83,15 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { pool, log, clock, waker } = deps;
   const now = (): Date => clock.now();
   const loops: Record<string, Loop> = {};
+  let deliveries: Deliveries | undefined;
   const fence = createFence({ dataDir: deps.config.dataDir, pool, owner: () => session.owner, log });
   const session = await openWorkerSession({
     connectionString: deps.connectionString,
-    channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL, IMPORTS_CHANNEL],
+    channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL, IMPORTS_CHANNEL, WEBHOOKS_CHANNEL],
     onNotify: (channel, payload) => {
       if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
       if (channel === IMPORTS_CHANNEL) return loops['imports']?.wake();
+      if (channel === WEBHOOKS_CHANNEL) return deliveries?.wake();
       // Without a payload the session was away: others may have taken this worker for dead.
       if (payload === '') loops['fence']?.wake();
       if (channel === LINKS_CHANNEL) {
@@ -179,7 +182,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     return HOUR;
   });
   start('old answers', async () => ((await deleteOldAnswers(pool, { limit: 10_000 })) > 0 ? 0 : MINUTE));
-  const deliveries = startDeliveries({
+  deliveries = startDeliveries({
     ...deps,
     poster: deps.outlet.poster,
     owner: session.owner,
@@ -193,7 +196,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   return {
     supervisor,
     async stop(deadlineMs) {
-      await Promise.all([supervisor.stop(deadlineMs), deliveries.stop(deadlineMs)]);
+      await Promise.all([supervisor.stop(deadlineMs), deliveries?.stop(deadlineMs)]);
       await Promise.all(Object.values(loops).map((loop) => loop.stop()));
       await fence.stop();
       await session.close();

@@ -42,6 +42,12 @@ const vcardOf = (party: Party) => {
 };
 const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl });
 
+/** The routes that ask for no credentials: they know no account. */
+export const OPEN_ROUTES: ReadonlySet<string> = new Set([
+  ...['GET /health/live', 'GET /health/ready', 'GET /metrics'],
+  ...['GET /openapi.json', 'GET /docs', 'GET /docs/init.js', 'GET /docs/scalar.js'],
+]);
+
 /** Every route that asks for credentials, by method and URL. */
 export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/authentication`]: {

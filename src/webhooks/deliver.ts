@@ -24,7 +24,8 @@ const SETTLED_A_TURN = 200;
 /** With so many that are not committed nothing more is sent: after a crash all of them go out again. */
 const MOST_UNCOMMITTED = 1000;
 const BUSY_MS = 20;
-const IDLE_MS = 250;
+/** New events wake the loop; this is for those to be tried again, and for a dead worker's. */
+const IDLE_MS = 1000;
 /** An account without events goes back to whoever claims it next; a failing one stays, and with it its breaker. */
 const RELEASE_AFTER_MS = 5000;
 const RELEASE_FAILING_AFTER_MS = 600_000;

@@ -1,5 +1,4 @@
-import type { Author } from '../audit/record.ts';
-import { recordAudit } from '../audit/record.ts';
+import { type Author, recordAudit } from '../audit/record.ts';
 import type { Db } from '../db/query.ts';
 import type { SecretKey } from '../lib/secret-box.ts';
 import { sealSecret } from './secrets.ts';

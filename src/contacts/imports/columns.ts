@@ -71,7 +71,7 @@ export function mapColumns(
   const targets = head.map((name, i) => {
     const wanted = asked.get(i);
     if (wanted === null) return null;
-    return targetOf(wanted ?? name, fields);
+    return targetOf(wanted ?? name, i, fields);
   });
   return { targets, faults: [...faults, ...twice(head, targets), ...numberless(targets)] };
 }
@@ -97,19 +97,18 @@ function placeOf(head: readonly string[], column: string): number {
 
 const CUSTOM_PREFIX = /^customField\./i;
 
-function targetOf(name: string, fields: readonly FieldRow[]): Target {
+function targetOf(name: string, at: number, fields: readonly FieldRow[]): Target {
   const own = name.replace(CUSTOM_PREFIX, '');
   const known = own === name ? BY_ALIAS.get(bare(name)) : undefined;
   if (known !== undefined) return known;
   const field = fields.find((each) => bare(each.name) === bare(own));
   if (field) return { custom: field.name, type: field.type, id: field.id };
-  const fresh = fieldNameOf(own);
-  return fresh === '' ? null : { custom: fresh, type: 'text', id: null };
+  return own.trim() === '' ? null : { custom: fieldNameOf(own) || `column_${at + 1}`, type: 'text', id: null };
 }
 
 const LONGEST_NAME = 63;
 
-/** As names of custom fields must be. Empty when there is nothing to make it of. */
+/** As names of custom fields must be. Empty for a name in other letters than Latin ones. */
 function fieldNameOf(name: string): string {
   const word = plain(name)
     .replaceAll(/[^A-Za-z0-9]+/g, '_')

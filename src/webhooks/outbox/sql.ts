@@ -20,6 +20,9 @@ export type NewWebhookEvent = {
   readonly error: string | null;
 };
 
+/** Told when events are committed, so that workers look at once. */
+export const WEBHOOKS_CHANNEL = 'heliograph_webhooks';
+
 /** Bounds what one worker holds in memory of an account, and what it may have to send again after a crash. */
 const EVENTS_A_ROW = 500;
 
@@ -30,7 +33,8 @@ const EVENTS_A_ROW = 500;
 export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): Promise<void> {
   await exec(
     db,
-    onePlan(sql`INSERT INTO webhook_outbox (account_id, kind, status, message_ids, at, errors)
+    onePlan(sql`WITH written AS (
+        INSERT INTO webhook_outbox (account_id, kind, status, message_ids, at, errors)
         SELECT u.account_id, u.kind, u.status, array_agg(u.message_id), array_agg(coalesce(u.at, now())),
                array_agg(u.error)
         FROM ${rowsOf(events, {
@@ -45,7 +49,9 @@ export async function insertOutbox(db: Db, events: readonly NewWebhookEvent[]): 
         WHERE EXISTS (SELECT FROM webhook_endpoint e
                       WHERE e.account_id = u.account_id AND e.status = 'active' AND (e.form = 'A' OR u.kind = 'DELIVERY'))
         GROUP BY u.account_id, u.kind, u.status, u.n / ${EVENTS_A_ROW}
-        ORDER BY u.account_id, min(u.n)`),
+        ORDER BY u.account_id, min(u.n)
+        RETURNING id)
+        SELECT pg_notify(${WEBHOOKS_CHANNEL}, '') WHERE EXISTS (SELECT FROM written)`),
   );
 }
 

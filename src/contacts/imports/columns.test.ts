@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { FieldRow } from '../fields/sql.ts';
+import { looksLikeHead, mapColumns, type Mapping } from './columns.ts';
+
+const createdAt = new Date(0);
+const fields: FieldRow[] = [
+  { id: 7, name: 'loyaltyPoints', type: 'number', description: '', createdAt },
+  { id: 8, name: 'city', type: 'text', description: '', createdAt },
+];
+const map = (head: string[], mapping: Mapping = {}) => {
+  const { targets, faults } = mapColumns(head, { mapping, fields });
+  const names = targets.map((target) => target && ('field' in target ? target.field : `${target.custom}#${target.id}`));
+  return { names, faults: faults.map(({ message }) => message) };
+};
+
+test('names of columns are known in any case, with blanks, underscores and accents, and as other programs write them', () => {
+  const heads = ['Phone Number', 'FIRST_NAME', 'last-name', 'Full name', 'E-Mail', 'Sex', 'is test', 'Opted Out'];
+  const expected = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender', 'isTest', 'optedOut'];
+  expect(map(heads)).toEqual({ names: expected, faults: [] });
+  for (const head of ['mobile phone', 'Phone 1 - Value', 'MSISDN', 'Cell', 'Teléfono'])
+    expect(map([head]).names).toEqual(['phoneNumber']);
+});
+
+test('other columns are custom fields: those of the account by their names, and new ones', () => {
+  const { names } = map(['phone', 'Loyalty points', 'CITY', 'Grösse (cm)', '2nd name', '', 'Имя']);
+  const fresh = ['Grosse_cm#null', 'field_2nd_name#null', null, 'column_7#null'];
+  expect(names).toEqual(['phoneNumber', 'loyaltyPoints#7', 'city#8', ...fresh]);
+});
+
+test('what only we say of contacts, and what a file of rejected rows has besides, is passed over', () => {
+  const head = ['phone', 'id', 'isValid', 'createdAt', 'importLine', 'importError'];
+  expect(map(head).names).toEqual(['phoneNumber', null, null, null, null, null]);
+});
+
+test('the mapping goes before the names: by name, by place, to any field or to none', () => {
+  const mapping = { Telefon: 'phoneNumber', vorname: 'firstName', 3: 'customField.city', email: null };
+  expect(map(['Telefon', 'Vorname', 'Ort', 'email'], mapping)).toEqual({
+    names: ['phoneNumber', 'firstName', 'city#8', null],
+    faults: [],
+  });
+});
+
+test('a column that the file has not, two columns of one field, and none for the number are all named', () => {
+  const { faults } = map(['email', 'E-mail', 'City', 'city'], { nothing: 'gender', 99: 'gender' });
+  expect(faults).toEqual([
+    'the file has no column "99"',
+    'the file has no column "nothing"',
+    'columns 1 ("email") and 2 ("E-mail") are the same field: choose one by "mapping"',
+    'columns 3 ("City") and 4 ("city") are the same field: choose one by "mapping"',
+    'has no column of phone numbers: call it phoneNumber, or name it in "mapping"',
+  ]);
+});
+
+test('a row is a head when one of its cells is a name that is known', () => {
+  expect(looksLikeHead(['Ort', 'phone number'])).toBe(true);
+  expect(looksLikeHead(['+393331234567', 'Anna'])).toBe(false);
+});
