@@ -14,6 +14,7 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['carriers.md', 'node scripts/generate-carriers.ts --check'],
   ['openapi.json', 'node scripts/generate-openapi.ts --check'],
   ['schema.sql', 'node scripts/dump-schema.ts --check'],
+  ['ssrf.json', 'node scripts/generate-ssrf-corpus.ts --check'],
 ];
 
 const root = join(import.meta.dirname, '..');

@@ -83,7 +83,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { pool, log, clock, waker } = deps;
   const now = (): Date => clock.now();
   const loops: Record<string, Loop> = {};
-  let deliveries: Deliveries | undefined;
+  let deliveries: Deliveries | null = null;
   const fence = createFence({ dataDir: deps.config.dataDir, pool, owner: () => session.owner, log });
   const session = await openWorkerSession({
     connectionString: deps.connectionString,

@@ -32,7 +32,11 @@ async function rateOfNext(smsc: SandboxSmsc, count: number): Promise<number> {
  * stretch, or the quick one after it, proves nothing; a rate that is truly wrong stays wrong.
  */
 const untilRate = (smsc: SandboxSmsc, tps: number, count: number) =>
-  until(`${count} parts at ${tps} a second`, async () => Math.abs((await rateOfNext(smsc, count)) / tps - 1) < 0.1, 30_000);
+  until(
+    `${count} parts at ${tps} a second`,
+    async () => Math.abs((await rateOfNext(smsc, count)) / tps - 1) < 0.1,
+    30_000,
+  );
 
 test('two workers hold the agreed rate together, in parts, and one goes on at the full rate when the other dies', {
   timeout: 90_000,

@@ -16,11 +16,21 @@ export const FORM_LIMITS = {
 };
 
 const KIB = 1024;
-/** The file, the fields and what parts them. */
-const BODY_BYTES = LIMITS.textBytes + FORM_LIMITS.fields * FORM_LIMITS.fieldSize + 64 * KIB;
-/** A body of which nothing comes for so long is given up, and one that does not end. */
-const STALL_MS = 20_000;
-const WHOLE_MS = 240_000;
+/** How a body must come. */
+export type Bounds = {
+  /** The file, the fields and what parts them. */
+  readonly bodyBytes: number;
+  /** A body of which nothing comes for so long is given up… */
+  readonly stallMs: number;
+  /** … and so is one that takes so long. */
+  readonly wholeMs: number;
+};
+
+const BOUNDS: Bounds = {
+  bodyBytes: LIMITS.textBytes + FORM_LIMITS.fields * FORM_LIMITS.fieldSize + 64 * KIB,
+  stallMs: 20_000,
+  wholeMs: 240_000,
+};
 /** How long what is still coming may go on after the answer. */
 const LINGER_MS = 1000;
 
@@ -35,11 +45,11 @@ export type FormRequest = { readonly raw: IncomingMessage; parts(): AsyncIterabl
  * parts, its pauses, its time.
  * Errors: 400 for a broken form, without a file, or one that comes too slowly; 413 beyond the bounds.
  */
-export async function receiveForm(request: FormRequest, file: FileHandle): Promise<Form> {
+export async function receiveForm(request: FormRequest, file: FileHandle, bounds = BOUNDS): Promise<Form> {
   const { raw } = request;
-  if (Number(raw.headers['content-length'] ?? 0) > BODY_BYTES) throw tooMuch();
+  if (Number(raw.headers['content-length'] ?? 0) > bounds.bodyBytes) throw tooMuch();
   const given = new AbortController();
-  const watch = watchBody(raw);
+  const watch = watchBody(raw, bounds);
   try {
     return await Promise.race([readParts(request, file, given.signal), watch.broken]);
   } catch (error) {
@@ -55,16 +65,19 @@ const tooMuch = () =>
   new AppError('too_large', { message: `An upload has at most ${LIMITS.textBytes / KIB / KIB} MiB` });
 
 /** Rejects when the body is too large or too slow. */
-function watchBody(raw: IncomingMessage): { broken: Promise<never>; stop(): void } {
+function watchBody(
+  raw: IncomingMessage,
+  { bodyBytes, stallMs, wholeMs }: Bounds,
+): { broken: Promise<never>; stop(): void } {
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
   const tooSlow = (): void => reject(invalidFields([{ field: 'body', message: 'did not come in time' }]));
-  const timers = [setTimeout(tooSlow, STALL_MS), setTimeout(tooSlow, WHOLE_MS)];
+  const timers = [setTimeout(tooSlow, stallMs), setTimeout(tooSlow, wholeMs)];
   let bytes = 0;
   const count = (octets: Buffer): void => {
     timers[0]?.refresh();
     bytes += octets.length;
-    if (bytes > BODY_BYTES) reject(tooMuch());
+    if (bytes > bodyBytes) reject(tooMuch());
   };
   raw.on('data', count);
   return {

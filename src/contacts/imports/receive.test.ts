@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import multipart from '@fastify/multipart';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { App } from '../../http/deps.ts';
+import { createServer } from '../../http/server.ts';
+import { apiDeps } from '../../testing/api.ts';
+import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { type Bounds, FORM_LIMITS, receiveForm } from './receive.ts';
+import { openTemporary } from './temporary-file.ts';
+
+const BOUNDS: Bounds = { bodyBytes: 1_000_000, stallMs: 300, wholeMs: 3000 };
+let app: App;
+let port: number;
+
+beforeAll(async () => {
+  const folder = await temporaryFolder('heliograph-receive-');
+  app = createServer(apiDeps());
+  app.register(multipart, { limits: { ...FORM_LIMITS, fileSize: BOUNDS.bodyBytes } });
+  app.post('/', async (request) => {
+    await using file = await openTemporary(folder);
+    const { fileName, fields } = await receiveForm(request, file, BOUNDS);
+    const text = await readFile(`/proc/self/fd/${file.fd}`, 'utf8');
+    return { fileName, fields: Object.fromEntries(fields), text };
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  port = (app.server.address() as AddressInfo).port;
+});
+afterAll(() => app.close());
+
+const HEAD = 'content-disposition: form-data; name';
+const FILE = `--x\r\n${HEAD}="file"; filename="a.csv"\r\n\r\n`;
+const FIELD = `--x\r\n${HEAD}="limit"\r\n\r\n5\r\n`;
+
+/** Sends the body as it is given, piece by piece, until the other side ends the connection; answers what came back. */
+async function send(
+  body: Iterable<string> | AsyncIterable<string>,
+  headers = 'transfer-encoding: chunked',
+): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (text: string) => (answer += text));
+  socket.write(
+    `POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: multipart/form-data; boundary=x\r\n${headers}\r\n\r\n`,
+  );
+  const sending = (async () => {
+    for await (const piece of body) {
+      if (socket.destroyed) return;
+      const octets = Buffer.from(piece);
+      const framed = headers.startsWith('transfer') ? `${octets.length.toString(16)}\r\n${piece}\r\n` : piece;
+      if (!socket.write(framed)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+    }
+    if (headers.startsWith('transfer')) socket.write('0\r\n\r\n');
+  })();
+  if (!socket.destroyed) await once(socket, 'close');
+  await sending;
+  return answer;
+}
+const statusOf = (answer: string): string => /^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 'silence';
+const messageOf = (answer: string): string => /"message":"([^"]*)"/.exec(answer)?.[1] ?? answer;
+
+test('a form is taken apart, in whatever pieces it comes', async () => {
+  const whole = `${FIELD}${FILE}phone\r\n+39\r\n--x--\r\n`;
+  for (const pieces of [[whole], [...whole]]) {
+    const answer = await send(pieces);
+    expect(answer).toContain('{"fileName":"a.csv","fields":{"limit":"5"},"text":"phone\\r\\n+39"}');
+  }
+});
+
+function* endless(begin: string, piece: string) {
+  yield begin;
+  for (;;) yield piece;
+}
+async function* slow(begin: string, piece: string) {
+  yield begin;
+  for (;;) {
+    await delay(50);
+    yield piece;
+  }
+}
+async function* stalled(begin: string) {
+  yield begin;
+  await delay(600_000, undefined, { ref: false });
+}
+
+const LONG = 'x'.repeat(60_000);
+const ENDLESS: [what: string, body: () => Iterable<string> | AsyncIterable<string>, status: string][] = [
+  ['a file without end', () => endless(FILE, LONG), '413'],
+  ['a field without end', () => endless(`--x\r\n${HEAD}="limit"\r\n\r\n`, LONG), '413'],
+  ['the head of a part without end', () => endless(`--x\r\n${HEAD}="`, LONG), '413'],
+  ['parts without end', () => endless('', FIELD.repeat(100)), '413'],
+  ['much after the end', () => endless(`${FILE}x\r\n--x--\r\n`, LONG), '413'],
+  ['much before the first part', () => endless('', LONG), '413'],
+  ['a file of which no more comes', () => stalled(`${FILE}phone`), '400'],
+  ['a body of which nothing comes', () => stalled('-'), '400'],
+  ['a file that comes too slowly', () => slow(FILE, 'x'), '400'],
+];
+test.each(ENDLESS)('%s is answered, and the connection ended', async (_, body, status) => {
+  const answer = await send(body());
+  expect([statusOf(answer), messageOf(answer)]).toEqual([status, expect.any(String)]);
+});
+
+const BROKEN: [what: string, body: string][] = [
+  ['nothing', ''],
+  ['no boundary', 'phone'],
+  ['a part that is cut short', `${FILE}phone`],
+  ['a head that is cut short', `--x\r\n${HEAD}="file`],
+  ['a part without a name', '--x\r\ncontent-type: text/csv\r\n\r\nx\r\n--x--\r\n'],
+  ['no file', `${FIELD}--x--\r\n`],
+  ['a file under another name', `--x\r\n${HEAD}="other"; filename="a"\r\n\r\nx\r\n--x--\r\n`],
+  ['a field that is too long', `--x\r\n${HEAD}="limit"\r\n\r\n${'x'.repeat(70_000)}\r\n--x--\r\n`],
+  ['a field called __proto__', `--x\r\n${HEAD}="__proto__"\r\n\r\nx\r\n${FILE}x\r\n--x--\r\n`],
+];
+test.each(BROKEN)('a form of %s is 400', async (_, body) => {
+  const answer = await send([body], `content-length: ${Buffer.byteLength(body)}`);
+  expect([statusOf(answer), messageOf(answer)]).toEqual(['400', expect.any(String)]);
+});
+
+test('a body that says it is too large is refused unread', async () => {
+  expect(statusOf(await send([], 'content-length: 1000000001'))).toBe('413');
+});
+
+test('a client that goes away in the middle leaves nothing behind that waits', async () => {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(
+    `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=x\r\ncontent-length: 9999\r\n\r\n${FILE}x`,
+  );
+  await delay(50);
+  const gone = once(app.server, 'connection').then(() => undefined);
+  socket.destroy();
+  expect(await send([`${FILE}y\r\n--x--\r\n`])).toContain('"text":"y"');
+  await gone;
+  expect(
+    await new Promise<number>((resolve, reject) => app.server.getConnections((e, n) => (e ? reject(e) : resolve(n)))),
+  ).toBeLessThanOrEqual(1);
+});
