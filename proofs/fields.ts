@@ -1,3 +1,4 @@
+import { createExamples } from './examples.ts';
 import { fieldsOf, type Smuggled, smuggledFields } from './fields/smuggled.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { listRoutes, type Route } from './routes.ts';
@@ -11,8 +12,6 @@ import { type Party, SINGLE_THINGS } from './tenants/things.ts';
 const ALONE: Readonly<Record<Mode, number>> = { tiny: 0, quick: 0, full: Number.POSITIVE_INFINITY };
 /** A form takes no more. */
 const FIELDS_A_FORM = 12;
-const EXAMPLES = 20;
-const EXAMPLE_LENGTH = 600;
 
 export const fields: Proof = {
   promise: 'A field that is the server’s to set is not set by a request, whatever name or form it comes in.',
@@ -33,42 +32,19 @@ async function prove(run: Run): Promise<Findings> {
   await spreadIds(stage.pool);
   const [by, victim] = await openParties(stage);
   if (!by || !victim) throw new Error('two accounts are needed');
-  const all = await listRoutes();
-  const smuggled = await smuggledFields(stage.pool, all, victim.accountId);
-  const counts = { routes: 0, fields: smuggled.length, requests: 0, controlsFailed: 0, effects: 0, polluted: 0 };
-  const examples = new Set<string>();
-  const tell = (what: string, sentence: string): void => {
-    if (!examples.has(what) && examples.size < EXAMPLES) run.say(sentence.slice(0, EXAMPLE_LENGTH));
-    examples.add(what);
-  };
+  const routes = await listRoutes();
+  const smuggled = await smuggledFields(stage.pool, routes, victim.accountId);
+  const tally = createTally(run);
   const before = await rowsOfAccount(victim);
-  for (const route of all) {
+  for (const route of routes) {
     const tried = CASES[route.name];
-    if (!tried || !route.closed || route.method === 'GET') continue;
-    counts.routes++;
-    // The first time may be another: a setting is changed, what waits is sent.
-    await effectOf(route, tried, by, (sent) => sent);
-    const control = await effectOf(route, tried, by, (sent) => sent);
-    if (control.status >= 300 && !tried.answers?.includes(control.status)) {
-      counts.controlsFailed++;
-      tell(route.name, `${route.name} answers ${control.status}: ${control.face}`);
-    }
-    for (const { name, add, refused } of attemptsOn(route, tried, smuggled, ALONE[run.mode])) {
-      const effect = await effectOf(route, tried, by, add);
-      counts.requests++;
-      if (effect.face === control.face || (refused && effect.refusedCleanly)) continue;
-      counts.effects++;
-      tell(`${route.name} ${name}`, `${route.name} with ${name}: ${firstDifference(control.face, effect.face)}`);
-    }
-    const after = await effectOf(route, tried, by, (sent) => sent);
-    if (after.face === control.face) continue;
-    counts.polluted++;
-    tell(route.name, `${route.name} is another afterwards: ${firstDifference(control.face, after.face)}`);
+    if (tried && route.method !== 'GET') await smuggleInto({ route, tried, by }, smuggled, ALONE[run.mode], tally);
   }
   const touched = new Set(before).symmetricDifference(new Set(await rowsOfAccount(victim))).size;
-  const withoutCase = all.filter(({ name, closed }) => closed && !CASES[name]).length;
+  const withoutCase = routes.filter(({ name, closed }) => closed && !CASES[name]).length;
+  const { counts } = tally;
   return judge(
-    { ...counts, touched, withoutCase },
+    { ...counts, fields: smuggled.length, touched, withoutCase },
     {
       'every route has a case': withoutCase === 0,
       'each case is right: without smuggled fields it works': counts.controlsFailed === 0,
@@ -79,6 +55,45 @@ async function prove(run: Run): Promise<Findings> {
   );
 }
 
+type Tally = ReturnType<typeof createTally>;
+
+function createTally(run: Run) {
+  return {
+    counts: { routes: 0, requests: 0, controlsFailed: 0, effects: 0, polluted: 0 },
+    tell: createExamples(run),
+  };
+}
+
+/** A route, a right request to it, and whose. */
+type Trial = { readonly route: Route; readonly tried: Case; readonly by: Party };
+
+/** What each smuggled field does, beside the same request without it, which comes first and last. */
+async function smuggleInto(trial: Trial, smuggled: readonly Smuggled[], alone: number, tally: Tally): Promise<void> {
+  const { counts, tell } = tally;
+  const { route, tried } = trial;
+  counts.routes++;
+  // The first time may be another: a setting is changed, what waits is sent.
+  await effectOf(trial, unchanged);
+  const control = await effectOf(trial, unchanged);
+  if (control.status >= 300 && !tried.answers?.includes(control.status)) {
+    counts.controlsFailed++;
+    tell(route.name, `${route.name} answers ${control.status}: ${control.face}`);
+  }
+  for (const { name, add, refused } of attemptsOn(trial, smuggled, alone)) {
+    const effect = await effectOf(trial, add);
+    counts.requests++;
+    if (effect.face === control.face || (refused && effect.refusedCleanly)) continue;
+    counts.effects++;
+    tell(`${route.name} ${name}`, `${route.name} with ${name}: ${firstDifference(control.face, effect.face)}`);
+  }
+  const after = await effectOf(trial, unchanged);
+  if (after.face === control.face) return;
+  counts.polluted++;
+  tell(route.name, `${route.name} is another afterwards: ${firstDifference(control.face, after.face)}`);
+}
+
+const unchanged = (sent: Sent): Sent => sent;
+
 type Effect = {
   readonly status: number;
   /** The answer, and the rows that came and went, without what differs from one request to the next. */
@@ -88,7 +103,7 @@ type Effect = {
 };
 
 /** A right request with own things, changed by `add`, and all that came of it. */
-async function effectOf(route: Route, tried: Case, party: Party, add: (sent: Sent) => Sent): Promise<Effect> {
+async function effectOf({ route, tried, by: party }: Trial, add: (sent: Sent) => Sent): Promise<Effect> {
   const by = await furnished(party, SINGLE_THINGS);
   const sent = add(requestOf(route, tried, by, await freshThings(by, tried)));
   const before = new Set(await rowsOfAccount(by));
@@ -121,7 +136,7 @@ type Attempt = {
 };
 
 /** All foreign fields together and one by one, in the body and in the query; the prototype; fields that come twice. */
-function attemptsOn(route: Route, { form }: Case, smuggled: readonly Smuggled[], alone: number): Attempt[] {
+function attemptsOn({ route, tried: { form } }: Trial, smuggled: readonly Smuggled[], alone: number): Attempt[] {
   const foreign = smuggled.filter(({ key }) => !fieldsOf(route.body).has(key) && !fieldsOf(route.query).has(key));
   const together = (extra: readonly Smuggled[]) => Object.fromEntries(extra.map(({ key, value }) => [key, value]));
   return [

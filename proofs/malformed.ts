@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSender, type Outcome, type Reply, sendOctets } from './malformed/exchange.ts';
 import { fixedRequests } from './malformed/fixed.ts';
 import { generate, type Wire } from './malformed/generate.ts';
+import { createExamples } from './examples.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { listRoutes, type Route } from './routes.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -16,10 +17,12 @@ const CONNECTIONS = 8;
 /** Then another account goes on: some requests lock themselves out, or delete the key they came with. */
 const REQUESTS_AN_ACCOUNT = 400;
 const LARGE_REQUESTS = 60;
-/** With more than it needs, the program would leave garbage lie; whatever keeps memory makes it end for want of it. */
-const HEAP_MIB = 128;
+/**
+ * What is measured is memory that is in use: with a larger heap V8 leaves its garbage lie, and with an arena for each
+ * thread the C library keeps what has been freed. Whatever holds on to its memory makes the program end for want of it.
+ */
+const TIDY = { NODE_OPTIONS: '--max-old-space-size=128', MALLOC_ARENA_MAX: '2' };
 const RSS_GROWTH_MIB = 128;
-const EXAMPLES = 20;
 
 export const malformed: Proof = {
   promise: 'Malformed input is boring: refused in the documented form, and nothing else happens.',
@@ -35,7 +38,7 @@ async function prove(run: Run): Promise<Findings> {
     gateway: 'api',
     script: {},
     settings: {},
-    environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` },
+    environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...TIDY },
   });
   const routes = await listRoutes();
   const verdict = createJudge(run);
@@ -150,10 +153,7 @@ function createJudge(run: Run) {
     rightRefused: 0,
   };
   const reached = new Set<string>();
-  let told = 0;
-  const tell = (sentence: string): void => {
-    if (told++ < EXAMPLES) run.say(sentence.slice(0, 700));
-  };
+  const tell = createExamples(run);
 
   function hearReply(what: string, reply: Reply, route: string | undefined): void {
     if (reply.status < 400) counts.ok++;
@@ -161,14 +161,14 @@ function createJudge(run: Run) {
     else if (isAway(reply)) counts.away++;
     else {
       counts.serverErrors++;
-      tell(`${reply.status} to ${what}: ${reply.body}`);
+      tell(what, `${reply.status} to ${what}: ${reply.body}`);
     }
     if (route !== undefined && (reply.status < 300 || CASES[route]?.answers?.includes(reply.status)))
       reached.add(route);
     const fault = faultOf(reply);
     if (fault === undefined) return;
     counts.misshapen++;
-    tell(`${fault}, to ${what}: ${reply.body}`);
+    tell(what, `${fault}, to ${what}: ${reply.body}`);
   }
 
   return {
@@ -177,7 +177,7 @@ function createJudge(run: Run) {
     /** A right request was refused; the fuzzing goes on as before. */
     hearRefusal(error: Error, before: Fuzzed): Fuzzed {
       counts.rightRefused++;
-      tell(error.message);
+      tell(error.message, error.message);
       return before;
     },
     hear(what: string, { replies, silent }: Outcome, answers: number, route?: string): void {
@@ -185,7 +185,7 @@ function createJudge(run: Run) {
       if (silent) counts.silent++;
       if (replies.length < answers) counts.unanswered++;
       if (replies.length > answers) counts.smuggled++;
-      if (silent || replies.length !== answers) tell(`${replies.length} answers to ${what}`);
+      if (silent || replies.length !== answers) tell(what, `${replies.length} answers to ${what}`);
       for (const reply of replies) hearReply(what, reply, route);
     },
   };

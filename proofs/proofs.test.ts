@@ -33,6 +33,11 @@ for (const name of [
   'revoke',
   'guess',
   'allowlist',
+  'fields',
+  'malformed',
+  'canary',
+  'tenants',
+  'tenants --rls-only',
   'webhooks',
   'ssrf',
 ]) {

@@ -27,7 +27,7 @@ import { loadJobs, settleOutcomes } from './messages/deliver.ts';
 import { endDeadlines, expireQueued, expireUsual } from './messages/expiry/expire.ts';
 import { findNextDeadlineMs } from './messages/expiry/sql.ts';
 import { endSimulated } from './simulation/simulate.ts';
-import { findNextSimulatedMs } from './simulation/sql.ts';
+import { findNextSimulatedMs, SIMULATED_CHANNEL } from './simulation/sql.ts';
 import { createReceiptInbox } from './receipts/inbox.ts';
 import { processReceipts, retryUnmatched } from './receipts/process.ts';
 import { createRecent } from './receipts/recent.ts';
@@ -67,12 +67,11 @@ const HOUR = 60 * MINUTE;
 const UNMATCHED_DAYS = 9;
 
 /**
- * A loop over rows with a due time: looks for the next one at least every `pollMs`, since another process may have put
- * it there, and works when it is due. One plain query is all that an idle look costs.
+ * A loop over rows with a due time: looks for the next one when woken, and at least every `pollMs`, for those that a
+ * process left behind that woke nobody; works when it is due. One plain query is all that an idle look costs.
  */
 const whenDue =
-  (work: () => Promise<number>, nextMs: () => Promise<number | null>, pollMs = SECOND) =>
-  async (): Promise<number> => {
+  (work: () => Promise<number>, nextMs: () => Promise<number | null>, pollMs: number) => async (): Promise<number> => {
     const dueInMs = (await nextMs()) ?? pollMs;
     if (dueInMs > 0) return Math.min(pollMs, Math.max(20, dueInMs));
     return (await work()) > 0 ? 0 : 20;
@@ -87,11 +86,12 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const fence = createFence({ dataDir: deps.config.dataDir, pool, owner: () => session.owner, log });
   const session = await openWorkerSession({
     connectionString: deps.connectionString,
-    channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL, IMPORTS_CHANNEL, WEBHOOKS_CHANNEL],
+    channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL, IMPORTS_CHANNEL, WEBHOOKS_CHANNEL, SIMULATED_CHANNEL],
     onNotify: (channel, payload) => {
       if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
       if (channel === IMPORTS_CHANNEL) return loops['imports']?.wake();
       if (channel === WEBHOOKS_CHANNEL) return deliveries?.wake();
+      if (channel === SIMULATED_CHANNEL) return loops['simulated outcomes']?.wake();
       // Without a payload the session was away: others may have taken this worker for dead.
       if (payload === '') loops['fence']?.wake();
       if (channel === LINKS_CHANNEL) {
@@ -132,13 +132,15 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const startUnlessPaused = (name: string, work: () => Promise<number>): void =>
     start(name, () => (fence.paused() ? Promise.resolve(SECOND) : work()));
   start('fence', fence.check);
-  // Woken by what comes in here; the wait is for what a dead worker left behind.
-  start('receipts', async () => ((await processReceipts(pool, now, recent)) > 0 ? 0 : 2 * SECOND));
+  // Both are woken by what comes in here; the waits are for what a dead worker left behind.
+  const onParked = (): void => loops['unmatched receipts']?.wake();
+  start('receipts', async () => ((await processReceipts(pool, now, { recent, onParked })) > 0 ? 0 : 2 * SECOND));
   start(
     'unmatched receipts',
     whenDue(
       () => retryUnmatched(pool, now),
       () => findNextUnmatchedMs(pool),
+      10 * SECOND,
     ),
   );
   startUnlessPaused(
@@ -146,6 +148,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     whenDue(
       () => endSimulated(pool),
       () => findNextSimulatedMs(pool),
+      10 * SECOND,
     ),
   );
   start('incomplete inbound', async () => ((await endOverdueParts(pool)) > 0 ? 0 : 10 * SECOND));
@@ -154,7 +157,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     const { chunks, unknown, connectionIds } = await rescueChunks(pool, settleOutcomes);
     if (chunks > 0) log.warn({ count: chunks, state: `${unknown} unknown` }, 'took over the chunks of a dead worker');
     for (const id of connectionIds) waker.wake(id);
-    return chunks > 0 ? 0 : SECOND / 2;
+    return chunks > 0 ? 0 : 0.8 * SECOND;
   });
   start('rates', () => supervisor.shareRates().then(() => 10 * SECOND));
   start('failover', () => moveFromDead(deps));

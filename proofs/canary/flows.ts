@@ -41,15 +41,18 @@ function createAsking(heard: Heard[]) {
   return async (client: Client, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const answer = await client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
     const fields = isSchema(answer.body) ? answer.body : {};
-    const { apiKey, secret, ...rest } = fields;
+    const { apiKey, secret, id, ...rest } = fields;
     const said = isSchema(answer.body) ? rest : answer.body;
     const text = [answer.status, JSON.stringify(said), ...[...answer.headers].map((pair) => pair.join(': '))].join(
       '\n',
     );
     heard.push({ what: `${method} ${path.split('?')[0]}`, text });
-    return { status: answer.status, id: String(fields['id'] ?? ''), secret: String(apiKey ?? secret ?? '') };
+    return { id: wordOf(id), secret: wordOf(apiKey ?? secret) };
   };
 }
+
+const wordOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 async function withKeys(client: Client, ask: Ask, keep: Keep): Promise<void> {
   const made = await ask(

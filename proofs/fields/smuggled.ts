@@ -46,7 +46,7 @@ function valueOfColumn(type: string): unknown {
 }
 
 /** Every property that a schema describes, in whatever depth. */
-export function* propertiesIn(schema: unknown): Generator<[key: string, schema: Schema]> {
+function* propertiesIn(schema: unknown): Generator<[key: string, schema: Schema]> {
   if (Array.isArray(schema)) for (const each of schema) yield* propertiesIn(each);
   if (!isSchema(schema)) return;
   const { properties } = schema;

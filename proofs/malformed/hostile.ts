@@ -160,9 +160,9 @@ export function spoiltOnce(chance: Chance, value: unknown): unknown {
   const parts = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   if (parts.length === 0) return hostileInstead(chance, value);
   const [key, part] = oneOf(chance, parts);
-  const spoilt = spoiltOnce(chance, part);
-  if (Array.isArray(value)) return value.map((item, i) => (String(i) === key ? spoilt : item));
-  return { ...Object.fromEntries(parts), [key]: spoilt };
+  const changed = spoiltOnce(chance, part);
+  if (Array.isArray(value)) return value.map((item, i) => (String(i) === key ? changed : item));
+  return { ...Object.fromEntries(parts), [key]: changed };
 }
 
 /** With something hostile in the place of this share of its parts. */

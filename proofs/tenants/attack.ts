@@ -98,23 +98,23 @@ export type Attempt = { readonly what: string; readonly sent: Sent; readonly ans
  */
 export async function* attempts(route: Route, tried: Case, by: Party, on: Party): AsyncGenerator<Attempt> {
   const own = Object.fromEntries(Object.entries(tried.ids ?? {}).map(([field, name]) => [field, ownThing(by, name)]));
+  const trial = { route, tried, by, own };
   for (const [field, name] of Object.entries(tried.ids ?? {})) {
-    const foreign = ownThing(on, name);
-    const unknown = MAKERS[name].unknown();
-    yield await compare(route, tried, by, field, own, foreign, unknown);
-    if (field.endsWith('[]'))
-      yield await compare(route, tried, by, field, own, [ownThing(by, name), foreign], [ownThing(by, name), unknown]);
+    const [foreign, unknown, mine] = [ownThing(on, name), MAKERS[name].unknown(), ownThing(by, name)];
+    yield await compare(trial, field, foreign, unknown);
+    if (field.endsWith('[]')) yield await compare(trial, field, [mine, foreign], [mine, unknown]);
   }
-  const reaching = withAccountOf(requestOf(route, tried, by, unknownInstead(tried, own)), on);
+  const spared = sparing(tried, own);
+  const reaching = withAccountOf(requestOf(route, tried, by, spared), on);
   yield { what: `${route.name} naming the account`, sent: reaching, answer: await send(by, reaching) };
   for (const filter of textFilters(route)) {
-    const sent = requestOf(route, tried, by, { ...unknownInstead(tried, own), [`query.${filter}`]: on.token });
+    const sent = requestOf(route, tried, by, { ...spared, [`query.${filter}`]: on.token });
     yield { what: `${route.name} filtered by ${filter}`, sent, answer: await send(by, sent) };
   }
 }
 
-/** What is tried again and again should not use up own things. */
-function unknownInstead({ ids = {} }: Case, own: Values): Values {
+/** What is tried again and again should not use up own things: unknown ones where a route acts on what it names. */
+function sparing({ ids = {} }: Case, own: Values): Values {
   return Object.fromEntries(
     Object.entries(own).map(([field, thing]) => {
       const name: ThingName | undefined = ids[field];
@@ -123,15 +123,15 @@ function unknownInstead({ ids = {} }: Case, own: Values): Values {
   );
 }
 
+type Trial = { readonly route: Route; readonly tried: Case; readonly by: Party; readonly own: Values };
+
 async function compare(
-  route: Route,
-  tried: Case,
-  by: Party,
+  trial: Trial,
   field: string,
-  own: Values,
   foreign: Thing | Thing[],
   unknown: Thing | Thing[],
 ): Promise<Attempt> {
+  const { route, tried, by, own } = trial;
   const toUnknown = await send(by, requestOf(route, tried, by, { ...own, [field]: unknown }));
   const sent = requestOf(route, tried, by, { ...own, [field]: foreign });
   const answer = await send(by, sent);

@@ -4,7 +4,7 @@ import { transaction } from '../db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
 import { nameUnknowns } from '../unknowns/name.ts';
 import { type Match, matchReceipts } from './match.ts';
-import { createRecent } from './recent.ts';
+import { createRecent, type Recent } from './recent.ts';
 import * as db from './sql.ts';
 
 const BATCHES = 8;
@@ -21,11 +21,16 @@ type Judged<A extends Arrived> = {
 /**
  * Works off the inbox: takes batches, matches them, moves the messages and parks what fits none, in one transaction.
  *
- * @param recent batches that need not be read again
+ * @param options.recent batches that need not be read again
+ * @param options.onParked called when receipts are there to be tried again soon
  * @returns how many receipts were taken
  */
-export async function processReceipts(pool: Pool, now: () => Date, recent = createRecent()): Promise<number> {
-  const { taken, count } = await transaction(pool, async (tx) => {
+export async function processReceipts(
+  pool: Pool,
+  now: () => Date,
+  { recent = createRecent(), onParked }: { recent?: Recent; onParked?: () => void } = {},
+): Promise<number> {
+  const { taken, count, parked } = await transaction(pool, async (tx) => {
     const batches = await db.deleteReceiptBatches(tx, BATCHES, recent.batches());
     const arrived = batches.flatMap(({ receipts, connectionId, receivedAt }) =>
       receipts.map((receipt) => ({ connectionId, receipt, receivedAt })),
@@ -33,9 +38,10 @@ export async function processReceipts(pool: Pool, now: () => Date, recent = crea
     const { rest } = await judge(tx, arrived, (id, own) => match(tx, id, own, now()));
     const unmatched = rest.map(({ arrived: a, reason }) => ({ ...a, reason, retryMs: FIRST_RETRY_MS }));
     if (unmatched.length > 0) await db.insertUnmatched(tx, unmatched);
-    return { taken: batches.map(({ id }) => id), count: arrived.length };
+    return { taken: batches.map(({ id }) => id), count: arrived.length, parked: unmatched.length };
   });
   recent.forget(taken);
+  if (parked > 0) onParked?.();
   return count;
 }
 

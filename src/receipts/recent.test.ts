@@ -75,10 +75,10 @@ describe('between the inbox and whoever works it off', () => {
     const noClock = (): Date => {
       throw new Error('no clock');
     };
-    await expect(processReceipts(pool, noClock, recent)).rejects.toThrow('no clock');
+    await expect(processReceipts(pool, noClock, { recent })).rejects.toThrow('no clock');
     expect([recent.batches().size, await parked()]).toEqual([1, []]);
-    expect(await processReceipts(pool, () => new Date(), recent)).toBe(2);
+    expect(await processReceipts(pool, () => new Date(), { recent })).toBe(2);
     expect([recent.batches().size, await parked()]).toEqual([0, ['elsewhere', 'here']]);
-    expect(await processReceipts(pool, () => new Date(), recent)).toBe(0);
+    expect(await processReceipts(pool, () => new Date(), { recent })).toBe(0);
   });
 });

@@ -3,6 +3,9 @@ import { type Db, exec, many, sql } from '../db/query.ts';
 
 type Key = { readonly accountId: number; readonly messageId: string };
 
+/** Told when outcomes are planned, so that workers look for the next one at once. */
+export const SIMULATED_CHANNEL = 'heliograph_simulated';
+
 /** Plans the final state of simulated messages. */
 export async function insertSimulated(
   db: Db,
@@ -10,13 +13,15 @@ export async function insertSimulated(
 ): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO simulated_outcome (account_id, message_id, status, due_at)
+    sql`WITH planned AS (
+        INSERT INTO simulated_outcome (account_id, message_id, status, due_at)
         SELECT u.account_id, u.message_id, u.status, now() + u.delay_ms * interval '1 millisecond' FROM ${rowsOf(rows, {
           account_id: bigint((r) => r.accountId),
           message_id: uuid((r) => r.messageId),
           status: smallint((r) => r.status),
           delay_ms: int((r) => r.delayMs),
-        })} AS u`,
+        })} AS u)
+        SELECT pg_notify(${SIMULATED_CHANNEL}, '')`,
   );
 }
 

@@ -25,7 +25,7 @@ const SETTLED_A_TURN = 200;
 const MOST_UNCOMMITTED = 1000;
 const BUSY_MS = 20;
 /** New events wake the loop; this is for those to be tried again, and for a dead worker's. */
-const IDLE_MS = 1000;
+const IDLE_MS = 2000;
 /** An account without events goes back to whoever claims it next; a failing one stays, and with it its breaker. */
 const RELEASE_AFTER_MS = 5000;
 const RELEASE_FAILING_AFTER_MS = 600_000;
