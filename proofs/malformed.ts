@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createSender, type Outcome, type Reply, sendOctets } from './malformed/exchange.ts';
-import { fixedRequests } from './malformed/fixed.ts';
+import { createSender, sendOctets } from './malformed/exchange.ts';
+import { fixedRequests, type RawRequest } from './malformed/fixed.ts';
 import { generate, type Wire } from './malformed/generate.ts';
-import { createExamples } from './examples.ts';
+import { createJudge } from './malformed/judge.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { listRoutes, type Route } from './routes.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -43,32 +43,57 @@ async function prove(run: Run): Promise<Findings> {
   const routes = await listRoutes();
   const verdict = createJudge(run);
   const first = await newAccount(stage, routes);
-  await warmUp(stage, first);
+  await warmUp(stage, first, verdict);
   const usualPeak = peakMiB(stage.gateway.pid);
-  const fixed = fixedRequests(routes, first.apiKey);
-  await atOnce(async () => {
-    for (let raw = fixed.pop(); raw; raw = fixed.pop())
-      verdict.hear(`fixed: ${raw.name}`, await sendOctets(portOf(stage), raw), raw.answers);
-  });
+  await sendFixed(stage, fixedRequests(routes, first.apiKey), verdict);
   run.say(`${verdict.counts.requests} fixed requests are through`);
   await fuzz(run, stage, routes, first, verdict);
-  const alive = (await stage.client.request('GET', '/health/live')).status === 200;
   const rssGrowthMiB = Math.round(peakMiB(stage.gateway.pid) - usualPeak);
-  const reached = verdict.reached();
-  const unreached = routes.filter(({ closed, name }) => closed && !reached.has(name)).map(({ name }) => name);
-  if (run.mode !== 'tiny') for (const name of unreached) run.say(`never answered with 2xx: ${name}`);
-  const exits = stage.gateway.running() ? 0 : 1;
-  const figures = { routes: routes.length, ...verdict.counts, unreached: unreached.length, exits, rssGrowthMiB };
-  return judge(figures, {
-    'no answer is an error of the server': figures.serverErrors === 0,
-    'every request is answered': figures.silent + figures.unanswered === 0,
-    'every error has the documented form and its request id': figures.misshapen === 0,
-    'no request hides another one': figures.smuggled === 0,
-    'the program runs on': exits === 0 && alive,
-    'its memory stays within 128 MiB of what right requests take': rssGrowthMiB <= RSS_GROWTH_MIB,
-    'right requests come through to every route':
-      figures.rightRefused === 0 && (run.mode === 'tiny' || unreached.length === 0),
+  return conclude(verdict, { ...(await standing(stage)), rssGrowthMiB, unreached: unreached(run, routes, verdict) });
+}
+
+type Verdict = ReturnType<typeof createJudge>;
+
+async function sendFixed(stage: Stage, fixed: RawRequest[], { hear }: Verdict): Promise<void> {
+  await atOnce(async () => {
+    for (let raw = fixed.pop(); raw; raw = fixed.pop())
+      hear(`fixed: ${raw.name}`, await sendOctets(portOf(stage), raw), raw.answers);
   });
+}
+
+/** Whether the program runs, and answers. */
+async function standing({ gateway, client }: Stage) {
+  const answered = await client.request('GET', '/health/live').catch(() => null);
+  return { exits: gateway.running() ? 0 : 1, dead: answered?.status === 200 ? 0 : 1 };
+}
+
+/** Routes that no request has come through to: all that was sent there was refused at the door. */
+function unreached(run: Run, routes: readonly Route[], { reached }: Verdict): number {
+  const names = routes.filter(({ closed, name }) => closed && !reached().has(name)).map(({ name }) => name);
+  for (const name of names) run.say(`never answered with 2xx: ${name}`);
+  return names.length;
+}
+
+type Rest = {
+  readonly exits: number;
+  readonly dead: number;
+  readonly rssGrowthMiB: number;
+  readonly unreached: number;
+};
+
+function conclude({ counts }: Verdict, rest: Rest): Findings {
+  return judge(
+    { ...counts, ...rest },
+    {
+      'no answer is an error of the server': counts.serverErrors === 0,
+      'every request is answered': counts.silent + counts.unanswered === 0,
+      'every error has the documented form and its request id': counts.misshapen === 0,
+      'no request hides another one': counts.smuggled === 0,
+      'the program runs on': rest.exits + rest.dead === 0,
+      'its memory stays within 128 MiB of what right requests take': rest.rssGrowthMiB <= RSS_GROWTH_MIB,
+      'right requests come through to every route': counts.rightRefused + rest.unreached === 0,
+    },
+  );
 }
 
 const atOnce = (work: () => Promise<void>) => Promise.all(Array.from({ length: CONNECTIONS }, work));
@@ -79,14 +104,14 @@ const portOf = ({ gateway }: Stage): number => Number(new URL(String(gateway.rea
  * The peak of memory that right requests make, the largest of them among these and several at a time, is what that of
  * malformed ones is compared with.
  */
-async function warmUp(stage: Stage, { apiKey, rights }: Fuzzed): Promise<void> {
+async function warmUp(stage: Stage, { apiKey, rights }: Fuzzed, { hearRight }: Verdict): Promise<void> {
   const destinations = Array.from({ length: 10_000 }, (_, i) => `not a number ${i}`);
   let left = LARGE_REQUESTS;
   await atOnce(async () => {
     while (left-- > 0) await stage.client.bulk({ messages: [{ destinations, sender: 'Acme', body: 'x' }] });
   });
   const sender = createSender(String(stage.gateway.ready['address']), CONNECTIONS, () => apiKey);
-  for (const wire of rights.values()) await atOnce(async () => void (await sender.send(wire)));
+  for (const [route, wire] of rights) await atOnce(async () => hearRight(route, await sender.send(wire)));
   for (const path of ['/docs/scalar.js', '/openapi.json', '/metrics'])
     await sender.send({ method: 'GET', path, headers: {}, body: undefined });
   await sender.close();
@@ -100,7 +125,8 @@ async function newAccount(stage: Stage, routes: readonly Route[]): Promise<Fuzze
   const bare = { accountId, token: 'quokka', client, pool: stage.pool, things: new Map() };
   const party = await furnished(bare, SINGLE_THINGS);
   const rights = new Map<string, Wire>();
-  for (const route of routes) {
+  // What ends things comes last: until then there is something to be right about.
+  for (const route of routes.toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))) {
     const tried = CASES[route.name];
     if (tried) rights.set(route.name, wireOf(requestOf(route, tried, party, await freshThings(party, tried))));
   }
@@ -112,7 +138,7 @@ async function fuzz(
   stage: Stage,
   routes: readonly Route[],
   first: Fuzzed,
-  { hear, hearRefusal, counts }: ReturnType<typeof createJudge>,
+  { hear, hearRefusal, counts }: Verdict,
 ): Promise<void> {
   let { apiKey, rights } = first;
   let left = SIZES[run.mode];
@@ -129,92 +155,12 @@ async function fuzz(
     left -= rest;
     await atOnce(attack);
     left = rest;
-    ({ apiKey, rights } = await newAccount(stage, routes).catch((error: Error) =>
-      hearRefusal(error, { apiKey, rights }),
-    ));
+    // When a right request is refused, it is told of, and the fuzzing goes on as before.
+    const next = await newAccount(stage, routes).catch(hearRefusal);
+    if (next) ({ apiKey, rights } = next);
     if (counts.requests % 10_000 < REQUESTS_AN_ACCOUNT) run.say(`${counts.requests} requests`);
   }
   await sender.close();
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-function createJudge(run: Run) {
-  const counts = {
-    requests: 0,
-    ok: 0,
-    refused: 0,
-    away: 0,
-    serverErrors: 0,
-    silent: 0,
-    unanswered: 0,
-    misshapen: 0,
-    smuggled: 0,
-    rightRefused: 0,
-  };
-  const reached = new Set<string>();
-  const tell = createExamples(run);
-
-  function hearReply(what: string, reply: Reply, route: string | undefined): void {
-    if (reply.status < 400) counts.ok++;
-    else if (reply.status < 500) counts.refused++;
-    else if (isAway(reply)) counts.away++;
-    else {
-      counts.serverErrors++;
-      tell(what, `${reply.status} to ${what}: ${reply.body}`);
-    }
-    if (route !== undefined && (reply.status < 300 || CASES[route]?.answers?.includes(reply.status)))
-      reached.add(route);
-    const fault = faultOf(reply);
-    if (fault === undefined) return;
-    counts.misshapen++;
-    tell(what, `${fault}, to ${what}: ${reply.body}`);
-  }
-
-  return {
-    counts,
-    reached: (): ReadonlySet<string> => reached,
-    /** A right request was refused; the fuzzing goes on as before. */
-    hearRefusal(error: Error, before: Fuzzed): Fuzzed {
-      counts.rightRefused++;
-      tell(error.message, error.message);
-      return before;
-    },
-    hear(what: string, { replies, silent }: Outcome, answers: number, route?: string): void {
-      counts.requests++;
-      if (silent) counts.silent++;
-      if (replies.length < answers) counts.unanswered++;
-      if (replies.length > answers) counts.smuggled++;
-      if (silent || replies.length !== answers) tell(what, `${replies.length} answers to ${what}`);
-      for (const reply of replies) hearReply(what, reply, route);
-    },
-  };
-}
-
-/** Says when to come again, or is the health check, whose 503 is its answer. */
-const isAway = ({ status, retryAfter, body }: Reply): boolean =>
-  status === 503 && (retryAfter !== '' || body.includes('"checks"'));
-
-/** What is wrong with the form of an answer: its request id, or the shape of an error (contract 1 and 7). */
-function faultOf({ status, requestId, body }: Reply): string | undefined {
-  if (!UUID.test(requestId)) return `the request id is "${requestId}"`;
-  // An answer to HEAD has none.
-  if (status < 400 || body === '' || body.includes('"checks"')) return undefined;
-  const error: unknown = parsed(body);
-  if (typeof error !== 'object' || error === null) return 'the error is no JSON';
-  const [own, message] = [Reflect.get(error, 'status'), Reflect.get(error, 'message')];
-  if (typeof message !== 'string' || message === '') return 'the error has no message';
-  if (own === 'error') return Reflect.get(error, 'code') === status ? undefined : 'the code is not the status';
-  if (own !== status || typeof Reflect.get(error, 'error') !== 'string') return 'the error does not name its status';
-  return Reflect.get(error, 'requestId') === requestId ? undefined : 'the error has another request id';
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The most memory that the process has ever had; 0 when it is gone, which is told of elsewhere. */

@@ -46,6 +46,7 @@ test('0005 is delivered after 30 seconds, and 0004 never', async () => {
   );
   expect(rows).toEqual([{ id: late, seconds: 30 }]);
   await pool.query('UPDATE simulated_outcome SET due_at = now() WHERE message_id = $1', [late]);
+  await pool.query(`SELECT pg_notify('heliograph_simulated', '')`);
   await client.untilStatus(late, 'DELIVERED');
   expect((await client.status(never)).deliveryStatus).toBe('ACCEPTED');
 });
