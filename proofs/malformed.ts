@@ -104,20 +104,28 @@ const portOf = ({ gateway }: Stage): number => Number(new URL(String(gateway.rea
  * The peak of memory that right requests make, the largest of them among these and several at a time, is what that of
  * malformed ones is compared with.
  */
-async function warmUp(stage: Stage, { apiKey, rights }: Fuzzed, { hearRight }: Verdict): Promise<void> {
+async function warmUp(stage: Stage, { apiKey, rights, restore }: Fuzzed, { hearRight }: Verdict): Promise<void> {
   const destinations = Array.from({ length: 10_000 }, (_, i) => `not a number ${i}`);
   let left = LARGE_REQUESTS;
   await atOnce(async () => {
     while (left-- > 0) await stage.client.bulk({ messages: [{ destinations, sender: 'Acme', body: 'x' }] });
   });
   const sender = createSender(String(stage.gateway.ready['address']), CONNECTIONS, () => apiKey);
-  for (const [route, wire] of rights) await atOnce(async () => hearRight(route, await sender.send(wire)));
+  for (const [route, wire] of rights) {
+    if (wire.method === 'DELETE') await restore();
+    await atOnce(async () => hearRight(route, await sender.send(wire)));
+  }
   for (const path of ['/docs/scalar.js', '/openapi.json', '/metrics'])
     await sender.send({ method: 'GET', path, headers: {}, body: undefined });
   await sender.close();
 }
 
-type Fuzzed = { readonly apiKey: string; readonly rights: ReadonlyMap<string, Wire> };
+type Fuzzed = {
+  readonly apiKey: string;
+  readonly rights: ReadonlyMap<string, Wire>;
+  /** Makes again what an account has one of, and a request may have ended. */
+  restore(): Promise<unknown>;
+};
 
 /** An account with a thing of each kind, and a right request of it to each route that has a case. */
 async function newAccount(stage: Stage, routes: readonly Route[]): Promise<Fuzzed> {
@@ -130,7 +138,7 @@ async function newAccount(stage: Stage, routes: readonly Route[]): Promise<Fuzze
     const tried = CASES[route.name];
     if (tried) rights.set(route.name, wireOf(requestOf(route, tried, party, await freshThings(party, tried))));
   }
-  return { apiKey, rights };
+  return { apiKey, rights, restore: () => furnished(bare, SINGLE_THINGS) };
 }
 
 async function fuzz(

@@ -3,6 +3,7 @@ import { allowlist } from './allowlist.ts';
 import { canary } from './canary.ts';
 import { clock } from './clock.ts';
 import { crash, crashPostgres } from './crash.ts';
+import { csv } from './csv.ts';
 import { fair } from './fair.ts';
 import { guess } from './guess.ts';
 import { fields } from './fields.ts';
@@ -20,6 +21,7 @@ import { smpp } from './smpp.ts';
 import { ssrf } from './ssrf.ts';
 import { tenants, tenantsRlsOnly } from './tenants.ts';
 import { throttle } from './throttle.ts';
+import { uploads } from './uploads.ts';
 import { webhooks } from './webhooks.ts';
 
 /** All proofs by name, in the order of `npm run prove`. */
@@ -48,4 +50,6 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   ssrf,
   receivers,
   webhooks,
+  uploads,
+  csv,
 };

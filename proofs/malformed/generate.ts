@@ -29,7 +29,7 @@ const TYPES = [
 export function generate(chance: Chance, route: Route, right: Wire | undefined): Wire {
   const share = oneOf(chance, SHARES);
   const base = right !== undefined && chance.random.chance(0.5) ? right : fromSchemas(chance, route);
-  const isForm = base.headers['content-type'] !== undefined;
+  const isForm = base.headers['content-type']?.startsWith('multipart/') === true;
   const spoilBody = isForm ? spoiltForm : spoiltBody;
   const body = base.body === undefined ? undefined : spoilBody(chance, base.body, share);
   return {
@@ -37,7 +37,10 @@ export function generate(chance: Chance, route: Route, right: Wire | undefined):
       ? oneOf(chance, ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
       : base.method,
     path: spoiltPath(chance, base.path, share),
-    headers: { ...headersFor(chance, body, share), ...(chance.random.chance(share / 4) ? {} : base.headers) },
+    headers: {
+      ...headersFor(chance, body, share),
+      ...(isForm && !chance.random.chance(share / 4) ? base.headers : {}),
+    },
     body,
   };
 }

