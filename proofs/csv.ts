@@ -12,7 +12,7 @@ import { openStage } from './stage.ts';
 const ROWS: Readonly<Record<Mode, number>> = { tiny: 60, quick: 600, full: 4500 };
 const PATH = '/api/partner-gateway/v1/contacts';
 /** What spreadsheets take for the beginning of a formula, blanks before it included. */
-const FORMULA = /^\s*[=+\-@]|^[\t\r]/;
+const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
 const E164 = /^\+\d{7,15}$/;
 
 export const csv: Proof = {

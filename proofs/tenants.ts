@@ -5,7 +5,7 @@ import { openStage, type StageOptions } from './stage.ts';
 import { type Attempt, attempts, worksWithOwn } from './tenants/attack.ts';
 import { type Case, CASES, OPEN_ROUTES } from './tenants/cases.ts';
 import { furnished, marksOf, openParties, rowsOfAccount, spreadIds } from './tenants/party.ts';
-import { type Party, SINGLE_THINGS } from './tenants/things.ts';
+import { type Party, SINGLE_THINGS, THING_NAMES } from './tenants/things.ts';
 
 export const tenants: Proof = {
   promise: 'No account sees, changes or learns of what belongs to another.',
@@ -85,7 +85,9 @@ function coverageOf(run: Run, routes: readonly Route[]) {
 
 /** One account reaches for what is another's, by every route; what that one has is the same afterwards. */
 async function attack(cases: readonly [Route, Case][], pair: readonly [Party, Party], tally: Tally): Promise<void> {
-  const [by, on] = [await furnished(pair[0]), await furnished(pair[1])];
+  const failed = ({ message }: Error): void => tally.fault('ownFailed', message, message);
+  const by = await furnished(pair[0], THING_NAMES, failed);
+  const on = await furnished(pair[1], THING_NAMES, failed);
   const before = await rowsOfAccount(on);
   const marks = (await marksOf(on)).difference(await marksOf(by));
   for (const [route, tried] of cases)
@@ -105,7 +107,9 @@ function hear(attempt: Attempt, marks: ReadonlySet<string>, { counts, fault }: T
 
 async function tryOwn(cases: readonly [Route, Case][], party: Party, { fault }: Tally): Promise<void> {
   for (const [route, tried] of cases) {
-    const sentence = await worksWithOwn(route, tried, await furnished(party, SINGLE_THINGS));
+    const sentence = await furnished(party, SINGLE_THINGS)
+      .then((by) => worksWithOwn(route, tried, by))
+      .catch(({ message }: Error) => message);
     if (sentence !== undefined) fault('ownFailed', route.name, sentence);
   }
 }

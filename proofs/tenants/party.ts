@@ -29,11 +29,25 @@ export async function openParties(stage: Stage): Promise<Party[]> {
   return parties;
 }
 
-/** With new things of these kinds, whatever has become of earlier ones. */
-export async function furnished(party: Party, names: readonly ThingName[] = THING_NAMES): Promise<Party> {
+/**
+ * With new things of these kinds, whatever has become of earlier ones. One that cannot be made is told of to `failed`, if
+ * there is one, and an unknown one stands for it.
+ */
+export async function furnished(
+  party: Party,
+  names: readonly ThingName[] = THING_NAMES,
+  failed: (error: Error) => void = refuse,
+): Promise<Party> {
   const things = new Map<ThingName, Thing>();
-  for (const name of names) things.set(name, await MAKERS[name].make(party));
+  for (const name of names) {
+    const made = await MAKERS[name].make(party).catch(failed);
+    things.set(name, made ?? MAKERS[name].unknown());
+  }
   return { ...party, things };
+}
+
+function refuse(error: Error): never {
+  throw error;
 }
 
 /** An id of this kind that this party has. */

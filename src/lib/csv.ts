@@ -1,5 +1,5 @@
-/** What a spreadsheet takes for the beginning of a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** What some spreadsheet takes for the beginning of a formula: the signs, in full width too, also behind blanks. */
+const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
 /** These begin with a plus and are none. */
 const E164 = /^\+\d{7,15}$/;
 const NEEDS_QUOTES = /[",\r\n]/;

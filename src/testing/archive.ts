@@ -66,11 +66,13 @@ type XlsxOptions = {
   readonly sheet?: Partial<Packed>;
   /** Where the workbook says its texts are. */
   readonly stringsAt?: string;
+  /** Files that the workbook does not name. */
+  readonly more?: readonly Packed[];
 };
 
 /** A workbook of one sheet, from the XML of its rows. */
 export function makeXlsx(rows: string, options: XlsxOptions = {}): Buffer {
-  const { strings = '', styles = '', sheet = {}, stringsAt = '/xl/s.xml' } = options;
+  const { strings = '', styles = '', sheet = {}, stringsAt = '/xl/s.xml', more = [] } = options;
   const file = (name: string, text: string): Packed => ({ name, octets: Buffer.from(text) });
   const parts = relations(
     ['rId1', 'worksheet', 'worksheets/sheet1.xml'],
@@ -84,5 +86,6 @@ export function makeXlsx(rows: string, options: XlsxOptions = {}): Buffer {
     file('xl/s.xml', `<sst>${strings}</sst>`),
     file('xl/styles.xml', `<styleSheet>${styles}</styleSheet>`),
     { ...file('xl/worksheets/sheet1.xml', `<worksheet><sheetData>${rows}</sheetData></worksheet>`), ...sheet },
+    ...more,
   ]);
 }

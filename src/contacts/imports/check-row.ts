@@ -88,14 +88,18 @@ export function createRowCheck({ targets, defaultCountry }: Checking): (row: Raw
       if (i === numberAt) return phone?.e164 ?? null;
       return target ? valueIn(raw[i] ?? '', target, faults) : null;
     });
-    if (faults.length > 0 || !phone) return { line, cells: raw.map(storableText), faults };
+    if (faults.length > 0 || !phone) return { line, cells: toShow(raw, targets.length), faults };
     const number = Number(phone.e164.slice(1));
     const first = lines.get(number);
-    if (first !== undefined) return { line, cells: raw.map(storableText), faults: [sameAs(first)], doubled: true };
+    if (first !== undefined)
+      return { line, cells: toShow(raw, targets.length), faults: [sameAs(first)], doubled: true };
     lines.set(number, line);
     return { line, cells, phone };
   };
 }
+
+/** A row may have a million cells more than there are columns. */
+const toShow = (raw: readonly string[], columns: number): string[] => raw.slice(0, columns).map(storableText);
 
 const sameAs = (line: number): FieldError => ({ field: 'phoneNumber', message: `has the number of line ${line}` });
 

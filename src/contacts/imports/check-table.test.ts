@@ -55,7 +55,7 @@ test('every fault of a row is named, and the row comes back as it was', async ()
   const fields = [field(1, 'points', 'number'), field(2, 'born', 'date')];
   const row = ['12', 'x'.repeat(101), 'nobody', 'woman', 'perhaps', 'PIGEON', 'many', '28.2.1990', 'more'];
   const { checked } = await check([head, row], { fields });
-  expect(checked).toEqual([{ line: 2, cells: row, faults: expect.any(Array) }]);
+  expect(checked).toEqual([{ line: 2, cells: row.slice(0, 8), faults: expect.any(Array) }]);
   expect(await faultsOf([head, row], { fields })).toEqual([
     'row has 9 cells, more than the 8 columns; phoneNumber is not a phone number: write it with + and the country code; ' +
       'firstName must have at most 100 characters; email is not an e-mail address; gender must be MALE, FEMALE or OTHER; ' +

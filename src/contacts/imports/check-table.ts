@@ -4,7 +4,7 @@ import type { FieldRow } from '../fields/sql.ts';
 import { createRowCheck, storableText } from './check-row.ts';
 import { looksLikeHead, type Mapping, mapColumns, type Target } from './columns.ts';
 import { badFile, LIMITS, type RawRow, tooLarge } from './reading/limits.ts';
-import type { CheckedRow } from './rows.ts';
+import { type CheckedRow, shortened } from './rows.ts';
 
 /** How the rows of a file are to be understood. */
 export type TableOptions = {
@@ -41,7 +41,8 @@ export async function* checkTable(
     check ??= createRowCheck({ ...options, targets: table.columns.map(({ target }) => target) });
     if (isFirst && hasHead(row.cells, options)) continue;
     if (++table.total > LIMITS.rows) throw tooLarge(`has more than ${LIMITS.rows.toLocaleString('en')} rows`);
-    if (table.preview.length < options.previewRows) table.preview.push(row.cells.map(storableText));
+    if (table.preview.length < options.previewRows)
+      table.preview.push(shortened(row.cells.slice(0, table.columns.length).map(storableText)));
     yield check(row);
   }
   if (table.total === 0) throw badFile('has no rows');

@@ -11,13 +11,11 @@ import { limitsOf } from '../limits.ts';
 import { describePhone } from '../read.ts';
 import { listIdsByNumber } from '../sql.ts';
 import { type Upserted, type UpsertRow, upsertContacts } from '../upsert.ts';
-import type { CheckedRow, GoodRow } from './rows.ts';
+import { type CheckedRow, type GoodRow, shortened } from './rows.ts';
 import * as db from './sql.ts';
 
 /** Rows that were not brought in and are kept to be shown. */
-export const MOST_REJECTS = 10_000;
-/** Of one of them, in characters. */
-const REJECT_LENGTH = 4096;
+const MOST_REJECTS = 10_000;
 
 const NO_ROOM = { field: 'row', message: 'the plan has no room for another contact' };
 
@@ -136,14 +134,4 @@ async function keepRejects(tx: Db, current: db.ImportRow, rejects: readonly db.R
   const room = Math.max(0, MOST_REJECTS - skipped - errors);
   const rows = rejects.slice(0, room).map((reject) => ({ ...reject, cells: shortened(reject.cells) }));
   if (rows.length > 0) await db.insertRejects(tx, { accountId, importId, rows });
-}
-
-/** As many cells as are short enough together, the last one cut. */
-function shortened(cells: readonly string[]): string[] {
-  let left = REJECT_LENGTH;
-  return cells.map((cell) => {
-    const kept = cell.slice(0, left).toWellFormed();
-    left -= kept.length;
-    return kept;
-  });
 }

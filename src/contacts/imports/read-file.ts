@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
 import { createSlots } from '../../lib/slots.ts';
 import type { Conversion, Converted } from './reading/convert.ts';
@@ -20,10 +20,11 @@ const slots = createSlots(AT_ONCE);
  * program goes on, and requests are answered meanwhile.
  * Errors: 400 or 413 that say what is wrong with the file.
  */
-export const readFile = (conversion: Conversion): Promise<Converted> => slots.run(() => runThread(conversion));
+export const readFile = (conversion: Conversion, heap: ResourceLimits = HEAP): Promise<Converted> =>
+  slots.run(() => runThread(conversion, heap));
 
-async function runThread(conversion: Conversion): Promise<Converted> {
-  const thread = new Worker(THREAD, { workerData: conversion, resourceLimits: HEAP, env: {} });
+async function runThread(conversion: Conversion, resourceLimits: ResourceLimits): Promise<Converted> {
+  const thread = new Worker(THREAD, { workerData: conversion, resourceLimits, env: {} });
   try {
     const said = await firstMessage(thread);
     if (said.kind === 'converted') return said.converted;

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { ImportRow, Reject } from './sql.ts';
+import type { ImportInList as ImportBrief, ImportRow, Reject } from './sql.ts';
 
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const count = (description: string) => Type.Integer({ description });
@@ -79,7 +79,7 @@ export const ImportOut = Type.Object({
 
 export const ImportId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
 
-export const toImportInList = (row: ImportRow): Static<typeof ImportInList> => {
+export const toImportInList = (row: ImportBrief): Static<typeof ImportInList> => {
   const { total, created, updated, skipped, errors } = row;
   return {
     importId: row.id,

@@ -31,9 +31,13 @@ export type ImportRow = {
   completedAt: Date | null;
 };
 
-const COLUMNS = sql`account_id AS "accountId", id, status, file_name AS "fileName", dry_run AS "dryRun",
-  list_id AS "listId", author, columns, preview, total, created, updated, skipped, errors, failure,
-  created_at AS "createdAt", completed_at AS "completedAt"`;
+/** Without what may be long. */
+export type ImportInList = Omit<ImportRow, 'author' | 'columns' | 'preview'>;
+
+const BRIEF = sql`account_id AS "accountId", id, status, file_name AS "fileName", dry_run AS "dryRun",
+  list_id AS "listId", total, created, updated, skipped, errors, failure, created_at AS "createdAt",
+  completed_at AS "completedAt"`;
+const COLUMNS = sql`${BRIEF}, author, columns, preview`;
 
 type Of = { readonly accountId: number };
 type OfImport = Of & { readonly importId: number };
@@ -59,10 +63,10 @@ export const findImport = (db: Db, { accountId, id }: Of & { id: number }): Prom
 export const listImports = (
   db: Db,
   { accountId, limit, offset }: Of & { limit: number; offset: number },
-): Promise<ImportRow[]> =>
+): Promise<ImportInList[]> =>
   many(
     db,
-    sql`SELECT ${COLUMNS} FROM contact_import WHERE account_id = ${accountId}
+    sql`SELECT ${BRIEF} FROM contact_import WHERE account_id = ${accountId}
         ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
   );
 

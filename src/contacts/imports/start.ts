@@ -13,7 +13,7 @@ import type { Settings } from './settings.ts';
 import * as db from './sql.ts';
 
 /** Up to so many rows are brought in while the request waits. */
-export const MOST_AT_ONCE = 5000;
+const MOST_AT_ONCE = 5000;
 
 /** A file that was read: its table, its rows in `chunks`, and what the request said. */
 export type ReadFile = { readonly settings: Settings; readonly converted: Converted; readonly chunks: FileHandle };

@@ -1,6 +1,6 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { checkTable, type Table, type TableOptions } from '../check-table.ts';
-import { type CheckedRow, CHUNK_ROWS, packRows } from '../rows.ts';
+import { type CheckedRow, CHUNK_LENGTH, CHUNK_ROWS, lengthOf, packRows } from '../rows.ts';
 import { decoded, detectEncoding, type Octets } from './encoding.ts';
 import { badFile, LIMITS, type RawRow, tooLarge } from './limits.ts';
 import { readOctets } from './octets.ts';
@@ -101,18 +101,20 @@ async function* withHead(head: readonly string[], rows: AsyncIterable<RawRow>): 
 function createChunkWriter(fd: number) {
   const places: ChunkPlace[] = [];
   let rows: CheckedRow[] = [];
+  let length = 0;
   let offset = 0;
   function flush(): void {
     const octets = packRows(rows);
     if (writeSync(fd, octets, 0, octets.length, offset) < octets.length) throw new Error('the disk is full');
     places.push({ offset, bytes: octets.length });
     offset += octets.length;
-    rows = [];
+    [rows, length] = [[], 0];
   }
   return {
     write(row: CheckedRow): void {
       rows.push(row);
-      if (rows.length >= CHUNK_ROWS) flush();
+      length += lengthOf(row);
+      if (rows.length >= CHUNK_ROWS || length >= CHUNK_LENGTH) flush();
     },
     end(): readonly ChunkPlace[] {
       if (rows.length > 0) flush();
