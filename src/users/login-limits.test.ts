@@ -72,7 +72,7 @@ test('one address has so many tries at all users together, wrong keys included',
     limits.pass(1000);
     return guess(limits, attempts);
   });
-  expect(tries).toEqual([20, 20, 20, 0, 0, 0]);
+  expect(tries).toEqual([50, 10, 0, 0, 0, 0]);
   expect(limits.wrongKey(network)).toEqual(SPENT);
   expect(limits.wrongKey('10.9.9.9/32')).toMatchObject({ code: 'unauthenticated' });
 });
