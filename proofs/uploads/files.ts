@@ -27,7 +27,7 @@ const file = (name: string, fileName: string, content: () => Body, path = PATH):
 };
 const vcard = (name: string, content: () => Body): Hostile => file(name, 'a.vcf', content, `${PATH}/vcard`);
 const csv = (name: string, content: () => Body): Hostile => file(name, 'a.csv', content);
-const xlsx = (name: string, octets: () => Buffer): Hostile => file(name, 'a.xlsx', () => [octets()]);
+const xlsx = (name: string, octets: Buffer): Hostile => file(name, 'a.xlsx', () => [octets]);
 
 function* again(times: number, piece: string | Buffer, begin: string | Buffer = '') {
   yield begin === '' ? piece : begin;
@@ -36,32 +36,35 @@ function* again(times: number, piece: string | Buffer, begin: string | Buffer = 
 
 /** Nothing else is wrong with it. */
 const CELL = '<row><c t="str"><v>phone</v></c></row><row><c><v>393331234567</v></c></row>';
-/** Made when they are needed. */
 const blanks = (): Buffer => Buffer.alloc(256 * MIB, 0x20);
 
-const BOMBS: readonly Hostile[] = [
+/** Packed before the first one is sent: while something is packed here, no answer is heard. */
+const bombs = (): Hostile[] => [
   // A quarter of a gigabyte, packed to a quarter of a megabyte.
-  xlsx('a bomb that says what it is', () => makeXlsx(CELL, { more: [{ name: 'bomb', octets: blanks() }] })),
-  xlsx('a bomb that says it is small', () => makeXlsx(CELL, { sheet: { octets: blanks(), bytes: 1000 } })),
-  xlsx('a bomb that says it is nothing', () => makeXlsx(CELL, { sheet: { octets: blanks(), bytes: 0 } })),
-  xlsx('a bomb within the bound, of rows', () => makeXlsx('<row><c r="ZZZ1"><v>1</v></c></row>'.repeat(1_500_000))),
-  xlsx('a bomb within the bound, of texts', () =>
+  xlsx('a bomb that says what it is', makeXlsx(CELL, { more: [{ name: 'bomb', octets: blanks() }] })),
+  xlsx('a bomb that says it is small', makeXlsx(CELL, { sheet: { octets: blanks(), bytes: 1000 } })),
+  xlsx('a bomb that says it is nothing', makeXlsx(CELL, { sheet: { octets: blanks(), bytes: 0 } })),
+  xlsx('a bomb within the bound, of rows', makeXlsx('<row><c r="ZZZ1"><v>1</v></c></row>'.repeat(1_500_000))),
+  xlsx(
+    'a bomb within the bound, of texts',
     makeXlsx(`${CELL}<row>`, { strings: '<si><t>x</t></si>'.repeat(3_000_000) }),
   ),
-  xlsx('an archive within an archive', () => makeXlsx(CELL, { sheet: { octets: makeXlsx(CELL) } })),
-  xlsx('one file for everything', () => makeXlsx('<x/>'.repeat(12 * MIB), { stringsAt: 'worksheets/sheet1.xml' })),
-  xlsx('a directory of sixty thousand files', () =>
+  xlsx('an archive within an archive', makeXlsx(CELL, { sheet: { octets: makeXlsx(CELL) } })),
+  xlsx('one file for everything', makeXlsx('<x/>'.repeat(12 * MIB), { stringsAt: 'worksheets/sheet1.xml' })),
+  xlsx(
+    'a directory of sixty thousand files',
     makeZip(Array.from({ length: 60_000 }, (_, i) => ({ name: `${i}`, octets: Buffer.alloc(0) }))),
   ),
-  xlsx('an archive beyond 20 MiB', () => makeZip([{ name: 'a', octets: randomOctets(21 * MIB), method: 0 }])),
-  xlsx('elements a million deep', () => makeXlsx('<a>'.repeat(1_000_000))),
-  xlsx('entities of entities', () =>
+  xlsx('an archive beyond 20 MiB', makeZip([{ name: 'a', octets: randomOctets(21 * MIB), method: 0 }])),
+  xlsx('elements a million deep', makeXlsx('<a>'.repeat(1_000_000))),
+  xlsx(
+    'entities of entities',
     makeXlsx(`<!DOCTYPE x [<!ENTITY a "${'&b;'.repeat(100)}">]><row><c t="str"><v>&a;</v></c></row>`),
   ),
-  xlsx('a cell of ten million characters', () => makeXlsx(`<row><c t="str"><v>${'x'.repeat(10 * MIB)}</v></c></row>`)),
-  xlsx('a tag of ten million characters', () => makeXlsx(`<row ${'x'.repeat(10 * MIB)}/>`)),
-  xlsx('cells in the last column', () => makeXlsx(`${CELL}${'<row><c r="XFD1"><v>1</v></c></row>'.repeat(1000)}`)),
-  xlsx('a sheet of a thousand columns', () => makeXlsx(`<row>${'<c t="str"><v>c</v></c>'.repeat(1000)}</row>`)),
+  xlsx('a cell of ten million characters', makeXlsx(`<row><c t="str"><v>${'x'.repeat(10 * MIB)}</v></c></row>`)),
+  xlsx('a tag of ten million characters', makeXlsx(`<row ${'x'.repeat(10 * MIB)}/>`)),
+  xlsx('cells in the last column', makeXlsx(`${CELL}${'<row><c r="XFD1"><v>1</v></c></row>'.repeat(1000)}`)),
+  xlsx('a sheet of a thousand columns', makeXlsx(`<row>${'<c t="str"><v>c</v></c>'.repeat(1000)}</row>`)),
   csv('a row of a hundred million characters', () => again(1600, 'x'.repeat(65_536))),
   csv('a quote that is never closed', () => again(800, 'x,y\n'.repeat(16_384), 'phone\n"')),
   csv('a thousand columns', () => [`phone${','.repeat(999)}\n+393331234567\n`]),
@@ -144,6 +147,6 @@ const RIGHT_XLSX = makeXlsx(CELL);
 
 /** All of the fixed ones, in `quick` and `full` the slow ones too, and as many spoilt files as are asked for. */
 export function hostileUploads(run: Pick<Run, 'mode' | 'random'>, spoiltFiles: number): Hostile[] {
-  const fixed = run.mode === 'tiny' ? FORMS.slice(-5) : [...SLOW, ...BOMBS, ...FORMS];
+  const fixed = run.mode === 'tiny' ? FORMS.slice(-5) : [...SLOW, ...bombs(), ...FORMS];
   return [...fixed, ...Array.from({ length: spoiltFiles }, () => spoilt(run))];
 }

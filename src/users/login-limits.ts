@@ -13,8 +13,10 @@ export type Attempt = {
 
 /** All failures from one address, whatever was tried; at once, if a client of many connections is set up wrongly. */
 const BY_ADDRESS: Rate = { perMinute: 60, perSecond: 60 };
-/** At one user from all addresses where that user has never been: for all strangers together. The second's
- * share is what several processes may overshoot by before they have told each other. */
+/**
+ * At one user from all addresses where that user has never been: for all strangers together. The second's share is what
+ * several processes may overshoot by before they have told each other.
+ */
 const BY_STRANGERS: Rate = { perMinute: 20, perSecond: 5 };
 /** At one user from one address where that user has been. */
 const BY_OWN_ADDRESS: Rate = { perMinute: 30, perSecond: 10 };

@@ -11,7 +11,7 @@ import { until } from '../../testing/until.ts';
 import { type Bounds, FORM_LIMITS, receiveForm } from './receive.ts';
 import { openTemporary } from './temporary-file.ts';
 
-const BOUNDS: Bounds = { bodyBytes: 1_000_000, stallMs: 250, wholeMs: 1500 };
+const BOUNDS: Bounds = { bodyBytes: 1_000_000, stallMs: 250, wholeMs: 1500, lingerMs: 500 };
 let app: App;
 let port: number;
 let folder: string;

@@ -24,15 +24,19 @@ export type Bounds = {
   readonly stallMs: number;
   /** … and so is one that takes so long. */
   readonly wholeMs: number;
+  /**
+   * How long what still comes after the answer is read and thrown away. The connection is cut then, and an answer that
+   * the other side has not read yet is lost with it.
+   */
+  readonly lingerMs: number;
 };
 
 const BOUNDS: Bounds = {
   bodyBytes: LIMITS.textBytes + FORM_LIMITS.fields * FORM_LIMITS.fieldSize + 64 * KIB,
   stallMs: 20_000,
   wholeMs: 240_000,
+  lingerMs: 5000,
 };
-/** How long what is still coming may go on after the answer. */
-const LINGER_MS = 1000;
 
 /** A form as it was sent: its file, which stands in `file` now, and its fields by name. */
 export type Form = { readonly fileName: string; readonly fields: ReadonlyMap<string, string> };
@@ -54,7 +58,7 @@ export async function receiveForm(request: FormRequest, file: FileHandle, bounds
     return await Promise.race([readParts(request, file, given.signal), watch.broken]);
   } catch (error) {
     given.abort();
-    endBody(raw);
+    endBody(raw, bounds);
     throw faultOf(error);
   } finally {
     watch.stop();
@@ -128,10 +132,10 @@ function faultOf(error: unknown): unknown {
 }
 
 /** Lets the answer go out and then ends a connection on which the body still comes. */
-function endBody(raw: IncomingMessage): void {
+function endBody(raw: IncomingMessage, { lingerMs }: Bounds): void {
   raw.resume();
   const timer = setTimeout(() => {
     if (!raw.readableEnded) raw.destroy();
-  }, LINGER_MS);
+  }, lingerMs);
   raw.once('end', () => clearTimeout(timer));
 }
