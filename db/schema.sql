@@ -113,6 +113,174 @@ ALTER TABLE bulk_request ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON bulk_request AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE bulk_request IS 'distributed';
 
+CREATE TABLE campaign (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  name text NOT NULL,
+  description text DEFAULT ''::text NOT NULL,
+  status smallint NOT NULL,
+  sending_mode text NOT NULL,
+  sms_sender text,
+  sms_body text,
+  rcs_agent_id text,
+  rcs_template_id text,
+  whatsapp_phone_number_id text,
+  whatsapp_template_id text,
+  destination_type smallint,
+  contact_list_ids bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+  destinations text[] DEFAULT '{}'::text[] NOT NULL,
+  numbers text[] COLLATE "C" DEFAULT '{}'::text[] NOT NULL,
+  scheduled_at timestamp with time zone,
+  ready_to_send boolean DEFAULT false NOT NULL,
+  fallback jsonb DEFAULT '{}'::jsonb NOT NULL,
+  quiet_hours jsonb,
+  rate integer,
+  version bigint DEFAULT 1 NOT NULL,
+  goal jsonb,
+  goal_version bigint,
+  goal_list_versions bigint[],
+  goal_at timestamp with time zone,
+  total_destinations bigint DEFAULT 0 NOT NULL,
+  estimated_micros bigint DEFAULT 0 NOT NULL,
+  reserved_micros bigint DEFAULT 0 NOT NULL,
+  api_key_id bigint,
+  user_id bigint,
+  failure_reason text,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  confirmed_at timestamp with time zone,
+  started_at timestamp with time zone,
+  paused_at timestamp with time zone,
+  cancelled_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  CONSTRAINT campaign_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT campaign_check CHECK (((status = ANY (ARRAY[0, 1])) OR (confirmed_at IS NOT NULL))),
+  CONSTRAINT campaign_check1 CHECK (((destination_type IS DISTINCT FROM 1) OR (cardinality(destinations) = 0))),
+  CONSTRAINT campaign_check2 CHECK (((destination_type IS DISTINCT FROM 2) OR (cardinality(contact_list_ids) = 0))),
+  CONSTRAINT campaign_destination_type_check CHECK ((destination_type = ANY (ARRAY[1, 2]))),
+  CONSTRAINT campaign_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT campaign_rate_check CHECK ((rate > 0)),
+  CONSTRAINT campaign_sending_mode_check CHECK ((sending_mode = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text, 'RCS_SMS'::text, 'WHATSAPP_SMS'::text, 'WHATSAPP_RCS'::text, 'WHATSAPP_RCS_SMS'::text]))),
+  CONSTRAINT campaign_status_check CHECK (((status >= 0) AND (status <= 4)))
+);
+CREATE INDEX campaign_created ON campaign USING btree (account_id, created_at, id);
+ALTER TABLE campaign ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign IS 'distributed';
+
+CREATE TABLE campaign_batch (
+  account_id bigint NOT NULL,
+  campaign_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  hop smallint NOT NULL,
+  channel smallint NOT NULL,
+  country text NOT NULL,
+  first_destination text COLLATE "C" NOT NULL,
+  last_destination text COLLATE "C" NOT NULL,
+  message_ids uuid[] NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  due_at timestamp with time zone,
+  CONSTRAINT campaign_batch_pkey PRIMARY KEY (account_id, campaign_id, id)
+);
+ALTER TABLE campaign_batch ALTER COLUMN message_ids SET STORAGE EXTERNAL;
+CREATE INDEX campaign_batch_due ON campaign_batch USING btree (account_id, campaign_id, due_at) WHERE (due_at IS NOT NULL);
+ALTER TABLE campaign_batch ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_batch AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_batch IS 'distributed';
+
+CREATE TABLE campaign_hop (
+  account_id bigint NOT NULL,
+  campaign_id bigint NOT NULL,
+  destination text COLLATE "C" NOT NULL,
+  hop smallint NOT NULL,
+  message_id uuid NOT NULL,
+  reason text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT campaign_hop_pkey PRIMARY KEY (account_id, campaign_id, destination, hop)
+);
+ALTER TABLE campaign_hop ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_hop AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_hop IS 'distributed';
+
+CREATE TABLE campaign_job (
+  campaign_id bigint NOT NULL,
+  account_id bigint NOT NULL,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  failures smallint DEFAULT 0 NOT NULL,
+  CONSTRAINT campaign_job_pkey PRIMARY KEY (campaign_id)
+);
+CREATE INDEX campaign_job_due ON campaign_job USING btree (due_at);
+ALTER TABLE campaign_job ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_job IS 'local';
+
+CREATE TABLE campaign_lane (
+  account_id bigint NOT NULL,
+  campaign_id bigint NOT NULL,
+  country text NOT NULL,
+  fed_to text COLLATE "C" DEFAULT ''::text NOT NULL,
+  done boolean DEFAULT false NOT NULL,
+  CONSTRAINT campaign_lane_pkey PRIMARY KEY (account_id, campaign_id, country)
+);
+ALTER TABLE campaign_lane ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_lane AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_lane IS 'distributed';
+
+CREATE TABLE campaign_outcome (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  campaign_id bigint NOT NULL,
+  message_ids uuid[] NOT NULL,
+  statuses smallint[] NOT NULL,
+  CONSTRAINT campaign_outcome_pkey PRIMARY KEY (id)
+);
+CREATE INDEX campaign_outcome_campaign ON campaign_outcome USING btree (campaign_id);
+ALTER TABLE campaign_outcome ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_outcome IS 'local';
+
+CREATE TABLE campaign_policy (
+  account_id bigint NOT NULL,
+  quiet_hours jsonb,
+  sms_senders text[],
+  CONSTRAINT campaign_policy_pkey PRIMARY KEY (account_id)
+);
+ALTER TABLE campaign_policy ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_policy AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_policy IS 'distributed';
+
+CREATE TABLE campaign_recipient (
+  account_id bigint NOT NULL,
+  campaign_id bigint NOT NULL,
+  country text NOT NULL,
+  destination text COLLATE "C" NOT NULL,
+  contact_id bigint,
+  channels smallint NOT NULL,
+  sms_parts smallint DEFAULT 1 NOT NULL,
+  reserve_micros bigint NOT NULL,
+  skip_reason text,
+  CONSTRAINT campaign_recipient_pkey PRIMARY KEY (account_id, campaign_id, country, destination)
+);
+ALTER TABLE campaign_recipient ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_recipient AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_recipient IS 'distributed';
+
+CREATE TABLE campaign_run (
+  account_id bigint NOT NULL,
+  campaign_id bigint NOT NULL,
+  expanded_to text COLLATE "C",
+  expanded boolean DEFAULT false NOT NULL,
+  recipients bigint DEFAULT 0 NOT NULL,
+  skipped bigint DEFAULT 0 NOT NULL,
+  unused_micros bigint DEFAULT 0 NOT NULL,
+  messages bigint DEFAULT 0 NOT NULL,
+  ended bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT campaign_run_pkey PRIMARY KEY (account_id, campaign_id)
+);
+ALTER TABLE campaign_run ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON campaign_run AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE campaign_run IS 'distributed';
+
 CREATE TABLE client_message_id (
   account_id bigint NOT NULL,
   client_id text NOT NULL,
@@ -137,7 +305,7 @@ CREATE TABLE connection (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT connection_pkey PRIMARY KEY (id),
   CONSTRAINT connection_name_key UNIQUE (name),
-  CONSTRAINT connection_kind_check CHECK ((kind = 'smpp'::text)),
+  CONSTRAINT connection_kind_check CHECK ((kind = ANY (ARRAY['smpp'::text, 'whatsapp'::text, 'rcs'::text]))),
   CONSTRAINT connection_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'::text)),
   CONSTRAINT connection_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text])))
 );
@@ -374,10 +542,13 @@ CREATE TABLE dispatch_chunk (
   withdrawn uuid[],
   alternates bigint[] DEFAULT '{}'::bigint[] NOT NULL,
   tries smallint DEFAULT 0 NOT NULL,
+  campaign_id bigint,
+  parked_until timestamp with time zone,
   CONSTRAINT dispatch_chunk_pkey PRIMARY KEY (id),
   CONSTRAINT dispatch_chunk_on_unknown_check CHECK ((on_unknown = ANY (ARRAY['hold'::text, 'resubmit'::text])))
 );
 ALTER TABLE dispatch_chunk ALTER COLUMN ids SET STORAGE EXTERNAL;
+CREATE INDEX dispatch_chunk_campaign ON dispatch_chunk USING btree (campaign_id) WHERE (campaign_id IS NOT NULL);
 CREATE INDEX dispatch_chunk_claim ON dispatch_chunk USING btree (connection_id, priority, round, id) WHERE (owner IS NULL);
 CREATE INDEX dispatch_chunk_owner ON dispatch_chunk USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX dispatch_chunk_rounds ON dispatch_chunk USING btree (connection_id, priority, account_id, round);
@@ -531,6 +702,9 @@ CREATE TABLE message (
   api_key_id bigint,
   user_id bigint,
   scheduled_at timestamp with time zone,
+  content jsonb,
+  campaign_id bigint,
+  keeps_reserve boolean DEFAULT false NOT NULL,
   CONSTRAINT message_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 ALTER TABLE message ENABLE ROW LEVEL SECURITY;
@@ -596,6 +770,9 @@ CREATE TABLE message_state (
   credit_held boolean DEFAULT false NOT NULL,
   possible_duplicate boolean DEFAULT false NOT NULL,
   receipt_text text,
+  campaign_id bigint,
+  channel smallint DEFAULT 1 NOT NULL,
+  read_at timestamp with time zone,
   CONSTRAINT message_state_pkey PRIMARY KEY (account_id, id)
 ) PARTITION BY RANGE (id);
 CREATE INDEX message_state_carrier ON ONLY message_state USING btree (connection_id, ltrim(upper((carrier_id COLLATE "C")), '0'::text));
@@ -708,6 +885,25 @@ CREATE INDEX simulated_outcome_due ON simulated_outcome USING btree (due_at);
 ALTER TABLE simulated_outcome ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON simulated_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE simulated_outcome IS 'distributed';
+
+CREATE TABLE traffic_hour (
+  account_id bigint NOT NULL,
+  hour timestamp with time zone NOT NULL,
+  campaign_id bigint NOT NULL,
+  channel smallint NOT NULL,
+  shard smallint NOT NULL,
+  sent bigint DEFAULT 0 NOT NULL,
+  delivered bigint DEFAULT 0 NOT NULL,
+  read bigint DEFAULT 0 NOT NULL,
+  failed bigint DEFAULT 0 NOT NULL,
+  unsent bigint DEFAULT 0 NOT NULL,
+  cost_micros bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT traffic_hour_pkey PRIMARY KEY (account_id, hour, campaign_id, channel, shard)
+) WITH (fillfactor=50);
+CREATE INDEX traffic_hour_campaign ON traffic_hour USING btree (account_id, campaign_id, hour) WHERE (campaign_id <> 0);
+ALTER TABLE traffic_hour ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON traffic_hour AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE traffic_hour IS 'distributed';
 
 CREATE TABLE unknown_outcome (
   account_id bigint NOT NULL,

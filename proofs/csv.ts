@@ -14,6 +14,8 @@ const PATH = '/api/partner-gateway/v1/contacts';
 /** What spreadsheets take for the beginning of a formula, blanks before it included. */
 const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
 const E164 = /^\+\d{7,15}$/;
+/** A longer name is refused. */
+const LONGEST_NAME = 100;
 
 export const csv: Proof = {
   promise: 'Hostile cells come in as the text that they are, and no file that we write has a cell that does anything.',
@@ -68,7 +70,12 @@ type Row = { readonly number: string; readonly name: string; readonly note: stri
 function rowOf(chance: Chance, n: number): Row {
   const cell = (): string => oneOf(chance, CELLS) + (chance.random.chance(0.3) ? oneOf(chance, CELLS) : '');
   const good = n % 2 === 0;
-  return { number: good ? `+39333${1_000_000 + n}` : `${cell()}?${n}`, name: cell(), note: cell(), good };
+  return {
+    number: good ? `+39333${1_000_000 + n}` : `${cell()}?${n}`,
+    name: cell().slice(0, LONGEST_NAME),
+    note: cell(),
+    good,
+  };
 }
 
 /** Written by hand: every cell in quotes, nothing else touched. */

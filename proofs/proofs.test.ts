@@ -40,6 +40,8 @@ for (const name of [
   'tenants --rls-only',
   'webhooks',
   'ssrf',
+  'uploads',
+  'csv',
 ]) {
   const proof = PROOFS[name] as Proof;
   test(`${name}, in small: ${proof.promise}`, { timeout: TIMEOUT_MS }, async () => {

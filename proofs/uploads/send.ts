@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 
 /** What a server said of an upload; null when it ended the connection without a word, or said nothing in time. */
 export type UploadAnswer = { readonly status: number; readonly body: string } | null;
@@ -42,6 +43,8 @@ export function sendUpload({ origin, apiKey, path }: Target, type: string, body:
 
 async function pour(request: http.ClientRequest, body: Body, closed: Promise<unknown>): Promise<void> {
   for await (const piece of body) {
+    // While pieces go out without a wait, nothing would hear the answer.
+    await turn();
     if (request.destroyed) return;
     if (!request.write(piece)) await Promise.race([new Promise((drained) => request.once('drain', drained)), closed]);
   }

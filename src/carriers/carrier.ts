@@ -1,4 +1,5 @@
 import type { Channel } from '../lib/channel.ts';
+import type { Content } from './content.ts';
 import type { Inbound, Receipt } from './events.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -7,9 +8,14 @@ export type Submission = {
   readonly messageId: string;
   /** E.164 with the leading plus. */
   readonly destination: string;
-  /** 1..11 alphanumeric characters, or digits (a number or a short code); empty lets the carrier choose. */
+  /**
+   * SMS: 1..11 alphanumeric characters, or digits (a number or a short code); empty lets the carrier choose. WhatsApp: the
+   * phone number id. RCS: the agent id.
+   */
   readonly sender: string;
   readonly body: string;
+  /** On WhatsApp and RCS: what is sent; `body` is then only what people read of it. */
+  readonly content?: Content;
   /** A binary message: `body` is empty and these octets are sent instead (8-bit, with their own header). */
   readonly binary?: { readonly udh: Uint8Array; readonly data: Uint8Array };
   /** After this instant the carrier must not deliver it any more; null leaves it to the carrier. */
@@ -46,6 +52,15 @@ export type Carrier = {
   /** Resolves with exactly one outcome; never rejects. Call only while `room()` > 0. */
   submit(submission: Submission): Promise<Outcome>;
   state(): CarrierState;
+  /**
+   * Takes back a message that was accepted and not delivered, by its `messageId`; where the network can (RBM). `true` is
+   * the network's word that it will not be shown; anything else means that it may be. Never rejects.
+   */
+  revoke?(messageId: string, sender: string): Promise<boolean>;
+  /**
+   * Which of these numbers (E.164) the network reaches; numbers that it said nothing of are left out. Never rejects.
+   */
+  findReachable?(sender: string, destinations: readonly string[]): Promise<ReadonlyMap<string, boolean>>;
   /** Stops taking submits, waits for answers until the deadline, then closes; what is open ends as `unknown`. */
   stop(deadlineMs: number): Promise<void>;
 };

@@ -1,5 +1,22 @@
-/** Delivery states as carriers report them, normalised (protocol sheet smpp, section 11). */
-export type ReceiptState = 'ACCEPTED' | 'DELIVERED' | 'EXPIRED' | 'DELETED' | 'UNDELIVERABLE' | 'REJECTED' | 'UNKNOWN';
+import type { Channel } from '../lib/channel.ts';
+
+/**
+ * Delivery states as carriers report them, normalised (protocol sheets smpp, section 11; whatsapp; rcs). READ says that
+ * the message was delivered, too.
+ */
+export type ReceiptState =
+  | 'ACCEPTED'
+  | 'DELIVERED'
+  | 'READ'
+  | 'EXPIRED'
+  | 'DELETED'
+  | 'UNDELIVERABLE'
+  | 'REJECTED'
+  | 'ERROR'
+  | 'DISABLED'
+  | 'UNSUPPORTED'
+  | 'CONVERSATION_CLOSED'
+  | 'UNKNOWN';
 
 /** One delivery receipt, normalised; `raw` keeps the carrier's own words. */
 export type Receipt = {
@@ -22,4 +39,40 @@ export type Inbound = {
   readonly text: string;
   readonly concat: { readonly ref: number; readonly total: number; readonly seq: number } | null;
   readonly raw: Uint8Array;
+  /** What only networks beyond SMS tell. */
+  readonly rich?: RichInbound;
+};
+
+/** The kinds of inbound messages, as webhooks name them. */
+export type InboundType =
+  | 'TEXT'
+  | 'IMAGE'
+  | 'VIDEO'
+  | 'AUDIO'
+  | 'DOCUMENT'
+  | 'STICKER'
+  | 'LOCATION'
+  | 'CONTACTS'
+  | 'REACTION'
+  | 'BUTTON'
+  | 'OTHER';
+
+export type RichInbound = {
+  readonly channel: Channel;
+  /** The network's id of it: the same id twice is one message. */
+  readonly id: string;
+  readonly messageType: InboundType;
+  /** When the handset sent it. */
+  readonly at: Date | null;
+  /** The name that the person goes by there. */
+  readonly profileName: string | null;
+  readonly media: InboundMedia | null;
+};
+
+/** Where a file of an inbound message is: an id to ask the network for (WhatsApp), or an address to fetch (RBM). */
+export type InboundMedia = {
+  readonly id: string | null;
+  readonly url: string | null;
+  readonly mimeType: string | null;
+  readonly fileName: string | null;
 };

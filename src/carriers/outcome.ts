@@ -12,7 +12,14 @@ export type Outcome =
    */
   | {
       readonly kind: 'refused';
-      readonly status: 'REJECTED' | 'UNDELIVERABLE' | 'EXPIRED';
+      readonly status:
+        | 'REJECTED'
+        | 'UNDELIVERABLE'
+        | 'EXPIRED'
+        | 'ERROR'
+        | 'DISABLED'
+        | 'UNSUPPORTED'
+        | 'CONVERSATION_CLOSED';
       readonly elsewhere?: boolean;
       readonly code: string;
       readonly text: string;

@@ -1,13 +1,8 @@
-import { CHANNELS, type Channel } from '../lib/channel.ts';
+import { bitOf } from '../lib/channel.ts';
 import type { PhoneDetails } from '../lib/phone-details.ts';
 
-/** As the column `channels` keeps them: one bit each, in the order of the channels. */
-const BITS: Readonly<Record<Channel, number>> = { SMS: 1, RCS: 2, WHATSAPP: 4 };
-const ALL = 7;
-
-export const bitOf = (channel: Channel): number => BITS[channel];
-
-export const toChannels = (bits: number): Channel[] => CHANNELS.filter((channel) => bits & BITS[channel]);
+const [SMS, RCS, WHATSAPP] = [bitOf('SMS'), bitOf('RCS'), bitOf('WHATSAPP')];
+const ALL = SMS | RCS | WHATSAPP;
 
 type Kind = NonNullable<PhoneDetails['type']>;
 
@@ -19,9 +14,9 @@ type Kind = NonNullable<PhoneDetails['type']>;
 const OF_TYPE: Readonly<Partial<Record<Kind, number>>> = {
   MOBILE: ALL,
   FIXED_LINE_OR_MOBILE: ALL,
-  FIXED_LINE: BITS.WHATSAPP,
-  VOIP: BITS.SMS | BITS.WHATSAPP,
-  PERSONAL_NUMBER: BITS.SMS | BITS.WHATSAPP,
+  FIXED_LINE: WHATSAPP,
+  VOIP: SMS | WHATSAPP,
+  PERSONAL_NUMBER: SMS | WHATSAPP,
 };
 
 /** Nothing without a number, or with one that its country has not. A valid number of unknown type may be a handset's. */

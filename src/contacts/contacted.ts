@@ -1,6 +1,6 @@
 import type { Db } from '../db/query.ts';
 import type { Channel } from '../lib/channel.ts';
-import { bitOf } from './channels.ts';
+import { bitOf } from '../lib/channel.ts';
 import { type ChannelMove, type Contacted, insertContacted, moveChannels } from './sql.ts';
 
 /**

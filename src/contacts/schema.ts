@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { CHANNELS } from '../lib/channel.ts';
 import { idList } from '../lib/id-list.ts';
-import { toChannels } from './channels.ts';
+import { toChannels } from '../lib/channel.ts';
 import type { FieldRow } from './fields/sql.ts';
 import { toNamed } from './fields/values.ts';
 import { CONTACT_ORDERS } from './listing/sql.ts';

@@ -18,7 +18,7 @@ export type MatchedReceipt = {
 };
 
 /** UNKNOWN means that the carrier cannot tell, ACCEPTED that it is on its way: neither moves anything. */
-const statusOf = (state: ReceiptState): number => STATUS[state];
+const statusOf = (state: ReceiptState): number => STATUS[state === 'READ' ? 'DELIVERED' : state];
 
 /**
  * Moves messages as their receipts say, forward only, in the caller's transaction, and settles what was frozen for

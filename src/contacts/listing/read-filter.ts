@@ -3,7 +3,7 @@ import type { Channel } from '../../lib/channel.ts';
 import { CHANNELS } from '../../lib/channel.ts';
 import { readIds } from '../../lib/id-list.ts';
 import { readPhone } from '../../lib/phone-details.ts';
-import { bitOf } from '../channels.ts';
+import { bitOf } from '../../lib/channel.ts';
 import { readText, type StoredValues } from '../fields/values.ts';
 import type { Reading } from '../read.ts';
 import { CUSTOM_FIELD_PREFIX } from '../schema.ts';
