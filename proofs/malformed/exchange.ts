@@ -8,6 +8,8 @@ export type Reply = {
   readonly status: number;
   readonly requestId: string;
   readonly retryAfter: string;
+  /** 'true' where an earlier answer was given again for the same Idempotency-Key. */
+  readonly replayed: string;
   readonly body: string;
 };
 
@@ -30,6 +32,7 @@ export function createSender(origin: string, connections: number, apiKey: () => 
           status,
           requestId: String(head['x-request-id'] ?? ''),
           retryAfter: String(head['retry-after'] ?? ''),
+          replayed: String(head['idempotency-replayed'] ?? ''),
         };
         return { replies: [{ ...reply, body: text }], silent: false };
       } catch (error) {
@@ -79,7 +82,13 @@ function repliesIn(text: string): Reply[] {
     const field = (name: string): string => new RegExp(`^${name}: (.*?)\\r$`, 'im').exec(head[0])?.[1] ?? '';
     const body = text.slice(head.index + head[0].length, heads[n + 1]?.index);
     return [
-      { status, requestId: field('x-request-id'), retryAfter: field('retry-after'), body: unchunked(head[0], body) },
+      {
+        status,
+        requestId: field('x-request-id'),
+        retryAfter: field('retry-after'),
+        replayed: field('idempotency-replayed'),
+        body: unchunked(head[0], body),
+      },
     ];
   });
 }

@@ -67,7 +67,7 @@ const isAway = ({ status, retryAfter, body }: Reply): boolean =>
   status === 503 && (retryAfter !== '' || body.includes('"checks"'));
 
 /** What is wrong with the form of an answer: its request id, or the shape of an error (contract 1 and 7). */
-function faultOf({ status, requestId, body }: Reply): string | undefined {
+function faultOf({ status, requestId, replayed, body }: Reply): string | undefined {
   if (!UUID.test(requestId)) return `the request id is "${requestId}"`;
   // An answer to HEAD has none.
   if (status < 400 || body === '' || body.includes('"checks"')) return undefined;
@@ -77,7 +77,10 @@ function faultOf({ status, requestId, body }: Reply): string | undefined {
   if (typeof message !== 'string' || message === '') return 'the error has no message';
   if (own === 'error') return Reflect.get(error, 'code') === status ? undefined : 'the code is not the status';
   if (own !== status || typeof Reflect.get(error, 'error') !== 'string') return 'the error does not name its status';
-  return Reflect.get(error, 'requestId') === requestId ? undefined : 'the error has another request id';
+  const id: unknown = Reflect.get(error, 'requestId');
+  // What is answered again is the first answer, word for word: its id is that of the first request.
+  if (replayed === 'true') return UUID.test(String(id)) ? undefined : 'the error has no request id';
+  return id === requestId ? undefined : 'the error has another request id';
 }
 
 function parsed(body: string): unknown {
