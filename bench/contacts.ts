@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from } from 'pg-copy-streams';
 import { attachEmbedded } from '../src/db/embedded.ts';
 import { silentLog } from '../src/lib/log.ts';
+import { removeDataDir } from '../src/testing/data-dir.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import { runCommand } from './processes.ts';
 import type { Report } from './report.ts';
 
@@ -27,7 +26,7 @@ type Bench = {
 
 /** Contacts among a million in 50 lists, beside the same among ten thousand: over HTTP, one request after the other. */
 export async function benchContacts(): Promise<Report> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'heliograph-bench-'));
+  const dataDir = await temporaryFolder('heliograph-bench-');
   const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off' });
   const server = await attachEmbedded({ dataDir, log: silentLog });
   const db = new pg.Client({ connectionString: server.connectionString });
@@ -48,7 +47,7 @@ export async function benchContacts(): Promise<Report> {
     await db.end();
     await server.release();
     await gateway.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await removeDataDir(dataDir);
   }
 }
 

@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { removeDataDir } from '../src/testing/data-dir.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import { runCommand } from './processes.ts';
 import type { Report } from './report.ts';
 
@@ -8,7 +7,7 @@ const SECONDS = 20;
 
 /** What the gateway takes of a core while nothing happens, sandbox carrier included. */
 export async function benchIdle(): Promise<Report> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'heliograph-bench-'));
+  const dataDir = await temporaryFolder('heliograph-bench-');
   const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0' });
   try {
     await pause(5);
@@ -18,7 +17,7 @@ export async function benchIdle(): Promise<Report> {
     return { name: 'idle', ratio: 0.01 / Math.max(share, 1e-6), target: 1, figures: { percentOfACore: share * 100 } };
   } finally {
     await gateway.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await removeDataDir(dataDir);
   }
 }
 

@@ -1,6 +1,5 @@
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { openAsBlob } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +8,8 @@ import pg from 'pg';
 import { from } from 'pg-copy-streams';
 import { attachEmbedded } from '../src/db/embedded.ts';
 import { silentLog } from '../src/lib/log.ts';
+import { removeDataDir } from '../src/testing/data-dir.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import { until } from '../src/testing/until.ts';
 import { type Running, runCommand } from './processes.ts';
 import type { Report } from './report.ts';
@@ -22,7 +23,7 @@ const DEADLINE_MS = 1_200_000;
 
 /** Contacts from a file over HTTP, from the first octet sent until the last one is written, against COPY of the same rows. */
 export async function benchImport(): Promise<Report> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'heliograph-bench-'));
+  const dataDir = await temporaryFolder('heliograph-bench-');
   const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off' });
   const server = await attachEmbedded({ dataDir, log: silentLog });
   const db = new pg.Client({ connectionString: server.connectionString });
@@ -53,7 +54,7 @@ export async function benchImport(): Promise<Report> {
     await db.end();
     await server.release();
     await gateway.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await removeDataDir(dataDir);
   }
 }
 

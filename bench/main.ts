@@ -1,3 +1,4 @@
+import { removeOrphans } from '../src/testing/data-dir.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
 import { benchGrow } from './grow.ts';
@@ -5,6 +6,7 @@ import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { type Report, show } from './report.ts';
 import { benchSend } from './send.ts';
+import { benchStats } from './stats.ts';
 import { benchWebhooks } from './webhooks.ts';
 
 /** `npm run bench` runs all, `npm run bench -- NAME` one. Ratios, not seconds, are what to compare between machines. */
@@ -16,8 +18,10 @@ const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   idle: benchIdle,
   contacts: benchContacts,
   import: benchImport,
+  stats: benchStats,
 };
 
+await removeOrphans('heliograph-bench-');
 const [wanted] = process.argv.slice(2);
 for (const [name, bench] of Object.entries(BENCHES)) {
   if (wanted !== undefined && wanted !== name) continue;

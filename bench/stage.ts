@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { attachEmbedded } from '../src/db/embedded.ts';
 import { createPool } from '../src/db/pool.ts';
 import { firstIdAt } from '../src/lib/ids.ts';
 import { silentLog } from '../src/lib/log.ts';
+import { removeDataDir } from '../src/testing/data-dir.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import { type Running, runCommand } from './processes.ts';
 import { BODY, destinationOf } from './traffic.ts';
 
@@ -32,7 +31,7 @@ export type Stage = {
 
 /** @param more settings of the gateway */
 export async function openStage(more: Record<string, string> = {}): Promise<Stage> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'heliograph-bench-'));
+  const dataDir = await temporaryFolder('heliograph-bench-');
   const env = { DATA_DIR: dataDir };
   const carrier = await runCommand(['sandbox', '--port', '0', '--receipt-delay', '100', '--deliver-window', WINDOW]);
   const gateway = await runCommand(['serve'], { ...env, PORT: '0', SANDBOX: 'off', ...more });
@@ -65,7 +64,7 @@ export async function openStage(more: Record<string, string> = {}): Promise<Stag
       await server.release();
       await gateway.stop();
       await carrier.stop();
-      await rm(dataDir, { recursive: true, force: true });
+      await removeDataDir(dataDir);
     },
   };
 }

@@ -69,7 +69,7 @@ async function refuseBind({ pool, environment, carrier }: Stage, secrets: Secret
   secrets.set('the password of a carrier', password);
   const key = await loadSecretKey(loadConfig(environment));
   const settings = { host: '127.0.0.1', port: carrier.port, systemId: 'stranger' };
-  const { id } = await createConnection(pool, key, { name: 'refused', settings, password, sandbox: false });
+  const { id } = await createConnection(pool, key, { name: 'refused', settings, secret: password, sandbox: false });
   await until('a refused bind', async () => {
     const { rows } = await pool.query(
       'SELECT 1 FROM connection_status WHERE connection_id = $1 AND fault IS NOT NULL',

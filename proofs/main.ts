@@ -1,12 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createRandom } from '../src/carriers/sandbox/random.ts';
+import { removeDataDir, removeOrphans } from '../src/testing/data-dir.ts';
 import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import type { Findings, Mode, Proof } from './proof.ts';
 import { PROOFS } from './proofs.ts';
 
+const PREFIX = 'heliograph-proof-';
 const USAGE = `npm run prove -- [NAME] [--quick|--full] [--seed N] [--sabotage]
 npm run prove -- teeth [--quick|--full] [--seed N]    each proof must turn red on its sabotage
 NAME: ${Object.keys(PROOFS).join(', ')}; without one, all of them`;
@@ -15,7 +18,7 @@ type Options = { readonly mode: Mode; readonly seed: number; readonly sabotage: 
 
 /** Runs one proof in a folder of its own, which stays when something went wrong that was not meant to. */
 async function runProof(name: string, proof: Proof, { mode, seed, sabotage }: Options): Promise<boolean> {
-  const folder = await temporaryFolder('heliograph-proof-');
+  const folder = await temporaryFolder(PREFIX);
   const say = (line: string): void => console.error(`${name}: ${line}`);
   say(`${proof.promise} (${mode}, seed ${seed}, ${folder})`);
   if (sabotage) say(`SABOTAGE: ${proof.sabotage.fault}`);
@@ -28,7 +31,10 @@ async function runProof(name: string, proof: Proof, { mode, seed, sabotage }: Op
   show({ ...found, figures }, say);
   const verdict = passed ? 'passed' : 'failed';
   console.log(JSON.stringify({ proof: name, seed, mode, sabotage, verdict, figures, broken: found.broken }));
-  if (passed !== sabotage) await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+  if (passed !== sabotage) {
+    await removeDataDir(join(folder, 'data'));
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+  }
   return passed;
 }
 
@@ -66,6 +72,7 @@ async function main(): Promise<number> {
   const names = every ? Object.keys(PROOFS) : [nameOf(wanted, values)];
   const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
   const options = { mode: values.full ? 'full' : 'quick', seed, sabotage: teeth || values.sabotage } as const;
+  await removeOrphans(PREFIX);
   let asWanted = true;
   for (const name of names) {
     const proof = PROOFS[name];

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { stopServer } from '../src/db/embedded-process.ts';
 import type { Client } from '../src/testing/client.ts';
+import { removeDataDir } from '../src/testing/data-dir.ts';
 import { operate } from '../src/testing/operator.ts';
 import { until } from '../src/testing/until.ts';
 import { takenByDestination } from './carrier.ts';
@@ -82,7 +83,7 @@ async function playRound(run: Run, stage: Stage, { n, kind, counts }: Round): Pr
   if (kind === 'database') await rm(join(backup, 'fence.json'));
   counts[kind === 'in place' ? 'inPlace' : 'copies']++;
   await useRestored(stage, { dataDir: restored, n, counts });
-  await rm(backup, { recursive: true, force: true });
+  await removeDataDir(backup);
 }
 
 const numbersOf = (n: number): string[] =>

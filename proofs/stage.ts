@@ -147,7 +147,7 @@ async function prepare(pool: Pool, environment: Environment, way: Way): Promise<
   const { id } = await createConnection(pool, key, {
     name: 'proof',
     settings: way.link,
-    password: PASSWORD,
+    secret: PASSWORD,
     sandbox: false,
   });
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100, onUnknown: way.onUnknown });

@@ -1,10 +1,10 @@
 // Writes db/schema.sql: migrates an empty database of its own and dumps it; --check fails when the file is out of date.
-import { rm } from 'node:fs/promises';
 import { startEmbedded } from '../src/db/embedded.ts';
 import { MIGRATIONS_DIR, migrate } from '../src/db/migrate.ts';
 import { createPool } from '../src/db/pool.ts';
 import { dumpSchema } from '../src/db/schema-dump.ts';
 import { silentLog } from '../src/lib/log.ts';
+import { removeDataDir } from '../src/testing/data-dir.ts';
 import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import { checkOrWrite } from './generated-file.ts';
 
@@ -17,5 +17,5 @@ try {
 } finally {
   await pool.end();
   await server.stop();
-  await rm(dataDir, { recursive: true, maxRetries: 10 });
+  await removeDataDir(dataDir);
 }

@@ -1,6 +1,8 @@
 import { securityRoutes } from './accounts/security/routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { campaignRoutes } from './campaigns/routes.ts';
+import { callbackRoutes } from './connections/callbacks.ts';
 import { importRoutes } from './contacts/imports/routes.ts';
 import { contactRoutes } from './contacts/routes.ts';
 import { creditRoutes } from './credit/routes.ts';
@@ -12,7 +14,10 @@ import { takeIdempotencyKeys } from './http/idempotency.ts';
 import { describeApi } from './http/openapi.ts';
 import { createServer } from './http/server.ts';
 import { listRoutes } from './lists/routes.ts';
+import { richMessageRoutes } from './messages/rich/routes.ts';
 import { messageRoutes } from './messages/routes.ts';
+import { senderRoutes } from './senders/routes.ts';
+import { statsRoutes } from './stats/routes.ts';
 import { trackingRoutes } from './tracking/routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { deliveryRoutes } from './webhooks/deliveries/routes.ts';
@@ -28,6 +33,7 @@ export function buildApi(deps: ApiDeps): App {
   app.register(async (open: App) => {
     healthRoutes(open, deps);
     docsRoutes(open);
+    callbackRoutes(open, deps);
   });
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate: deps.authenticate });
@@ -35,6 +41,10 @@ export function buildApi(deps: ApiDeps): App {
     // One line a feature, in the order of contract.md.
     apiKeyRoutes(closed, deps);
     messageRoutes(closed, deps);
+    richMessageRoutes(closed, deps);
+    senderRoutes(closed, deps);
+    statsRoutes(closed, deps);
+    campaignRoutes(closed, deps);
     listRoutes(closed, deps);
     contactRoutes(closed, deps);
     importRoutes(closed, deps);

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +9,9 @@ import { createDemoAccount } from './accounts/create.ts';
 import { registerKeyCommands } from './api-keys/commands.ts';
 import { runCommand, table } from './cli.ts';
 import { silentLog } from './lib/log.ts';
+import { removeDataDir } from './testing/data-dir.ts';
 import { createTestDatabase, type TestDatabase } from './testing/database.ts';
+import { temporaryFolder } from './testing/temporary-folder.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 
@@ -71,16 +72,14 @@ test('the program itself runs the commands, with their output and exit codes', a
 });
 
 test('without DATABASE_URL the commands start the PostgreSQL in DATA_DIR and leave it stopped, its data kept', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'heliograph-cli-'));
-  // PostgreSQL runs as another user when we are root, and must get there.
-  await chmod(dir, 0o755);
+  const dir = await temporaryFolder(`heliograph-test-${process.pid}-`);
   try {
     const made = await run(['account', 'create', '--name', 'At home'], { DATA_DIR: dir });
     expect([made.code, made.stderr]).toEqual([0, '']);
     expect((await run(['account', 'list'], { DATA_DIR: dir })).stdout).toContain('At home');
     await expect(access(join(dir, 'postgres', 'postmaster.pid'))).rejects.toThrow('ENOENT');
   } finally {
-    await rm(dir, { recursive: true });
+    await removeDataDir(dir);
   }
 });
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Pool } from 'pg';
 import type { CommandContext } from './cli.ts';
 import type { Config } from './config.ts';
-import { passwordOf } from './connections/save.ts';
+import { secretOf } from './connections/save.ts';
 import { listConnections, listConnectionStatus } from './connections/sql.ts';
 import { one, sql } from './db/query.ts';
 import { findFence } from './fence/sql.ts';
@@ -113,7 +113,7 @@ async function checkSecrets(config: Config, pool: Pool): Promise<Finding> {
   const key = await loadSecretKey(config);
   const closed = (await listConnections(pool)).filter((connection) => {
     try {
-      passwordOf(connection, key);
+      secretOf(connection, key);
       return false;
     } catch {
       return true;
@@ -129,10 +129,10 @@ async function checkSecrets(config: Config, pool: Pool): Promise<Finding> {
 
 async function checkCarriers(pool: Pool): Promise<Finding[]> {
   const connections = await listConnectionStatus(pool);
-  return connections.map(({ name, status, up, bindsUp, bindsWanted, fault }) => ({
-    name: `carrier ${name}`,
+  return connections.map(({ name, kind, status, up, bindsUp, bindsWanted, fault }) => ({
+    name: `${kind} ${name}`,
     ok: up || status === 'paused',
-    detail: status === 'paused' ? 'paused' : `${bindsUp} of ${bindsWanted} binds up${fault ? `, ${fault}` : ''}`,
-    advice: 'Is a program running? `connection test` binds from here and shows what the carrier answers.',
+    detail: status === 'paused' ? 'paused' : `${bindsUp} of ${bindsWanted} links up${fault ? `, ${fault}` : ''}`,
+    advice: 'Is a program running? `connection test` connects from here and shows what the carrier answers.',
   }));
 }

@@ -12,6 +12,7 @@ import { registerPriceCommands } from './pricing/commands.ts';
 import { registerReceiptCommands } from './receipts/commands.ts';
 import { registerRouteCommands } from './routing/commands.ts';
 import { registerServeCommands } from './serve-commands.ts';
+import { registerSenderCommands } from './senders/commands.ts';
 import { registerScheduleCommands } from './schedules/commands.ts';
 import { registerUnknownCommands } from './unknowns/commands.ts';
 import { registerWebhookCommands } from './webhooks/commands.ts';
@@ -23,6 +24,7 @@ const GROUPS: readonly CommandGroup[] = [
   registerKeyCommands,
   registerConnectionCommands,
   registerRouteCommands,
+  registerSenderCommands,
   registerPriceCommands,
   registerCreditCommands,
   registerContactCommands,

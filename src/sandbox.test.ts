@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { passwordOf } from './connections/save.ts';
+import { secretOf } from './connections/save.ts';
 import { findConnection, insertConnection } from './connections/sql.ts';
 import { exec, sql } from './db/query.ts';
 import { newId } from './lib/ids.ts';
@@ -45,7 +45,7 @@ test('a start points its connection at the port of this start, and every SMS wit
   const smsc = await start();
   const connection = await findConnection(pool, { name: 'sandbox' });
   expect(connection).toMatchObject({ sandbox: true, settings: { host: '127.0.0.1', port: smsc.port } });
-  expect(connection && passwordOf(connection, key)).toBe('sandbox');
+  expect(connection && secretOf(connection, key)).toBe('sandbox');
   expect(await listRoutes(pool)).toMatchObject([{ channel: 'SMS', prefix: '', connection: 'sandbox' }]);
 });
 

@@ -36,9 +36,9 @@ export async function startSandbox(pool: Pool, key: SecretKey): Promise<SandboxS
   });
   const settings = { host: '127.0.0.1', port: smsc.port, systemId: SYSTEM_ID, window: WINDOW, binds: 2 };
   const known = await findConnection(pool, { name: NAME });
-  if (known) await updateConnection(pool, key, known.id, { settings, password: PASSWORD });
+  if (known) await updateConnection(pool, key, known, { settings, secret: PASSWORD });
   const { id } =
-    known ?? (await createConnection(pool, key, { name: NAME, settings, password: PASSWORD, sandbox: true }));
+    known ?? (await createConnection(pool, key, { name: NAME, settings, secret: PASSWORD, sandbox: true }));
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: PRIORITY });
   await resume(smsc, pool, id);
   return smsc;

@@ -6,7 +6,9 @@ import { createAuthenticator } from './accounts/authenticate.ts';
 import { createDemoAccount, type NewAccount } from './accounts/create.ts';
 import { buildApi } from './api.ts';
 import type { Config } from './config.ts';
+import { createReceivers, type Receivers } from './connections/receivers.ts';
 import { listConnectionStatus } from './connections/sql.ts';
+import { createCallbackStore } from './connections/store-callback.ts';
 import { MIGRATIONS_DIR, migrate } from './db/migrate.ts';
 import { ensurePartitions } from './db/partitions.ts';
 import { createPool } from './db/pool.ts';
@@ -100,7 +102,7 @@ type Base = {
   readonly onStop: (close: Closer) => void;
 };
 
-type Routing = { readonly tables: Tables; readonly reloadSoon: () => void };
+type Routing = { readonly tables: Tables; readonly receivers: Receivers; readonly reloadSoon: () => void };
 
 async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promise<Omit<Program, 'stop'>> {
   const { base, embedded } = await openBase(config, onStop);
@@ -135,15 +137,17 @@ async function openSandbox({ config, pool, secretKey, onStop }: Base): Promise<b
   return wanted;
 }
 
-async function openRouting({ pool, log, onStop }: Base): Promise<Routing> {
+async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Routing> {
   const router = createRouter(pool);
   const prices = createPriceList(pool);
-  const reload = (): Promise<unknown> => Promise.all([router.reload(), prices.reload()]);
+  const receivers = createReceivers({ pool, secretKey, log });
+  const reload = (): Promise<unknown> => Promise.all([router.reload(), prices.reload(), receivers.reload()]);
   await reload();
   const loop = startLoop('routes and prices', () => reload().then(() => ROUTES_MS), log);
   onStop(loop.stop);
   return {
-    tables: { findRoute: router.find, findPolicy: router.findPolicy, findPrice: prices.find },
+    tables: { findRoute: router.find, findPolicy: router.findPolicy, findPrice: prices.find, maySend: router.maySend },
+    receivers,
     reloadSoon: loop.wake,
   };
 }
@@ -151,8 +155,9 @@ async function openRouting({ pool, log, onStop }: Base): Promise<Routing> {
 type WorkerParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: boolean };
 
 async function openWorker({ onStop, ...base }: Base, { waker, routing, sandbox }: WorkerParts): Promise<void> {
-  const onRoutingChange = routing.reloadSoon;
-  const worker = await startWorker({ ...base, waker, clock: systemClock, sandbox: () => sandbox, onRoutingChange });
+  const { tables, reloadSoon: onRoutingChange } = routing;
+  const parts = { waker, tables, clock: systemClock, sandbox: () => sandbox, onRoutingChange };
+  const worker = await startWorker({ ...base, ...parts });
   onStop(() => worker.stop(5000));
 }
 
@@ -180,7 +185,8 @@ async function openApi(
   const answers = createAnswers({ pool, secretKey });
   const probes = probesOf(pool);
   const parts = { config, pool, log, metrics, authenticate, probes, clock: systemClock };
-  const app = buildApi({ ...parts, accept, answers, secretKey, outlet });
+  const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log }) };
+  const app = buildApi({ ...parts, ...callbacks, accept, answers, secretKey, outlet });
   const address = await listen(app, config);
   onStop(() => closeWithin(app, 3000));
   return address;

@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
+import { CAMPAIGNS_CHANNEL } from './campaigns/outcomes/sql.ts';
+import { type Campaigns, createCampaigns } from './campaigns/run/runner.ts';
 import type { Carrier } from './carriers/carrier.ts';
-import { createSmppCarrier } from './carriers/smpp/carrier.ts';
-import { parseSmppSettings } from './carriers/smpp/settings.ts';
 import type { Config } from './config.ts';
-import { passwordOf } from './connections/save.ts';
 import { failOver } from './connections/fail-over.ts';
+import { kindOf } from './connections/kinds/kinds.ts';
+import { secretOf } from './connections/save.ts';
 import { type Connection, deleteDeadConnectionStatus, LINKS_CHANNEL, notifyLinks } from './connections/sql.ts';
 import { superviseConnections, type Supervisor } from './connections/supervise.ts';
 import { deleteOldImports, IMPORTS_CHANNEL } from './contacts/imports/sql.ts';
@@ -23,18 +24,23 @@ import type { Log } from './lib/log.ts';
 import { type Loop, startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
 import { deleteOldBulkRequests } from './messages/bulk/sql.ts';
-import { loadJobs, settleOutcomes } from './messages/deliver.ts';
+import { settleOutcomes } from './messages/deliver.ts';
 import { endDeadlines, expireQueued, expireUsual } from './messages/expiry/expire.ts';
 import { findNextDeadlineMs } from './messages/expiry/sql.ts';
+import type { Resolver } from './messages/content.ts';
+import { loadJobs } from './messages/load.ts';
+import type { Tables } from './messages/prepare.ts';
 import { endSimulated } from './simulation/simulate.ts';
 import { findNextSimulatedMs, SIMULATED_CHANNEL } from './simulation/sql.ts';
 import { createReceiptInbox } from './receipts/inbox.ts';
 import { processReceipts, retryUnmatched } from './receipts/process.ts';
 import { createRecent } from './receipts/recent.ts';
-import { deleteOldUnmatched, findNextUnmatchedMs } from './receipts/sql.ts';
+import { deleteOldUnmatched, findNextUnmatchedMs, RECEIPTS_CHANNEL } from './receipts/sql.ts';
 import { moveSeenSchedules } from './schedules/sql.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
 import { deleteOldNameless } from './unknowns/sql.ts';
+import { createResolver } from './templates/resolve.ts';
+import { foldTraffic } from './traffic/folding/fold.ts';
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts';
 import { WEBHOOKS_CHANNEL } from './webhooks/outbox/sql.ts';
 import type { Outlet } from './webhooks/outlet.ts';
@@ -45,6 +51,8 @@ export type WorkerDeps = {
   readonly pool: Pool;
   readonly secretKey: SecretKey;
   readonly waker: Waker;
+  /** Routes and prices. */
+  readonly tables: Tables;
   readonly outlet: Outlet;
   readonly clock: Clock;
   readonly log: Log;
@@ -83,14 +91,23 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const now = (): Date => clock.now();
   const loops: Record<string, Loop> = {};
   let deliveries: Deliveries | null = null;
+  let campaigns: Campaigns | null = null;
   const fence = createFence({ dataDir: deps.config.dataDir, pool, owner: () => session.owner, log });
   const session = await openWorkerSession({
     connectionString: deps.connectionString,
-    channels: [WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL, IMPORTS_CHANNEL, WEBHOOKS_CHANNEL, SIMULATED_CHANNEL],
+    channels: [
+      ...[WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL, IMPORTS_CHANNEL, WEBHOOKS_CHANNEL],
+      ...[SIMULATED_CHANNEL, RECEIPTS_CHANNEL, CAMPAIGNS_CHANNEL],
+    ],
     onNotify: (channel, payload) => {
       if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
       if (channel === IMPORTS_CHANNEL) return loops['imports']?.wake();
       if (channel === WEBHOOKS_CHANNEL) return deliveries?.wake();
+      if (channel === RECEIPTS_CHANNEL) return loops['receipts']?.wake();
+      if (channel === CAMPAIGNS_CHANNEL) {
+        if (payload !== '') campaigns?.wake(Number(payload));
+        return loops['campaigns']?.wake();
+      }
       if (channel === SIMULATED_CHANNEL) return loops['simulated outcomes']?.wake();
       // Without a payload the session was away: others may have taken this worker for dead.
       if (payload === '') loops['fence']?.wake();
@@ -112,14 +129,15 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const storeInbound = createInboundInbox(pool);
   const recent = createRecent();
   const storeReceipt = createReceiptInbox(pool, () => loops['receipts']?.wake(), recent);
+  const resolver = createResolver(pool);
   const supervisor: Supervisor = superviseConnections({
     pool,
     owner: session.owner,
     log,
     sandbox: deps.sandbox,
     makeCarrier: (connection) =>
-      createSmppCarrier(parseSmppSettings(connection.settings), { password: passwordOf(connection, deps.secretKey) }),
-    startPump: (connection, carrier) => pumpFor(deps, { owner: session.owner, fence, connection, carrier }),
+      kindOf(connection).createCarrier(connection.settings, secretOf(connection, deps.secretKey)),
+    startPump: (connection, carrier) => pumpFor(deps, { owner: session.owner, fence, connection, carrier, resolver }),
     onReceipt: (connectionId, receipt) => storeReceipt({ connectionId, receipt }),
     onInbound: (connectionId, inbound) => storeInbound({ connectionId, inbound }),
   });
@@ -178,6 +196,13 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   startUnlessPaused('usual validity', () => expireUsual(pool, now).then((waitMs) => Math.min(waitMs, MINUTE)));
   startUnlessPaused('old in the queue', async () => ((await expireQueued(pool, now)) > 0 ? 0 : 10 * MINUTE));
   startUnlessPaused('schedules', () => moveSeenSchedules(pool).then(() => MINUTE));
+  campaigns = createCampaigns({
+    ...deps,
+    paused: fence.paused,
+    revoke: (message) => supervisor.revoke(message.connectionId, message),
+  });
+  startUnlessPaused('campaigns', campaigns.work);
+  start('traffic', async () => ((await foldTraffic(pool, now)) > 0 ? 0 : 10 * MINUTE));
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
   start('old receipts', async () => {
     await deleteOldUnmatched(pool, UNMATCHED_DAYS);
@@ -201,6 +226,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     async stop(deadlineMs) {
       await Promise.all([supervisor.stop(deadlineMs), deliveries?.stop(deadlineMs)]);
       await Promise.all(Object.values(loops).map((loop) => loop.stop()));
+      await campaigns?.stop();
       await fence.stop();
       await session.close();
     },
@@ -220,17 +246,22 @@ async function moveFromDead({ pool, log, waker, config }: WorkerDeps): Promise<n
   return down ? SECOND : 5 * SECOND;
 }
 
-function pumpFor(
-  deps: WorkerDeps,
-  { owner, fence, connection, carrier }: { owner: number; fence: Fence; connection: Connection; carrier: Carrier },
-) {
+type PumpParts = {
+  readonly owner: number;
+  readonly fence: Fence;
+  readonly connection: Connection;
+  readonly carrier: Carrier;
+  readonly resolver: Resolver;
+};
+
+function pumpFor(deps: WorkerDeps, { owner, fence, connection, carrier, resolver }: PumpParts) {
   const pump = startPump({
     pool: deps.pool,
     connectionId: connection.id,
     owner,
     carrier,
-    tps: parseSmppSettings(connection.settings).tps,
-    load: (chunks) => loadJobs(deps.pool, chunks),
+    tps: kindOf(connection).tpsOf(connection.settings),
+    load: (chunks) => loadJobs(deps.pool, chunks, resolver),
     settle: settleOutcomes,
     wakeOther: deps.waker.wake,
     paused: fence.paused,

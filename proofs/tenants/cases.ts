@@ -71,7 +71,12 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/messages/status/:customerMessageId`]: { ids: { 'path.customerMessageId': 'clientId' } },
   [`GET ${PG}/messages/status`]: { ids: { 'query.ids[]': 'message', 'query.customerMessageIds[]': 'clientId' } },
   [`GET /api/messages/status/:customerMessageId`]: { ids: { 'path.customerMessageId': 'message' } },
+  [`GET ${PG}/whatsapp/messages/:messageId`]: { ids: { 'path.messageId': 'whatsappMessage' } },
+  [`GET ${PG}/rcs/messages/:messageId`]: { ids: { 'path.messageId': 'rcsMessage' } },
   [`GET ${PG}/messages/:messageId/timeline`]: { ids: { 'path.messageId': 'message' } },
+
+  [`GET ${PG}/campaigns/stats`]: { query: () => ({ startDate: '2026-01-01', endDate: '2035-12-31' }) },
+  [`GET ${PG}/campaigns/:id/stats`]: { ids: { 'path.id': 'campaign' } },
 
   [`GET ${PG}/contacts/list`]: { ids: { 'query.id[]': 'contactList', 'query.contactIds[]': 'contact' } },
   [`POST ${PG}/contacts/list`]: { body: ({ token }) => ({ name: token }) },

@@ -63,6 +63,20 @@ const clientId: Maker = {
   unknown: unknownWord,
 };
 
+/** A message that has no outcome, on a channel that needs no connection to be looked at. */
+const messageOn = (channel: 'RCS' | 'WHATSAPP'): Maker => ({
+  async make({ pool, accountId, token }) {
+    const id = randomUUIDv7();
+    await pool.query(
+      `INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
+       VALUES ($1, $2, $3, 'API', true, $4, '+393331234567', $4, 1, true)`,
+      [accountId, id, channel, token],
+    );
+    return id;
+  },
+  unknown: () => randomUUIDv7(),
+});
+
 /** Every kind of thing that an id can name. */
 export const MAKERS = {
   key: { make: (p) => made(p, `${PG}/authentication`, { name: word(p) }, 'id'), unknown: unknownNumber },
@@ -71,6 +85,8 @@ export const MAKERS = {
     unknown: () => `pg_live_${randomBytes(32).toString('base64url')}`,
   },
   message: { make: (p) => made(p, SEND, scheduled(p), 'messageId'), unknown: () => randomUUIDv7() },
+  whatsappMessage: messageOn('WHATSAPP'),
+  rcsMessage: messageOn('RCS'),
   clientId,
   /** For requests that take it into use: from then on it is a client id of either account. */
   reusedClientId: clientId,
@@ -118,6 +134,16 @@ export const MAKERS = {
   },
   customField: {
     make: (p) => made(p, `${PG}/contacts/fields`, { name: fieldOf(p), type: 'text' }, 'id'),
+    unknown: unknownNumber,
+  },
+  campaign: {
+    async make({ pool, accountId, ...p }) {
+      const { rows } = await pool.query<{ id: number }>(
+        `INSERT INTO campaign (account_id, name, status, sending_mode) VALUES ($1, $2, 0, 'SMS') RETURNING id`,
+        [accountId, word(p)],
+      );
+      return rows[0]?.id ?? unknownNumber();
+    },
     unknown: unknownNumber,
   },
   webhookEvent: {

@@ -53,10 +53,10 @@ export type Carrier = {
   submit(submission: Submission): Promise<Outcome>;
   state(): CarrierState;
   /**
-   * Takes back a message that was accepted and not delivered, by its `messageId`; where the network can (RBM). `true` is
-   * the network's word that it will not be shown; anything else means that it may be. Never rejects.
+   * Takes back a message that was accepted and not delivered; where the network can (RBM). `true` is the network's word
+   * that it will not be shown; anything else means that it may be. Never rejects.
    */
-  revoke?(messageId: string, sender: string): Promise<boolean>;
+  revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean>;
   /**
    * Which of these numbers (E.164) the network reaches; numbers that it said nothing of are left out. Never rejects.
    */

@@ -2,7 +2,10 @@
 type NetworkJson = { readonly [key: string]: unknown };
 
 /** A Graph message without its addresses: `type` names the one member beside it that holds the content. */
-export type WhatsAppContent = { readonly channel: 'WHATSAPP'; readonly message: NetworkJson & { readonly type: string } };
+export type WhatsAppContent = {
+  readonly channel: 'WHATSAPP';
+  readonly message: NetworkJson & { readonly type: string };
+};
 
 /** An RBM `contentMessage`: text, richCard or media by `contentInfo`, each with suggestions. */
 export type RcsContent = { readonly channel: 'RCS'; readonly message: NetworkJson };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, sql } from '../db/query.ts';
 import { createSecretKey } from '../lib/secret-box.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { createConnection, passwordOf, updateConnection } from './save.ts';
+import { createConnection, secretOf, updateConnection } from './save.ts';
 import { type Connection, findConnection, moveConnectionSettings } from './sql.ts';
 
 let database: TestDatabase;
@@ -18,7 +18,7 @@ beforeEach(() => exec(pool, sql`TRUNCATE connection CASCADE`));
 
 const key = createSecretKey(randomBytes(32));
 const settings = { host: 'smsc.example', systemId: 'gateway' };
-const input = (name = 'carrier') => ({ name, settings, password: 'pässword', sandbox: false });
+const input = (name = 'carrier') => ({ name, settings, secret: 'pässword', sandbox: false });
 async function find(name: string): Promise<Connection> {
   const connection = await findConnection(pool, { name });
   if (!connection) throw new Error(`no connection ${name}`);
@@ -30,7 +30,7 @@ test('a password is kept sealed, and comes out as it went in', async () => {
   const connection = await find('carrier');
   expect(connection.secret.includes('pässword')).toBe(false);
   expect(JSON.stringify(connection.settings)).not.toContain('pässword');
-  expect(passwordOf(connection, key)).toBe('pässword');
+  expect(secretOf(connection, key)).toBe('pässword');
 });
 
 test('settings are filled in with their defaults', async () => {
@@ -42,10 +42,10 @@ test('another key does not open it, and neither does the row of another connecti
   await createConnection(pool, key, input('one'));
   const { id } = await createConnection(pool, key, input('two'));
   const one = await find('one');
-  expect(() => passwordOf(one, createSecretKey(randomBytes(32)))).toThrow('another key');
+  expect(() => secretOf(one, createSecretKey(randomBytes(32)))).toThrow('another key');
   await moveConnectionSettings(pool, { id, settings, secret: one.secret });
   const moved = await find('two');
-  expect(() => passwordOf(moved, key)).toThrow();
+  expect(() => secretOf(moved, key)).toThrow();
 });
 
 test('a name that is taken is a conflict, and nothing of it is stored', async () => {
@@ -73,14 +73,14 @@ test.each([{}, { host: 'x' }, { ...settings, port: 0 }, { ...settings, windows: 
 );
 
 test('a change brings new settings and a new password, and raises the version', async () => {
-  const { id } = await createConnection(pool, key, input());
+  await createConnection(pool, key, input());
   const before = await find('carrier');
-  await updateConnection(pool, key, id, { settings: { ...settings, window: 50 }, password: 'new' });
+  await updateConnection(pool, key, before, { settings: { ...settings, window: 50 }, secret: 'new' });
   const after = await find('carrier');
-  expect(passwordOf(after, key)).toBe('new');
+  expect(secretOf(after, key)).toBe('new');
   expect(after.settings).toMatchObject({ window: 50 });
   expect(after.version).toBeGreaterThan(before.version);
-  const wrong = updateConnection(pool, key, id, { settings: {}, password: 'newer' });
+  const wrong = updateConnection(pool, key, before, { settings: {}, secret: 'newer' });
   await expect(wrong).rejects.toMatchObject({ code: 'invalid' });
-  expect(passwordOf(await find('carrier'), key)).toBe('new');
+  expect(secretOf(await find('carrier'), key)).toBe('new');
 });

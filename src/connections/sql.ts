@@ -1,10 +1,12 @@
 import { type Db, exec, many, maybeOne, one, raw, sql } from '../db/query.ts';
 import { isAlive } from '../db/worker-session.ts';
 
+export type ConnectionKind = 'smpp' | 'whatsapp' | 'rcs';
+
 export type Connection = {
   id: number;
   name: string;
-  kind: 'smpp';
+  kind: ConnectionKind;
   status: 'active' | 'paused';
   sandbox: boolean;
   settings: Record<string, unknown>;
@@ -25,7 +27,7 @@ export async function findConnection(db: Db, { name }: { name: string }): Promis
 /** Adds a connection without its secret, which is sealed with the id in it: `moveConnectionSecret` follows. */
 export async function insertConnection(
   db: Db,
-  { name, kind, sandbox, settings }: { name: string; kind: 'smpp'; sandbox: boolean; settings: object },
+  { name, kind, sandbox, settings }: { name: string; kind: ConnectionKind; sandbox: boolean; settings: object },
 ): Promise<{ id: number } | undefined> {
   return maybeOne(
     db,
@@ -173,6 +175,7 @@ export async function listConnectionStatus(db: Db): Promise<
   {
     id: number;
     name: string;
+    kind: ConnectionKind;
     status: string;
     up: boolean;
     bindsUp: number;
@@ -182,7 +185,7 @@ export async function listConnectionStatus(db: Db): Promise<
 > {
   return many(
     db,
-    sql`SELECT c.id, c.name, c.status, coalesce(bool_or(s.up), false) AS up, coalesce(sum(s.binds_up), 0)::int AS "bindsUp",
+    sql`SELECT c.id, c.name, c.kind, c.status, coalesce(bool_or(s.up), false) AS up, coalesce(sum(s.binds_up), 0)::int AS "bindsUp",
                coalesce(sum(s.binds_wanted), 0)::int AS "bindsWanted", max(s.fault) AS fault
         FROM connection c
         LEFT JOIN connection_status s ON s.connection_id = c.id AND s.updated_at > now() - interval '1 minute'

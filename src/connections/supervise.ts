@@ -29,6 +29,8 @@ export type Supervisor = {
   /** Brings what runs into line with the table: starts, restarts and stops connections. */
   reload(): Promise<void>;
   list(): readonly Running[];
+  /** The network's word on taking a message back; false where it cannot, null when the connection does not run here. */
+  revoke(connectionId: number, message: Parameters<NonNullable<Carrier['revoke']>>[0]): Promise<boolean | null>;
   /** Gives each pump its share of the rate, by how many workers have its connection up. */
   shareRates(): Promise<void>;
   /** Writes what this worker sees of its connections to the database. */
@@ -130,6 +132,10 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       return reloading;
     },
     list: () => [...running.values()],
+    async revoke(connectionId, message) {
+      const run = running.get(connectionId);
+      return run ? ((await run.carrier.revoke?.(message)) ?? false) : null;
+    },
     shareRates,
     async report() {
       for (const run of running.values()) await reportOne(run);

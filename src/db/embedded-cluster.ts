@@ -23,6 +23,8 @@ export type ClusterOptions = {
 
 /** Where the cluster is: a folder, or a symbolic link to one in /var/lib/heliograph. */
 export const clusterPath = (dataDir: string): string => join(dataDir, 'postgres');
+/** In a cluster outside of its DATA_DIR: the path of that. */
+export const OWNER_FILE = 'DATA_DIR';
 const passwordPath = (dataDir: string): string => join(dataDir, 'postgres.password');
 
 /**
@@ -72,6 +74,8 @@ async function createCluster(options: ClusterOptions): Promise<void> {
   }
   const target = await systemDirFor(dataDir, log);
   await initialise(target, password, options);
+  // For everybody who may enter the cluster: the server's user copies it in backups.
+  await writeFile(join(target, OWNER_FILE), await realpath(dataDir), { mode: 0o644 });
   await symlink(target, path).catch(() => rm(target, { recursive: true }));
 }
 

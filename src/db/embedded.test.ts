@@ -13,6 +13,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../lib/log.ts';
 import { runOn } from '../testing/cluster.ts';
 import { findBinaries } from './embedded-binaries.ts';
+import { removeDataDir } from '../testing/data-dir.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { attachEmbedded, type EmbeddedServer, startEmbedded } from './embedded.ts';
 import { ensureRunning, findServer, type Site, stopServer } from './embedded-process.ts';
@@ -24,7 +25,7 @@ const children: ChildProcess[] = [];
 const servers: EmbeddedServer[] = [];
 
 beforeAll(async () => {
-  dataDir = join(await temporaryFolder('embedded-'), 'data');
+  dataDir = join(await temporaryFolder(`heliograph-test-${process.pid}-`), 'data');
   clusterDir = join(dataDir, 'postgres');
   await (await start()).stop();
 });
@@ -34,7 +35,10 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.release()));
   await stopServer(clusterDir);
 });
-afterAll(() => rm(join(dataDir, '..'), { recursive: true, maxRetries: 10 }));
+afterAll(async () => {
+  await removeDataDir(dataDir);
+  await rm(join(dataDir, '..'), { recursive: true, maxRetries: 10 });
+});
 
 async function start(dir = dataDir): Promise<EmbeddedServer> {
   const server = await startEmbedded({ dataDir: dir, log: silentLog });
@@ -287,7 +291,7 @@ describe('what a person has to put right is said in a sentence', () => {
 });
 
 test.runIf(process.getuid?.() === 0)(
-  'below a folder that only root may enter, the cluster lives in /var/lib/heliograph',
+  'below a folder that only root may enter, the cluster lives in /var/lib/heliograph, and says whose it is',
   async () => {
     const closed = join(dataDir, '..', 'closed');
     await mkdir(closed, { mode: 0o700 });
@@ -298,9 +302,11 @@ test.runIf(process.getuid?.() === 0)(
       expect(await valueOf(server.connectionString, 'SHOW data_directory')).toBe(real);
       await server.release();
       expect(await start(join(closed, 'data'))).toMatchObject({ attached: true });
+      expect(await readFile(join(real, 'DATA_DIR'), 'utf8')).toBe(join(closed, 'data'));
     } finally {
-      await stopServer(real);
-      await rm(real, { recursive: true, maxRetries: 10 });
+      await Promise.all(servers.splice(0).map((other) => other.release()));
+      await removeDataDir(join(closed, 'data'));
     }
+    expect([existsSync(real), existsSync(join(closed, 'data'))]).toEqual([false, false]);
   },
 );

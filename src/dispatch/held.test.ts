@@ -21,6 +21,9 @@ const job = (messageId: string, parts = 1): Job => ({
   parts,
   priceMicros: 0,
   refundUndelivered: false,
+  channel: 'SMS',
+  campaignId: null,
+  keepsReserve: false,
 });
 
 const chunk = (id: number, more: Partial<Chunk> = {}): Chunk => ({
@@ -32,6 +35,7 @@ const chunk = (id: number, more: Partial<Chunk> = {}): Chunk => ({
   tries: 0,
   alternates: [],
   onUnknown: 'hold',
+  campaignId: null,
   intent: 0,
   ids: ['a', 'b', 'c'].map((name) => `${id}${name}`),
   ...more,

@@ -1,15 +1,22 @@
 import type { Submission } from '../carriers/carrier.ts';
 import type { Outcome } from '../carriers/outcome.ts';
+import type { Channel } from '../lib/channel.ts';
 import type { Chunk, OnUnknown } from './sql.ts';
 
 /** Above every priority. */
 export const NONE_WAITS = 32_767;
 
-/** A message as the pump carries it: what the carrier gets, its cost in the connection's rate, and its price. */
+/** A message as the pump carries it: what the carrier gets, its cost in the connection's rate, and what settles it. */
 export type Job = Submission & {
   readonly parts: number;
   readonly priceMicros: number;
   readonly refundUndelivered: boolean;
+  readonly channel: Channel;
+  readonly campaignId: number | null;
+  /** What is given back of its price stays with its campaign. */
+  readonly keepsReserve: boolean;
+  /** Set when it cannot be sent: its outcome, and no carrier sees it. */
+  readonly refusal?: Outcome;
 };
 
 /** A claimed chunk: jobs[0..written) may be with the carrier, the rest still waits here. */
@@ -23,11 +30,14 @@ export type HeldChunk = {
   /** Where its messages may go when this connection does not want them, best first. */
   readonly alternates: readonly number[];
   readonly onUnknown: OnUnknown;
+  readonly campaignId: number | null;
   readonly jobs: readonly Job[];
   written: number;
   settled: number;
   /** Another worker took it over (this one lost its session): nothing more of it may be written. */
   lost: boolean;
+  /** Its campaign was paused: nothing more of it is written, and what is left goes back to the queue. */
+  parked: boolean;
 };
 
 export type Pick = { readonly chunk: HeldChunk; readonly job: Job };
@@ -56,14 +66,14 @@ export type Held = {
 
 export function createHeld(): Held {
   const chunks: HeldChunk[] = [];
-  const open = (): HeldChunk[] => chunks.filter((c) => !c.lost && c.written < c.jobs.length);
+  const open = (): HeldChunk[] => chunks.filter((c) => !c.lost && !c.parked && c.written < c.jobs.length);
   return {
     add(chunk, jobs) {
       // Taken over by a rescue and claimed again by this very worker: the row is fenced on the owner, not on the claim.
       for (const old of chunks) if (old.id === chunk.id) old.lost = true;
-      const { id, accountId, priority, round, attempt, tries, alternates, onUnknown } = chunk;
-      const fixed = { id, accountId, priority, round, attempt, tries, alternates, onUnknown, jobs };
-      chunks.push({ ...fixed, written: 0, settled: 0, lost: false });
+      const { id, accountId, priority, round, attempt, tries, alternates, onUnknown, campaignId } = chunk;
+      const fixed = { id, accountId, priority, round, attempt, tries, alternates, onUnknown, campaignId, jobs };
+      chunks.push({ ...fixed, written: 0, settled: 0, lost: false, parked: false });
       chunks.sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
     },
     pick(room, allow) {

@@ -13,10 +13,12 @@ const chunk = (more: Partial<HeldChunk> = {}): HeldChunk => ({
   tries: 0,
   alternates: [2, 3],
   onUnknown: 'hold',
+  campaignId: null,
   jobs: [],
   written: 0,
   settled: 0,
   lost: false,
+  parked: false,
   ...more,
 });
 const refused = (elsewhere: boolean): Outcome => ({

@@ -22,8 +22,8 @@ import { judge } from './judge.ts';
 import { nextConnectionsOf, requeue } from './requeue.ts';
 import * as db from './sql.ts';
 
-/** The chunks that are still this worker's, each with the messages of it that were withdrawn. */
-type Mine = ReadonlyMap<number, readonly string[]>;
+/** How the chunks stand that are still this worker's. */
+type Mine = ReadonlyMap<number, db.Standing>;
 
 type Commit = [
   settled: readonly Settled[],
@@ -132,7 +132,7 @@ export function startPump(deps: PumpDeps): Pump {
   function write({ chunk, job }: Pick): void {
     chunk.written++;
     inFlight++;
-    void carrier.submit(job).then((outcome) => {
+    void (job.refusal ? Promise.resolve(job.refusal) : carrier.submit(job)).then((outcome) => {
       inFlight--;
       // The carrier had no room any more: nothing went out. A message refused at its first part pays for all of them,
       // which makes up for the later parts of others that were sent twice.
@@ -193,6 +193,26 @@ export function startPump(deps: PumpDeps): Pump {
     }
   }
 
+  /** What becomes of a message whose turn has come, as its chunk stands. */
+  function go(next: Pick, standing: db.Standing | undefined): void {
+    const { chunk, job } = next;
+    if (standing === undefined || chunk.lost) chunk.lost = true;
+    else if (standing.parked) {
+      chunk.parked = true;
+      bucket.take(-job.parts);
+    } else if (standing.withdrawn.includes(job.messageId)) pass(next);
+    else write(next);
+  }
+
+  /** A paused campaign's chunks go back once what was written of them has its outcome. */
+  function leaveParked(): void {
+    for (const chunk of held.list().filter((c) => c.parked && c.settled === c.written)) {
+      held.drop(chunk);
+      if (!chunk.lost) leaving.push(chunk);
+      hunger.raise();
+    }
+  }
+
   async function turn(): Promise<boolean> {
     const settled = outcomes.slice(0, SETTLE_BATCH);
     outcomes = outcomes.slice(settled.length);
@@ -206,14 +226,10 @@ export function startPump(deps: PumpDeps): Pump {
     for (const id of nextConnectionsOf(settled)) deps.wakeOther(id);
     // What goes out again has its time, which may come before the next look at the queue.
     if (settled.some(({ outcome }) => outcome?.kind === 'retry' || outcome?.kind === 'unknown')) hunger.raise();
-    for (const next of picks) {
-      const withdrawn = mine.get(next.chunk.id);
-      if (withdrawn === undefined || next.chunk.lost) next.chunk.lost = true;
-      else if (withdrawn.includes(next.job.messageId)) pass(next);
-      else write(next);
-    }
+    for (const next of picks) go(next, mine.get(next.chunk.id));
     picked = new Set();
     for (const chunk of held.list().filter(isDone)) held.drop(chunk);
+    leaveParked();
     if (held.waiting() < wanted()) hunger.raise();
     return true;
   }

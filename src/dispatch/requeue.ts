@@ -65,6 +65,7 @@ const toRetry = (connectionId: number, { chunk, counts, afterMs, alternates, onU
   tries: chunk.tries + (counts ? 1 : 0),
   afterMs,
   onUnknown,
+  campaignId: chunk.campaignId,
   ids,
 });
 
@@ -72,6 +73,7 @@ const toRetry = (connectionId: number, { chunk, counts, afterMs, alternates, onU
 function toNextConnection({ chunk, onUnknown, ids }: Group) {
   const [connectionId, ...alternates] = chunk.alternates;
   if (connectionId === undefined) return [];
-  const { accountId, priority, attempt } = chunk;
-  return [{ accountId, connectionId, alternates, priority, availableAt: null, attempt: attempt + 1, onUnknown, ids }];
+  const { accountId, priority, attempt, campaignId } = chunk;
+  const where = { accountId, connectionId, alternates, priority, campaignId };
+  return [{ ...where, availableAt: null, attempt: attempt + 1, onUnknown, ids }];
 }

@@ -151,7 +151,9 @@ describe('the fence', () => {
       [mine, 3],
       [lost, 4],
     ]);
-    expect(await db.moveIntents(pool, { owner: 7, intents })).toEqual(new Map([[mine, []]]));
+    expect(await db.moveIntents(pool, { owner: 7, intents })).toEqual(
+      new Map([[mine, { withdrawn: [], parked: false }]]),
+    );
     expect(new Map((await listChunks(pool)).map((c) => [c.id, c.intent]))).toEqual(
       new Map([
         [mine, 3],

@@ -18,6 +18,8 @@ export type NewChunk = {
   readonly onUnknown?: OnUnknown;
   /** How often these messages were tried already. */
   readonly attempt?: number;
+  /** The campaign that may hold or take them back while they wait. */
+  readonly campaignId?: number | null;
   readonly ids: readonly string[];
 };
 
@@ -31,13 +33,14 @@ export type Chunk = {
   tries: number;
   alternates: number[];
   onUnknown: OnUnknown;
+  campaignId: number | null;
   intent: number;
   ids: string[];
 };
 
 /** Everything that a chunk keeps when its messages go into another row; its round moves on with what has left it. */
 const KEPT = sql`account_id, connection_id, alternates, priority, available_at, attempt, tries, on_unknown, scheduled,
-  withdrawn`;
+  withdrawn, campaign_id, parked_until`;
 
 /** A schedule that was missed by more is not sent but asked about: nobody wants a morning's offer at night. */
 export const MISSED_AFTER = sql`interval '60 minutes'`;
@@ -60,10 +63,10 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
   await exec(
     db,
     onePlan(sql`INSERT INTO dispatch_chunk (account_id, connection_id, alternates, priority, round, available_at, scheduled,
-                                    attempt, on_unknown, size, ids)
+                                    attempt, on_unknown, campaign_id, size, ids)
         SELECT u.account_id, u.connection_id, u.alternates::bigint[], u.priority, ${NEXT_ROUND},
-               coalesce(u.available_at, now()), u.available_at IS NOT NULL, u.attempt, u.on_unknown, u.size,
-               u.ids::uuid[]
+               coalesce(u.available_at, now()), u.available_at IS NOT NULL, u.attempt, u.on_unknown, u.campaign_id,
+               u.size, u.ids::uuid[]
         FROM ${rowsOf(chunks, {
           account_id: bigint((c) => c.accountId),
           connection_id: bigint((c) => c.connectionId),
@@ -72,6 +75,7 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
           available_at: timestamptz((c) => c.availableAt),
           attempt: smallint((c) => c.attempt ?? 0),
           on_unknown: text((c) => c.onUnknown ?? 'hold'),
+          campaign_id: bigint((c) => c.campaignId ?? null),
           size: int((c) => c.ids.length),
           ids: text((c) => plainArray(c.ids)),
           n: int((_, i) => i),
@@ -108,30 +112,36 @@ export async function claimChunks(
         UPDATE dispatch_chunk c SET owner = ${claim.owner}
         FROM best WHERE c.id = best.id AND best.before < ${claim.messages}
         RETURNING c.id, c.account_id AS "accountId", c.priority, c.round, c.attempt, c.tries, c.intent,
-                  c.on_unknown AS "onUnknown", array_to_string(c.alternates, ',') AS alternates, array_to_string(c.ids, ',') AS ids`,
+                  c.on_unknown AS "onUnknown", c.campaign_id AS "campaignId",
+                  array_to_string(c.alternates, ',') AS alternates, array_to_string(c.ids, ',') AS ids`,
   );
   return rows.map(withIds).sort((a, b) => a.priority - b.priority || a.round - b.round || a.id - b.id);
 }
 
-/**
- * Commits how far each chunk may have been written. Answers the chunks that are still this worker's, each with those of
- * its messages that were withdrawn.
- */
+/** How a chunk stands that is still this worker's. */
+export type Standing = {
+  /** Those of its messages that were withdrawn. */
+  readonly withdrawn: readonly string[];
+  /** Nothing more of it may be written: its intent stayed as it was. */
+  readonly parked: boolean;
+};
+
+/** Commits how far each chunk may have been written. Answers the chunks that are still this worker's. */
 export async function moveIntents(
   db: Db,
   move: { owner: number; intents: ReadonlyMap<number, number> },
-): Promise<Map<number, readonly string[]>> {
-  const rows = await many<{ id: number; withdrawn: string | null }>(
+): Promise<Map<number, Standing>> {
+  const rows = await many<{ id: number; withdrawn: string | null; parked: boolean }>(
     db,
-    onePlan(sql`UPDATE dispatch_chunk c SET intent = u.intent
+    onePlan(sql`UPDATE dispatch_chunk c SET intent = CASE WHEN c.parked_until IS NULL THEN u.intent ELSE c.intent END
         FROM ${rowsOf([...move.intents], {
           id: bigint(([id]) => id),
           intent: int(([, intent]) => intent),
         })} AS u
         WHERE c.id = u.id AND c.owner = ${move.owner}
-        RETURNING c.id, array_to_string(c.withdrawn, ',') AS withdrawn`),
+        RETURNING c.id, array_to_string(c.withdrawn, ',') AS withdrawn, c.parked_until IS NOT NULL AS parked`),
   );
-  return new Map(rows.map(({ id, withdrawn }) => [id, withdrawn?.split(',') ?? []]));
+  return new Map(rows.map(({ id, withdrawn, parked }) => [id, { withdrawn: withdrawn?.split(',') ?? [], parked }]));
 }
 
 /** Removes chunks whose messages all have an outcome. */
@@ -204,11 +214,11 @@ export async function insertRetryChunk(db: Db, chunk: RetryChunk): Promise<void>
   await exec(
     db,
     sql`INSERT INTO dispatch_chunk (account_id, connection_id, alternates, priority, round, attempt, tries, available_at,
-                                    on_unknown, size, ids)
+                                    on_unknown, campaign_id, size, ids)
         VALUES (${chunk.accountId}, ${chunk.connectionId}, ${plainArray(chunk.alternates ?? [])}::bigint[],
                 ${chunk.priority}, ${chunk.round}, ${chunk.attempt}, ${chunk.tries},
                 now() + ${chunk.afterMs} * interval '1 millisecond', ${chunk.onUnknown ?? 'hold'},
-                ${chunk.ids.length}, ${plainArray(chunk.ids)}::uuid[])`,
+                ${chunk.campaignId ?? null}, ${chunk.ids.length}, ${plainArray(chunk.ids)}::uuid[])`,
   );
 }
 
@@ -290,7 +300,8 @@ export async function claimOrphanChunks(
   const rows = await many<ChunkRow & { owner: number; connectionId: number }>(
     db,
     sql`SELECT id, account_id AS "accountId", connection_id AS "connectionId", priority, round, attempt,
-               tries, on_unknown AS "onUnknown", intent, array_to_string(alternates, ',') AS alternates, array_to_string(ids, ',') AS ids, owner
+               tries, on_unknown AS "onUnknown", campaign_id AS "campaignId", intent,
+               array_to_string(alternates, ',') AS alternates, array_to_string(ids, ',') AS ids, owner
         FROM dispatch_chunk
         WHERE ${ORPHANED} ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
   );

@@ -39,6 +39,16 @@ export type Standing = {
   unsent: boolean;
 };
 
+/** Campaigns that have messages to make, now, at their time, or on another channel. */
+const HAS_CAMPAIGNS = sql`EXISTS (
+  SELECT FROM campaign_job j
+  JOIN campaign c ON c.account_id = j.account_id AND c.id = j.campaign_id
+  JOIN campaign_run r ON r.account_id = j.account_id AND r.campaign_id = j.campaign_id
+  WHERE c.status IN (1, 2) AND c.cancelled_at IS NULL AND (
+    c.status = 1 OR NOT r.expanded OR position('_' IN c.sending_mode) > 0 OR EXISTS (
+      SELECT FROM campaign_lane l
+      WHERE l.account_id = j.account_id AND l.campaign_id = j.campaign_id AND NOT l.done)))`;
+
 /** What the database says of itself to the worker `owner` of a machine. */
 export async function findStanding(
   db: Db,
@@ -53,7 +63,7 @@ export async function findStanding(
                EXISTS (SELECT FROM fence_machine m
                        WHERE m.owner <> ${owner} AND m.seen_at > now() - interval '30 seconds'
                          AND ${isAlive(raw('m.owner'))}) AS vouched,
-               EXISTS (SELECT FROM dispatch_chunk) AS unsent
+               EXISTS (SELECT FROM dispatch_chunk) OR ${HAS_CAMPAIGNS} AS unsent
         FROM fence f`,
   );
 }

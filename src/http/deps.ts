@@ -7,6 +7,8 @@ import type { AppLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { SecretKey } from '../lib/secret-box.ts';
+import type { Receivers } from '../connections/receivers.ts';
+import type { StoreCallback } from '../connections/store-callback.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import type { Accept } from '../messages/accept.ts';
 import type { Outlet } from '../webhooks/outlet.ts';
@@ -37,4 +39,7 @@ export type ApiDeps = {
   /** For requests to receivers of webhooks. */
   readonly outlet: Outlet;
   readonly answers: Answers;
+  /** The connections whose carriers post to us, and where what they post is kept. */
+  readonly receivers: Receivers;
+  readonly storeCallback: StoreCallback;
 };

@@ -32,6 +32,8 @@ declare module 'fastify' {
 /** The areas of the interface, in reading order; an operation names its own in `tags`. */
 const TAGS = [
   { name: 'Sending', description: 'Single messages and bulk' },
+  { name: 'WhatsApp', description: 'Single messages, templates and phone numbers' },
+  { name: 'RCS', description: 'Single messages, templates and agents' },
   { name: 'Tracking', description: 'What became of messages' },
   { name: 'Campaigns' },
   { name: 'Contacts', description: 'Contacts and contact lists' },
@@ -42,7 +44,7 @@ const TAGS = [
   { name: 'Social profiles' },
   { name: 'API keys' },
   { name: 'Account', description: 'Plan, credit, security' },
-  { name: 'Operation', description: 'Health and measurements, for those who run the server' },
+  { name: 'Operation', description: 'Health, measurements and callbacks of carriers, for those who run the server' },
 ];
 
 /** Makes `app.swagger()` the OpenAPI 3.1 description of the routes registered after it. */

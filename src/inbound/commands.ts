@@ -106,9 +106,10 @@ function listInbound(context: CommandContext, { account, limit }: ListFlags): Pr
 
 const showInbound = (rows: readonly db.InboundMessage[]): string =>
   table(
-    ['received', 'connection', 'from', 'to', 'parts', 'text'],
+    ['received', 'channel', 'connection', 'from', 'to', 'parts', 'text'],
     rows.map((m) => [
       m.receivedAt.toISOString(),
+      m.channel,
       m.connection,
       printable(m.source),
       printable(m.destination),

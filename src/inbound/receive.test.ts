@@ -49,7 +49,7 @@ const countWaiting = async (): Promise<number> => (await many(pool, sql`SELECT F
 /** As if all that is there had come so much earlier. */
 const age = async (minutes: number): Promise<void> => {
   await exec(pool, sql`UPDATE inbound_part SET received_at = received_at - ${minutes} * interval '1 minute'`);
-  await exec(pool, sql`UPDATE inbound_seen SET received_at = received_at - ${minutes} * interval '1 minute'`);
+  await exec(pool, sql`UPDATE inbound_seen SET forget_at = forget_at - ${minutes} * interval '1 minute'`);
 };
 
 describe('whole messages', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { Inbound } from '../carriers/events.ts';
+import type { Inbound, RichInbound } from '../carriers/events.ts';
 import { groupCommit } from '../db/group-commit.ts';
 import { type Heard, obeyWords } from '../consent/record.ts';
 import type { Db } from '../db/query.ts';
@@ -16,6 +16,9 @@ export const NOBODY = 0;
 /** Octets that a carrier may put into an address (data_sm; 20 in deliver_sm). A longer one would fit no index. */
 const LONGEST_ADDRESS = 64;
 const SETS = 500;
+/** A carrier repeats a deliver_sm within minutes; Meta and Google repeat a callback for seven days. */
+const KEEP_SECONDS = 15 * 60;
+const KEEP_RICH_SECONDS = 8 * 24 * 3600;
 
 type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
 
@@ -25,6 +28,7 @@ type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
  *
  * The same octets of the same sender to the same number within 15 minutes are one message: a carrier sends again what
  * it believes to be unanswered, and nothing in SMPP tells such a repeat from a person who writes the same twice.
+ * Networks beyond SMS name their messages: the same name within eight days is one message.
  */
 export function createInboundInbox(pool: Pool): (arrived: Arrived) => Promise<void> {
   return groupCommit<Arrived, void>({
@@ -55,14 +59,31 @@ export function endOverdueParts(pool: Pool): Promise<number> {
 /** A NUL is no character of PostgreSQL's text. */
 function tidy({ connectionId, inbound }: Arrived): Arrived {
   const address = (written: string): string => plainNumber(written.replaceAll('\0', '').slice(0, LONGEST_ADDRESS));
-  const { source, destination, text } = inbound;
+  const { source, destination, text, rich } = inbound;
   const clean = { source: address(source), destination: address(destination), text: text.replaceAll('\0', '') };
-  return { connectionId, inbound: { ...inbound, ...clean } };
+  return { connectionId, inbound: { ...inbound, ...clean, ...(rich && { rich: tidyRich(rich) }) } };
 }
+
+/** Callbacks are JSON, which may hold a NUL or half of a surrogate pair anywhere; jsonb takes neither. */
+const tidyRich = (rich: RichInbound): RichInbound => {
+  const clean = (text: string | null): string | null => text && text.replaceAll('\0', '').toWellFormed();
+  const { id, profileName, media } = rich;
+  return {
+    ...rich,
+    id: clean(id) ?? '',
+    profileName: clean(profileName),
+    media: media && {
+      id: clean(media.id),
+      url: clean(media.url),
+      mimeType: clean(media.mimeType),
+      fileName: clean(media.fileName),
+    },
+  };
+};
 
 async function receiveInbound(tx: Db, arrived: readonly Arrived[]): Promise<void> {
   await claimConnectionsOf(tx, arrived);
-  const fresh = await withoutRepeats(tx, arrived);
+  const fresh = await withoutRepeats(tx, arrived.filter(isNews));
   const parts = fresh.flatMap(toPart);
   if (parts.length > 0) await db.insertParts(tx, parts);
   const joined = parts.length > 0 ? await joinParts(tx, parts) : [];
@@ -74,12 +95,17 @@ async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId
   await db.claimConnections(tx, { connectionIds: [...ids].sort((a, b) => a - b) });
 }
 
+/** What a network tells later than it repeats anything has been told before, and is no longer remembered. */
+const isNews = ({ inbound: { rich } }: Arrived): boolean =>
+  !rich?.at || rich.at.getTime() > Date.now() - KEEP_RICH_SECONDS * 1000;
+
 async function withoutRepeats(tx: Db, arrived: readonly Arrived[]): Promise<Arrived[]> {
-  const byKey = new Map<string, Arrived & db.Seen>();
+  const byKey = new Map<string, Arrived & db.Seen & { keepSeconds: number }>();
   for (const one of arrived) {
     const seen = { connectionId: one.connectionId, hash: hashOf(one.inbound) };
     const key = keyOfSeen(seen);
-    if (!byKey.has(key)) byKey.set(key, { ...one, ...seen });
+    const keepSeconds = one.inbound.rich ? KEEP_RICH_SECONDS : KEEP_SECONDS;
+    if (!byKey.has(key)) byKey.set(key, { ...one, ...seen, keepSeconds });
   }
   const news = new Set((await db.insertSeen(tx, [...byKey.values()])).map(keyOfSeen));
   return [...byKey].flatMap(([key, one]) => (news.has(key) ? [one] : []));
@@ -88,20 +114,32 @@ async function withoutRepeats(tx: Db, arrived: readonly Arrived[]): Promise<Arri
 const keyOfSeen = ({ connectionId, hash }: db.Seen): string => `${connectionId}/${hash.toString('hex')}`;
 
 /** The place among the parts counts: with SAR it is not in the octets, and two parts may have the same text. */
-const hashOf = ({ source, destination, concat, raw }: Inbound): Buffer =>
-  createHash('sha256')
-    .update(JSON.stringify([source, destination, concat]))
-    .update(raw)
-    .digest();
+const hashOf = ({ source, destination, concat, raw, rich }: Inbound): Buffer =>
+  rich
+    ? createHash('sha256')
+        .update(JSON.stringify([rich.channel, rich.id]))
+        .digest()
+    : createHash('sha256')
+        .update(JSON.stringify([source, destination, concat]))
+        .update(raw)
+        .digest();
 
 type Whole = Omit<db.NewInboundMessage, 'accountId' | 'id'>;
 
 const toWhole = ({ connectionId, inbound }: Arrived): Whole[] => {
-  const { source, destination, text, raw, concat } = inbound;
+  const { source, destination, text, raw, concat, rich } = inbound;
   if (concat !== null) return [];
   const body = text.toWellFormed();
-  return [{ connectionId, source, destination, body, octets: raw, parts: 1, partsReceived: 1, receivedAt: null }];
+  const whole = { connectionId, source, destination, body, octets: raw, parts: 1, partsReceived: 1, receivedAt: null };
+  return [{ ...whole, ...(rich ? toRich(rich) : PLAIN) }];
 };
+
+const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null } as const;
+
+const toRich = ({ channel, messageType, id, at, profileName, media }: RichInbound) => ({
+  ...{ channel, messageType },
+  details: { id, profileName, media, at: at && at.toISOString() },
+});
 
 const toPart = ({ connectionId, inbound }: Arrived): db.NewPart[] => {
   const { source, destination, text, raw, concat } = inbound;
@@ -134,6 +172,7 @@ function toJoined(parts: readonly db.Part[]): Whole[] {
         .toWellFormed(),
       octets: Buffer.concat(parts.map((part) => part.octets)),
       parts: total,
+      ...PLAIN,
       partsReceived: parts.length,
       receivedAt: new Date(Math.min(...parts.map((part) => part.receivedAt.getTime()))),
     },
@@ -157,8 +196,8 @@ async function insertMessages(tx: Db, messages: readonly Whole[]): Promise<void>
   await obeyWords(tx, owned.flatMap(toHeard));
 }
 
-const toHeard = ({ accountId, source, body }: db.NewInboundMessage): Heard[] =>
-  accountId === NOBODY ? [] : [{ accountId, channel: 'SMS', source, body }];
+const toHeard = ({ accountId, channel, source, body }: db.NewInboundMessage): Heard[] =>
+  accountId === NOBODY ? [] : [{ accountId, channel, source, body }];
 
 const toEvent = ({ accountId, id, receivedAt }: db.NewInboundMessage) => ({
   accountId,

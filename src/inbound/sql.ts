@@ -1,6 +1,8 @@
+import type { InboundType, RichInbound } from '../carriers/events.ts';
 import { plainArray } from '../db/array.ts';
-import { bigint, bytea, int, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
+import { bigint, bytea, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
 import { type Db, exec, many, maybeOne, sql } from '../db/query.ts';
+import type { Channel } from '../lib/channel.ts';
 
 /**
  * Waits until no other process puts parts of these connections together, until the transaction ends: of two that each
@@ -16,26 +18,27 @@ export async function claimConnections(db: Db, { connectionIds }: { connectionId
 export type Seen = { readonly connectionId: number; readonly hash: Buffer };
 
 /**
- * Remembers what came for 15 minutes. Answers what had not come within them. Nothing may occur twice in one call.
+ * Remembers what came for so many seconds. Answers what is not remembered. Nothing may occur twice in one call.
  */
-export async function insertSeen(db: Db, rows: readonly Seen[]): Promise<Seen[]> {
+export async function insertSeen(db: Db, rows: readonly (Seen & { readonly keepSeconds: number })[]): Promise<Seen[]> {
   return many(
     db,
-    sql`INSERT INTO inbound_seen AS s (connection_id, hash)
-        SELECT u.connection_id, u.hash FROM ${rowsOf(rows, {
+    sql`INSERT INTO inbound_seen AS s (connection_id, hash, forget_at)
+        SELECT u.connection_id, u.hash, now() + u.keep_seconds * interval '1 second' FROM ${rowsOf(rows, {
           connection_id: bigint((r) => r.connectionId),
           hash: bytea((r) => r.hash),
+          keep_seconds: int((r) => r.keepSeconds),
         })} AS u
         ORDER BY u.connection_id, u.hash
-        ON CONFLICT (connection_id, hash) DO UPDATE SET received_at = now()
-          WHERE s.received_at < now() - interval '15 minutes'
+        ON CONFLICT (connection_id, hash) DO UPDATE SET forget_at = excluded.forget_at
+          WHERE s.forget_at < now()
         RETURNING s.connection_id AS "connectionId", s.hash`,
   );
 }
 
-/** Forgets what came more than 15 minutes ago. */
+/** Forgets what need not be remembered any longer. */
 export async function deleteOldSeen(db: Db): Promise<number> {
-  return exec(db, sql`DELETE FROM inbound_seen WHERE received_at < now() - interval '15 minutes'`);
+  return exec(db, sql`DELETE FROM inbound_seen WHERE forget_at < now()`);
 }
 
 /** Which long message parts belong to (protocol sheet smpp, section 7). */
@@ -114,15 +117,21 @@ export type NewInboundMessage = {
   readonly partsReceived: number;
   /** Null: now. */
   readonly receivedAt: Date | null;
+  readonly channel: Channel;
+  readonly messageType: InboundType;
+  readonly details: InboundDetails | null;
 };
+
+/** What only networks beyond SMS tell of a message, as it is kept with it; `at` as text. */
+export type InboundDetails = Pick<RichInbound, 'id' | 'profileName' | 'media'> & { readonly at: string | null };
 
 export async function insertInboundMessages(db: Db, rows: readonly NewInboundMessage[]): Promise<void> {
   await exec(
     db,
     sql`INSERT INTO inbound_message (account_id, id, connection_id, source, destination, body, octets, parts,
-                                     parts_received, received_at)
+                                     parts_received, received_at, channel, message_type, details)
         SELECT u.account_id, u.id, u.connection_id, u.source, u.destination, u.body, u.octets, u.parts,
-               u.parts_received, coalesce(u.received_at, now())
+               u.parts_received, coalesce(u.received_at, now()), u.channel, u.message_type, u.details
         FROM ${rowsOf(rows, {
           account_id: bigint((r) => r.accountId),
           id: uuid((r) => r.id),
@@ -134,12 +143,16 @@ export async function insertInboundMessages(db: Db, rows: readonly NewInboundMes
           parts: smallint((r) => r.parts),
           parts_received: smallint((r) => r.partsReceived),
           received_at: timestamptz((r) => r.receivedAt),
+          channel: text((r) => r.channel),
+          message_type: text((r) => r.messageType),
+          details: json((r) => (r.details === null ? null : JSON.stringify(r.details))),
         })} AS u`,
   );
 }
 
 export type InboundMessage = {
   id: string;
+  channel: Channel;
   accountId: number;
   connection: string;
   source: string;
@@ -157,7 +170,7 @@ export async function listInboundMessages(
 ): Promise<InboundMessage[]> {
   return many(
     db,
-    sql`SELECT m.id, m.account_id AS "accountId", c.name AS connection, m.source, m.destination, m.body, m.parts,
+    sql`SELECT m.id, m.channel, m.account_id AS "accountId", c.name AS connection, m.source, m.destination, m.body, m.parts,
                m.parts_received AS "partsReceived", m.received_at AS "receivedAt"
         FROM inbound_message m JOIN connection c ON c.id = m.connection_id
         WHERE m.account_id = ${accountId} ORDER BY m.id DESC LIMIT ${limit}`,
@@ -166,7 +179,10 @@ export async function listInboundMessages(
 
 export type Numbered = { readonly connectionId: number; readonly number: string };
 
-/** Who owns these numbers: the number's own row goes before that of the whole connection. Nobody's are left out. */
+/**
+ * Who owns these numbers: whoever has the sender (RCS, WhatsApp), then the number's own row, then that of the whole
+ * connection. Nobody's are left out.
+ */
 export async function listOwners(
   db: Db,
   { numbers }: { numbers: readonly Numbered[] },
@@ -174,12 +190,14 @@ export async function listOwners(
   return many(
     db,
     sql`SELECT DISTINCT ON (u.connection_id, u.number) u.connection_id AS "connectionId", u.number,
-               n.account_id AS "accountId"
+               coalesce(s.owner_id, n.account_id) AS "accountId"
         FROM ${rowsOf(numbers, {
           connection_id: bigint((n) => n.connectionId),
           number: text((n) => n.number),
         })} AS u
-        JOIN inbound_number n ON n.connection_id = u.connection_id AND n.number IN (u.number, '*')
+        LEFT JOIN sender s ON s.connection_id = u.connection_id AND s.identity = u.number
+        LEFT JOIN inbound_number n ON n.connection_id = u.connection_id AND n.number IN (u.number, '*')
+        WHERE s.owner_id IS NOT NULL OR n.account_id IS NOT NULL
         ORDER BY u.connection_id, u.number, n.number = '*'`,
   );
 }

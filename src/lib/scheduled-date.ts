@@ -12,3 +12,6 @@ export function parseScheduledDate(text: string): Date | null {
   if (Number.isNaN(date.getTime())) return null;
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? date : null;
 }
+
+/** As the specification writes it, in UTC: 2027-01-31 08:00:00.000+0000. */
+export const formatScheduledDate = (date: Date): string => date.toISOString().replace('T', ' ').replace('Z', '+0000');

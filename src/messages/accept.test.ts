@@ -87,6 +87,9 @@ describe('what is accepted', () => {
       api_key_id: 1,
       user_id: null,
       scheduled_at: null,
+      content: null,
+      campaign_id: null,
+      keeps_reserve: false,
     });
     expect(await listChunks(pool)).toMatchObject([
       { accountId: 1, connectionId: 1, priority: 0, ids: [idOf(verdict)] },

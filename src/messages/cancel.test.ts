@@ -15,7 +15,8 @@ import { listChunks, listUnknownIds, queueMessages, statesOf } from '../testing/
 import { accepted, createScriptedCarrier, retry, type ScriptedCarrier } from '../testing/scripted-carrier.ts';
 import { until } from '../testing/until.ts';
 import { cancelMessage } from './cancel.ts';
-import { loadJobs, settleOutcomes } from './deliver.ts';
+import { settleOutcomes } from './deliver.ts';
+import { loadJobs } from './load.ts';
 import { freeze } from '../credit/charge.ts';
 import { STATUS } from './states.ts';
 

@@ -20,16 +20,28 @@ export async function cancelMessages(
   { by, now }: { readonly by: string; readonly now: Date },
 ): Promise<Set<string>> {
   const waiting = await takeBack(tx, keys);
-  const own = keys.filter((key) => waiting.has(key.id));
+  return endTakenBack(
+    tx,
+    keys.filter((key) => waiting.has(key.id)),
+    { by, now },
+  );
+}
+
+/** Ends messages that were taken back from the queue and have a state. Answers those that had no end before. */
+export async function endTakenBack(
+  tx: Db,
+  keys: readonly Key[],
+  { by, now }: { readonly by: string; readonly now: Date },
+): Promise<Set<string>> {
   await insertEvents(
     tx,
-    own.map(({ accountId, id }) => ({ accountId, messageId: id, connectionId: null, kind: 'cancelled', text: by })),
+    keys.map(({ accountId, id }) => ({ accountId, messageId: id, connectionId: null, kind: 'cancelled', text: by })),
   );
   const stayed = await endMessages(
     tx,
-    own.map((key) => toDeleted(key, by, now)),
+    keys.map((key) => toDeleted(key, by, now)),
   );
-  return new Set(own.map(({ id }) => id)).difference(stayed);
+  return new Set(keys.map(({ id }) => id)).difference(stayed);
 }
 
 const toDeleted = ({ accountId, id }: Key, by: string, doneAt: Date): StateMove => ({

@@ -7,7 +7,8 @@ import type { Chunk } from '../dispatch/sql.ts';
 import { timeOfId } from '../lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { listUnknownIds, newMessage, resultOf, statesOf } from '../testing/queue.ts';
-import { boundsOf, loadJobs, settleOutcomes } from './deliver.ts';
+import { boundsOf, settleOutcomes } from './deliver.ts';
+import { loadJobs } from './load.ts';
 import { insertMessages, type NewMessage } from './sql.ts';
 import { STATUS } from './states.ts';
 
@@ -35,6 +36,7 @@ const chunk = (ids: readonly string[], accountId = 1): Chunk => ({
   tries: 0,
   alternates: [],
   onUnknown: 'hold',
+  campaignId: null,
   intent: 0,
   ids: [...ids],
 });
@@ -53,6 +55,9 @@ describe('loadJobs', () => {
       validUntil,
       priceMicros: 0,
       refundUndelivered: false,
+      channel: 'SMS',
+      campaignId: null,
+      keepsReserve: false,
     });
   });
 

@@ -1,42 +1,15 @@
+import { type CampaignEnd, writeCombined } from '../campaigns/outcomes/write.ts';
 import { type Charge, settleCharges } from '../credit/charge.ts';
 import type { Db } from '../db/query.ts';
-import type { Job } from '../dispatch/held.ts';
 import type { News, Result } from '../dispatch/pump.ts';
-import type { Chunk } from '../dispatch/sql.ts';
+import { type Delta, countTraffic } from '../traffic/count.ts';
+import { deleteUnknowns, insertNameless, insertUnknowns } from '../unknowns/sql.ts';
 import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';
-import { validUntilOf } from './expiry/validity.ts';
+import { figureOfOutcome, type Settlement, type Traits } from './figures.ts';
 import { insertParts, type NewPart } from './parts/sql.ts';
 import { STATUS } from './states.ts';
 import { tellOutcomes } from './tell.ts';
-import { deleteUnknowns, insertNameless, insertUnknowns } from '../unknowns/sql.ts';
 import * as db from './sql.ts';
-
-/** The dispatcher's `load`: the messages of each chunk as the carrier needs them, in the places of their ids. */
-export async function loadJobs(pool: Db, chunks: readonly Chunk[]): Promise<(Job | undefined)[][]> {
-  const messages = chunks.flatMap(({ accountId, ids }) => ids.map((id) => ({ accountId, id })));
-  const [firstId, lastId] = boundsOf(messages.map((message) => message.id));
-  const jobs: (Job | undefined)[] = messages.map(() => undefined);
-  for (const row of await db.listQueuedMessages(pool, { messages, firstId, lastId }))
-    jobs[row[0]] = toJob(messages[row[0]]?.id ?? '', row);
-  let start = 0;
-  return chunks.map(({ ids }) => jobs.slice(start, (start += ids.length)));
-}
-
-function toJob(messageId: string, row: db.QueuedMessage): Job {
-  const [, sender, destination, body, udh, data, parts, wantReceipt, validUntil, scheduledAt, price, refund] = row;
-  const job: Job = {
-    messageId,
-    destination,
-    sender,
-    body,
-    validUntil: validUntilOf({ id: messageId, validUntil, scheduledAt }),
-    wantReceipt,
-    parts,
-    priceMicros: price,
-    refundUndelivered: refund,
-  };
-  return data ? { ...job, binary: { udh: udh ?? new Uint8Array(), data } } : job;
-}
 
 /** The lowest and the highest of some ids: statements over partitioned tables name them to keep other days out. */
 export function boundsOf(ids: readonly string[]): [firstId: string, lastId: string] {
@@ -56,20 +29,42 @@ export function boundsOf(ids: readonly string[]): [firstId: string, lastId: stri
  */
 export async function settleOutcomes(tx: Db, results: readonly Result[], again: boolean): Promise<News> {
   if (again || results.some((result) => result.attempt > 1)) return settleAgain(tx, results);
-  await Promise.all([db.insertStates(tx, results.map(toState)), settleNews(tx, results)]);
+  const states = results.map((result) => toState(result, traitsOf(result)));
+  await Promise.all([db.insertStates(tx, states), settleNews(tx, results, FIRST)]);
   return 'all';
 }
 
 async function settleAgain(tx: Db, results: readonly Result[]): Promise<News> {
-  const recorded = await db.moveOutcomes(tx, results.map(toState));
+  const traits = await traitsOfJobless(tx, results);
+  const states = results.map((result) => toState(result, traitsOf(result, traits)));
+  const recorded = await db.moveOutcomes(tx, states);
   const news = results.filter((result) => recorded.has(result.messageId));
   await forgetUnknowns(tx, news);
-  await settleNews(tx, news);
-  return recorded;
+  await settleNews(tx, news, { traits, sentBy: ({ messageId }) => recorded.get(messageId) ?? 0 });
+  return new Set(recorded.keys());
 }
 
-/** What comes with the states: parts, the list of unknowns, the history, the credit. All sent before this returns. */
-async function settleNews(tx: Db, news: readonly Result[]): Promise<void> {
+/** What is known of messages beside their outcomes. */
+type Before = {
+  readonly traits: ReadonlyMap<string, Traits>;
+  /** What its outcome adds to how many were sent. */
+  sentBy(result: Result): number;
+};
+
+const FIRST: Before = { traits: new Map(), sentBy: ({ outcome }) => (outcome.kind === 'retry' ? 0 : 1) };
+const PLAIN: Traits = { channel: 'SMS', campaignId: null };
+
+const traitsOf = ({ job, messageId }: Result, traits: Before['traits'] = FIRST.traits): Traits =>
+  job ?? traits.get(messageId) ?? PLAIN;
+
+/** A dead worker's messages are given up by their ids alone. */
+async function traitsOfJobless(tx: Db, results: readonly Result[]): Promise<Before['traits']> {
+  const keys = results.flatMap(({ job, accountId, messageId }) => (job ? [] : [{ accountId, id: messageId }]));
+  return keys.length === 0 ? FIRST.traits : new Map((await db.listTraits(tx, keys)).map((row) => [row.id, row]));
+}
+
+/** What comes with the states: parts, unknowns, history, webhooks, figures, credit. All sent before this returns. */
+async function settleNews(tx: Db, news: readonly Result[], before: Before): Promise<void> {
   const special = news.filter((result) => !isPlain(result));
   const parts = special.flatMap(toParts);
   const unknown = special.filter((result) => result.outcome.kind === 'unknown' && !result.resubmit);
@@ -80,6 +75,8 @@ async function settleNews(tx: Db, news: readonly Result[]): Promise<void> {
     ...(nameless.length > 0 ? [insertNameless(tx, nameless)] : []),
     insertEvents(tx, special.flatMap(toEvent)),
     tellOutcomes(tx, news),
+    writeCombined(tx, special.flatMap(toCampaignEnd)),
+    countTraffic(tx, figuresOf(news, before)),
     settleCredit(tx, news),
   ]);
 }
@@ -88,19 +85,42 @@ async function settleNews(tx: Db, news: readonly Result[]): Promise<void> {
 const isPlain = ({ outcome }: Result): boolean =>
   outcome.kind === 'accepted' && outcome.carrierIds.length === 1 && outcome.carrierIds[0] !== '';
 
+const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): CampaignEnd[] =>
+  outcome.kind === 'refused' && job?.keepsReserve && job.campaignId !== null
+    ? [{ accountId, campaignId: job.campaignId, messageId, status: STATUS[outcome.status] }]
+    : [];
+
+function figuresOf(news: readonly Result[], { traits, sentBy }: Before): Delta[] {
+  const deltas: Delta[] = [];
+  for (const result of news) {
+    const settled = { sent: sentBy(result), settlement: settlementOf(result) };
+    const delta = figureOfOutcome(result, traitsOf(result, traits), settled);
+    if (delta) deltas.push(delta);
+  }
+  return deltas;
+}
+
 /**
  * Ends what is frozen for messages whose outcome is recorded: the carrier took it and the price is not refundable, or
- * it was refused and the price goes back. The rest stays frozen. Last in the transaction: it locks balances.
+ * it was refused and the price goes back, unless its campaign keeps it. The rest stays frozen. Last in the transaction:
+ * it locks balances.
  */
 async function settleCredit(tx: Db, results: readonly Result[]): Promise<void> {
   const earned: Charge[] = [];
   const returned: Charge[] = [];
   for (const result of results) {
+    const settlement = settlementOf(result);
+    if (settlement === 'held') continue;
     const charge = { accountId: result.accountId, micros: result.job?.priceMicros ?? 0 };
-    if (result.outcome.kind === 'refused') returned.push(charge);
-    else if (!isHeld(result)) earned.push(charge);
+    if (settlement === 'earned') earned.push(charge);
+    else if (!result.job?.keepsReserve) returned.push(charge);
   }
   await settleCharges(tx, { earned, returned, reference: results[0]?.messageId ?? '' });
+}
+
+function settlementOf(result: Result): Settlement {
+  if (result.outcome.kind === 'refused') return 'returned';
+  return isHeld(result) ? 'held' : 'earned';
 }
 
 /** Whether the price stays frozen after this outcome: it is no end, or a receipt may still give it back. */
@@ -119,7 +139,7 @@ async function forgetUnknowns(tx: Db, news: readonly Result[]): Promise<void> {
   if (known.length > 0) await deleteUnknowns(tx, known);
 }
 
-function toState(result: Result): db.NewState {
+function toState(result: Result, { channel, campaignId }: Traits): db.NewState {
   const { accountId, messageId, connectionId, attempt, outcome, resubmit } = result;
   const [only, ...others] = outcome.kind === 'accepted' ? outcome.carrierIds : [];
   return {
@@ -135,6 +155,8 @@ function toState(result: Result): db.NewState {
     errorText: outcome.kind === 'accepted' ? null : outcome.text,
     possibleDuplicate: resubmit,
     creditHeld: isHeld(result),
+    channel,
+    campaignId,
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Channel } from '../lib/channel.ts';
+import type { StoredContent } from './content.ts';
 
 /** One message to one destination as a client asked for it: its form is checked, its content is not yet. */
 export type Draft = {
@@ -11,6 +12,8 @@ export type Draft = {
   readonly destination: string;
   readonly sender: string;
   readonly body: string;
+  /** What is sent on RCS and WhatsApp; `body` is then what people read of it, and may be empty. */
+  readonly content?: StoredContent | null;
   readonly binary: { readonly udh: Uint8Array; readonly data: Uint8Array } | null;
   readonly simulation: boolean;
   readonly wantReceipt: boolean;
@@ -29,8 +32,10 @@ export type Draft = {
 export const REFUSALS = {
   bad_destination: 'the number is not a valid E.164 number',
   bad_sender: 'the sender must have 1 to 11 letters and digits, or up to 16 digits',
+  foreign_sender: 'the account has no such sender on this channel',
   empty_body: 'the text is empty',
   bad_body: 'the text holds a NUL character',
+  no_content: 'there is nothing to send on this channel',
   body_too_long: 'the text needs too many parts',
   body_not_gsm: 'the text has characters outside GSM 03.38',
   binary_too_long: 'header and octets together exceed 140',
@@ -49,8 +54,9 @@ export type Verdict =
   | { readonly kind: 'conflict' };
 
 /** Tells whether two drafts under one client id are the same message. */
-export function contentHash({ channel, destination, sender, body, binary, simulation }: Draft): Buffer {
+export function contentHash({ channel, destination, sender, body, content, binary, simulation }: Draft): Buffer {
   const hash = createHash('sha256').update(JSON.stringify([channel, destination, sender, body, simulation]));
+  if (content) hash.update(JSON.stringify(content));
   if (binary) hash.update(binary.udh).update('\0').update(binary.data);
   return hash.digest();
 }

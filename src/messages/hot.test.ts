@@ -33,7 +33,14 @@ async function updates(): Promise<{ all: number; hot: number }> {
 test('receipts with their words update states in place: hardly one update touches an index', async () => {
   const ids = Array.from({ length: MESSAGES }, () => newId());
   const taken = { accountId: 1, status: STATUS.ACCEPTED, attempts: 1, connectionId: 1, submitted: true };
-  const none = { errorCode: null, errorText: null, creditHeld: false, possibleDuplicate: false };
+  const none = {
+    channel: 'SMS',
+    campaignId: null,
+    errorCode: null,
+    errorText: null,
+    creditHeld: false,
+    possibleDuplicate: false,
+  } as const;
   await insertStates(
     pool,
     ids.map((id) => ({ ...taken, ...none, id, carrierId: id.slice(-12) })),

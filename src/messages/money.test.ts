@@ -18,7 +18,8 @@ import { receipt } from '../testing/receipts.ts';
 import { accepted, createScriptedCarrier, retry } from '../testing/scripted-carrier.ts';
 import { until } from '../testing/until.ts';
 import { type Accept, createAccept } from './accept.ts';
-import { loadJobs, settleOutcomes } from './deliver.ts';
+import { settleOutcomes } from './deliver.ts';
+import { loadJobs } from './load.ts';
 import type { Draft, Verdict } from './draft.ts';
 import { endMessages } from './end.ts';
 import { receiveReceipts } from './receive-receipt.ts';
@@ -169,7 +170,7 @@ async function queued(more: Partial<Draft> = {}): Promise<Stored> {
 async function attempt({ account, id }: Stored, outcome: Outcome, more: Partial<Result> & { again?: boolean } = {}) {
   const { again = false, ...rest } = more;
   const chunk = { id: 1, accountId: account, priority: 0, round: 0, attempt: 0, tries: 0, alternates: [], intent: 0 };
-  const [jobs] = await loadJobs(pool, [{ ...chunk, onUnknown: 'hold', ids: [id] }]);
+  const [jobs] = await loadJobs(pool, [{ ...chunk, onUnknown: 'hold', campaignId: null, ids: [id] }]);
   const result = resultOf(id, outcome, { accountId: account, job: jobs?.[0] ?? null, ...rest });
   await transaction(pool, (tx) => settleOutcomes(tx, [result], again));
 }

@@ -8,6 +8,7 @@ import { newId } from '../lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { explain, type Scan } from '../testing/plans.ts';
 import { newMessage } from '../testing/queue.ts';
+import { listByCarrierIds } from './carrier-ids/sql.ts';
 import { boundsOf } from './deliver.ts';
 import * as parts from './parts/sql.ts';
 import * as db from './sql.ts';
@@ -47,6 +48,8 @@ const state = (id: string, n: number): db.NewState => ({
   errorText: null,
   creditHeld: false,
   possibleDuplicate: false,
+  channel: 'SMS',
+  campaignId: null,
 });
 const key = (messageId: string, n: number) => ({ accountId: accountOf(n), messageId });
 const carrierIds = () => batch((id) => ({ bare: bareId(id), exact: id }));
@@ -59,7 +62,7 @@ const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {
     const end = { status: STATUS.DELIVERED, doneAt: new Date(), errorCode: null, errorText: null };
     return db.moveStates(to, { moves: batch((id, n) => ({ accountId: accountOf(n), id, ...end })), ...range() });
   },
-  listByCarrierIds: (to) => db.listByCarrierIds(to, { connectionId: 1, carrierIds: carrierIds(), ...range() }),
+  listByCarrierIds: (to) => listByCarrierIds(to, { connectionId: 1, carrierIds: carrierIds(), ...range() }),
   insertStates: (to) => db.insertStates(to, batch(state)),
   moveOutcomes: (to) => db.moveOutcomes(to, batch(state)),
   claimStates: (to) => parts.claimStates(to, { keys: batch(key), ...range() }),

@@ -33,10 +33,10 @@ test('a number that has opted out is refused, also in a simulation and however i
 });
 
 test('a route is asked for the number in E.164 and for the channel of the message', () => {
-  const asked: string[][] = [];
+  const asked: unknown[] = [];
   const findRoute: FindRoute = (...question) => [asked.push(question)];
   prepare(actor(7), draft({ destination: '00393331234567' }), freeOver(findRoute), () => false);
-  expect(asked).toEqual([['SMS', '+393331234567']]);
+  expect(asked).toEqual([['SMS', '+393331234567', 'ACME']]);
 });
 
 test.each(['ACME', 'a', 'Acme Shop 1', '12345', '+351912345678', '1234567890123456', "O'Hara & Co"])(
@@ -52,6 +52,56 @@ test.each(['Twelve Chars', '12345678901234567', 'Ação', '@home', 'a\nb', ' ', 
     expect(refusal({ sender })).toBe('bad_sender');
   },
 );
+
+describe('on RCS and WhatsApp', () => {
+  const content = { channel: 'WHATSAPP', message: { type: 'text', text: { body: 'Hello' } } } as const;
+  const rich: Partial<Draft> = { channel: 'WHATSAPP', sender: '106540352242922', body: '', content };
+
+  test('a message is one part with its content, routed by its sender', () => {
+    const asked: unknown[] = [];
+    const findRoute: FindRoute = (...question) => [asked.push(question)];
+    const result = prepare(actor(7), draft({ ...rich, body: 'x'.repeat(5000) }), freeOver(findRoute), () => false);
+    expect(result).toMatchObject({ kind: 'prepared', message: { channel: 'WHATSAPP', content, parts: 1 } });
+    expect(asked).toEqual([['WHATSAPP', '+351912345678', '106540352242922']]);
+  });
+
+  test('a sender that the account does not have is refused, in a simulation as well', () => {
+    const maySend = (accountId: number, channel: string, sender: string): boolean =>
+      accountId === 7 && channel === 'WHATSAPP' && sender === '106540352242922';
+    const tables = { ...freeOver(() => [1]), maySend };
+    const refused = (by: number, more: Partial<Draft>) =>
+      prepare(actor(by), draft({ ...rich, simulation: true, ...more }), tables, () => false);
+    expect(refused(7, {}).kind).toBe('prepared');
+    expect(refused(7, { sender: '1' })).toEqual({ kind: 'refused', refusal: 'foreign_sender' });
+    expect(refused(8, {})).toEqual({ kind: 'refused', refusal: 'foreign_sender' });
+  });
+
+  test.each<[string, string, Partial<Draft>]>([
+    ['no_content', 'no content', { content: null }],
+    ['no_content', 'the content of another channel', { channel: 'RCS' }],
+    ['bad_body', 'a NUL anywhere in the content', { content: { ...content, message: { type: 'text', a: ['\0'] } } }],
+    ['bad_body', 'a NUL in a name', { content: { ...content, message: { type: 'text', 'a\0': 1 } } }],
+    ['bad_body', 'half a character', { content: { ...content, message: { type: 'text', a: { b: '\ud83d' } } } }],
+    ['bad_body', 'a NUL in a value of a template', { content: { channel: 'WHATSAPP', template: '1', values: { a: '\0' } } }],
+    ['opted_out', 'who wants none', { destination: OPTED_OUT }],
+  ])('%s: %s', (reason, _, more) => {
+    expect(refusal({ ...rich, ...more })).toBe(reason);
+  });
+
+  test('no route is refused', () => {
+    expect(refusal(rich, null)).toBe('no_route');
+  });
+
+  test('text that looks like an escaped NUL is text', () => {
+    expect(refusal({ ...rich, content: { ...content, message: { type: 'text', a: '\\u0000' } } })).toBeNull();
+  });
+
+  test('one client id with another content is another message', () => {
+    const other = { ...content, message: { type: 'text', text: { body: 'Bye' } } };
+    expect(contentHash(draft(rich))).toEqual(contentHash(draft(rich)));
+    expect(contentHash(draft(rich))).not.toEqual(contentHash(draft({ ...rich, content: other })));
+  });
+});
 
 describe('texts', () => {
   test.each<[string, string, Partial<Draft>]>([

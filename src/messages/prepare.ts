@@ -5,7 +5,8 @@ import type { Actor } from '../http/actor.ts';
 import { newId } from '../lib/ids.ts';
 import { toE164 } from '../lib/phone.ts';
 import { type FindPrice, priceOf } from '../pricing/price-list.ts';
-import type { FindPolicy, FindRoute } from '../routing/router.ts';
+import type { FindPolicy, FindRoute, MaySend } from '../routing/router.ts';
+import { isStorable } from './content.ts';
 import type { Draft, Refusal } from './draft.ts';
 import type { NewMessage } from './sql.ts';
 
@@ -16,10 +17,12 @@ export type Tables = {
   readonly findRoute: FindRoute;
   readonly findPolicy: FindPolicy;
   readonly findPrice: FindPrice;
+  readonly maySend: MaySend;
 };
 
 /** A draft on its way through the steps; each step fills in what it finds. */
 type Work = {
+  readonly accountId: number;
   readonly draft: Draft;
   readonly tables: Tables;
   readonly isOptedOut: IsOptedOut;
@@ -40,7 +43,7 @@ const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&'()*+,\-./:;<=>?_]{1,11}$/
 const NUMERIC = /^\+?[0-9]{1,16}$/;
 
 /** Contract 7: 1..11 alphanumeric characters, or up to 16 digits (a number or a short code). */
-const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
+export const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
 
 const STEPS: readonly (readonly [name: string, step: Step])[] = [
   [
@@ -52,11 +55,19 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
       return null;
     },
   ],
-  ['sender', ({ draft }) => (draft.sender === '' || isSender(draft.sender) ? null : 'bad_sender')],
+  [
+    'sender',
+    ({ draft, accountId, tables }) => {
+      if (draft.channel !== 'SMS')
+        return tables.maySend(accountId, draft.channel, draft.sender) ? null : 'foreign_sender';
+      return draft.sender === '' || isSender(draft.sender) ? null : 'bad_sender';
+    },
+  ],
   [
     'parts',
     (work) => {
       const { body, binary } = work.draft;
+      if (work.draft.channel !== 'SMS') return contentFault(work.draft);
       if (binary) return binary.udh.length + binary.data.length > 140 ? 'binary_too_long' : null;
       if (body === '') return 'empty_body';
       if (body.includes('\0')) return 'bad_body';
@@ -73,7 +84,7 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     (work) => {
       if (work.draft.simulation) return null;
       const { channel, priority } = work.draft;
-      work.connectionIds = work.tables.findRoute(channel, work.destination);
+      work.connectionIds = work.tables.findRoute(channel, work.destination, work.draft.sender);
       // Bulk is never sent twice: an offer that comes doubled annoys, a code that does not come locks somebody out.
       if (priority === 0) work.onUnknown = work.tables.findPolicy(channel, work.destination);
       return work.connectionIds.length === 0 ? 'no_route' : null;
@@ -91,6 +102,12 @@ const STEPS: readonly (readonly [name: string, step: Step])[] = [
     },
   ],
 ];
+
+/** On RCS and WhatsApp a message is one, however long. */
+function contentFault({ channel, content, body }: Draft): Refusal | null {
+  if (!content || content.channel !== channel) return 'no_content';
+  return body.includes('\0') || !isStorable(content) ? 'bad_body' : null;
+}
 
 /** A message that may be stored, with what the queue and the answer need. */
 export type Prepared = {
@@ -117,6 +134,7 @@ export function prepare(
   isOptedOut: IsOptedOut,
 ): Prepared | { kind: 'refused'; refusal: Refusal } {
   const work: Work = {
+    accountId: by.accountId,
     draft,
     tables,
     isOptedOut,
@@ -147,6 +165,7 @@ const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   sender: draft.sender,
   destination: work.destination,
   body: draft.body,
+  content: draft.content ?? null,
   udh: draft.binary?.udh ?? null,
   binaryBody: draft.binary?.data ?? null,
   parts: work.parts,
@@ -157,4 +176,6 @@ const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
   refundUndelivered: work.refundUndelivered,
   apiKeyId: by.keyId,
   userId: by.keyId === null ? by.userId : null,
+  campaignId: null,
+  keepsReserve: false,
 });

@@ -46,7 +46,7 @@ export function readMessageServer(body: MessageServerIn, now: Date): Draft {
   };
 }
 
-const readValidity = (minutes: number | undefined, from: Date): Date | null =>
+export const readValidity = (minutes: number | undefined, from: Date): Date | null =>
   minutes === undefined ? null : new Date(from.getTime() + minutes * 60_000);
 
 const BEYOND_LATIN1 = /[^\0-\xff]/;
@@ -67,19 +67,20 @@ const fillIn = (text: string, values: Readonly<Record<string, string>>): string 
   );
 
 /** What is wrong with a time to send at; null when nothing is. */
-function scheduleFault(text: string | undefined, now: Date): string | null {
+export function scheduleFault(text: string | undefined, now: Date): string | null {
   if (text === undefined) return null;
   const date = parseScheduledDate(text);
   if (date === null) return 'must be a date such as 2027-01-31 09:00:00.000+0100';
   return date <= now ? 'must lie in the future' : null;
 }
 
-const readSchedule = (text: string | undefined): Date | null => (text === undefined ? null : parseScheduledDate(text));
+export const readSchedule = (text: string | undefined): Date | null =>
+  text === undefined ? null : parseScheduledDate(text);
 
 /** Faults that one answer names: a request may hold a million. */
 const LISTED_FAULTS = 100;
 
-function refuseFaults(faults: readonly FieldError[]): void {
+export function refuseFaults(faults: readonly FieldError[]): void {
   if (faults.length > 0) throw invalidFields(faults.slice(0, LISTED_FAULTS));
 }
 

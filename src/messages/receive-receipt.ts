@@ -5,7 +5,7 @@ import { endMessages } from './end.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
 import { FAILURES_WORST_FIRST, isFinal, STATUS } from './states.ts';
 import { claimStates, listPartStatuses, moveParts, type PartMove } from './parts/sql.ts';
-import type * as db from './sql.ts';
+import type { Read, StateMove } from './sql.ts';
 
 /** A receipt and the message (or the part of a long one) that it speaks of. */
 export type MatchedReceipt = {
@@ -17,12 +17,16 @@ export type MatchedReceipt = {
   readonly receivedAt: Date;
 };
 
-/** UNKNOWN means that the carrier cannot tell, ACCEPTED that it is on its way: neither moves anything. */
+/**
+ * UNKNOWN means that the carrier cannot tell, ACCEPTED that it is on its way: neither moves anything. What was read was
+ * delivered, whether a receipt said so or not.
+ */
 const statusOf = (state: ReceiptState): number => STATUS[state === 'READ' ? 'DELIVERED' : state];
 
 /**
  * Moves messages as their receipts say, forward only, in the caller's transaction, and settles what was frozen for
- * them. A long message is DELIVERED when all its parts are, and fails with the first part that does.
+ * them. A long message is DELIVERED when all its parts are, and fails with the first part that does. A message that was
+ * read is DELIVERED and remembers when; READ and DELIVERED may come in any order.
  *
  * @returns the ids of the messages that stayed as they were, since they had an end already
  */
@@ -32,7 +36,9 @@ export async function receiveReceipts(tx: Db, matched: readonly MatchedReceipt[]
   const whole = finals.filter(({ part }) => part === null);
   const { ends, movedParts } = await moveByParts(tx, parted);
   const moves = whole.map(toMove);
-  const stayed = await endMessages(tx, ends.length === 0 ? moves : [...moves, ...ends].sort(byId));
+  const stayed = await endMessages(tx, ends.length === 0 ? moves : [...moves, ...ends].sort(byId), {
+    reads: readsOf(matched),
+  });
   const idle = new Set([...others, ...parted.filter((m) => !movedParts.has(placeOf(m)))]);
   if (stayed.size > 0) for (const m of whole) if (stayed.has(m.messageId)) idle.add(m);
   if (idle.size > 0) await insertEvents(tx, matched.filter((m) => idle.has(m)).map(toEvent));
@@ -62,7 +68,16 @@ function firstFinals(matched: readonly MatchedReceipt[]) {
   return { finals, others };
 }
 
-const byId = (a: db.StateMove, b: db.StateMove): number => (a.id < b.id ? -1 : 1);
+/** Each message once, in the order of the ids. Those of long messages are about a part, and say nothing of the whole. */
+function readsOf(matched: readonly MatchedReceipt[]): Read[] {
+  const reads = new Map<string, Read>();
+  for (const { receipt, accountId, messageId: id, part, receivedAt } of matched)
+    if (receipt.state === 'READ' && part === null && !reads.has(id))
+      reads.set(id, { accountId, id, readAt: doneAtOf(receipt, receivedAt) });
+  return reads.size === 0 ? [] : [...reads.values()].sort(byId);
+}
+
+const byId = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? -1 : 1);
 
 const MINUTE_MS = 60_000;
 
@@ -73,7 +88,7 @@ function doneAtOf({ doneAt }: Receipt, receivedAt: Date): Date {
   return doneAt.getTime() % MINUTE_MS === 0 && lateMs >= 0 && lateMs < MINUTE_MS ? receivedAt : doneAt;
 }
 
-function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): db.StateMove {
+function toMove({ accountId, messageId, receipt, receivedAt }: MatchedReceipt): StateMove {
   const status = statusOf(receipt.state);
   return {
     accountId,
@@ -101,7 +116,7 @@ const toEvent = ({ accountId, messageId, connectionId, part, receipt, receivedAt
   at: receivedAt,
 });
 
-type PartsMoved = { readonly ends: db.StateMove[]; readonly movedParts: ReadonlySet<string> };
+type PartsMoved = { readonly ends: StateMove[]; readonly movedParts: ReadonlySet<string> };
 
 async function moveByParts(tx: Db, finals: readonly MatchedReceipt[]): Promise<PartsMoved> {
   if (finals.length === 0) return { ends: [], movedParts: new Set() };
@@ -132,7 +147,7 @@ type Parts = Awaited<ReturnType<typeof listPartStatuses>>[number];
 function endOf(
   { accountId, messageId, parts, statuses, doneAt }: Parts,
   matched: readonly MatchedReceipt[],
-): db.StateMove[] {
+): StateMove[] {
   const failure = FAILURES_WORST_FIRST.find((status) => statuses.includes(status));
   const delivered = statuses.filter((status) => status === STATUS.DELIVERED).length === parts;
   if (failure === undefined && !delivered) return [];

@@ -3,7 +3,7 @@ import { CHANNELS } from '../lib/channel.ts';
 
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-const PhoneNumber = Type.String({
+export const PhoneNumber = Type.String({
   pattern: '^(\\+|00)?[1-9][0-9]{6,14}$',
   description: 'E.164: a plus, the country code and the number, 7 to 15 digits in all.',
   'x-message': 'must be a phone number in E.164 form, for example +393331234567',
@@ -18,7 +18,7 @@ const Text = Type.String({
   maxLength: 1530,
   description: 'At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2.',
 });
-const ClientId = Type.String({
+export const ClientId = Type.String({
   minLength: 1,
   maxLength: 255,
   description:

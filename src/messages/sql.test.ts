@@ -30,5 +30,5 @@ test('texts with every character of SQL, JSON and arrays are stored as they are'
     firstId: message.id,
     lastId: message.id,
   });
-  expect(queued?.[3]).toBe(body);
+  expect(queued?.[4]).toBe(body);
 });

@@ -1,6 +1,7 @@
-import { bigint, boolean, bytea, int, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
-import { type Db, exec, many, onePlan, sql, tuples } from '../db/query.ts';
-import type { Channel } from '../lib/channel.ts';
+import { bigint, boolean, bytea, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
+import { type Db, exec, many, onePlan, raw, sql, tuples } from '../db/query.ts';
+import { bitOf, type Channel } from '../lib/channel.ts';
+import type { StoredContent } from './content.ts';
 
 export type NewMessage = {
   readonly accountId: number;
@@ -12,7 +13,10 @@ export type NewMessage = {
   readonly connectionId: number | null;
   readonly sender: string;
   readonly destination: string;
+  /** What people read; beside a `content` it may be empty. */
   readonly body: string;
+  /** What is sent in place of the text; null for SMS. */
+  readonly content: StoredContent | null;
   readonly udh: Uint8Array | null;
   readonly binaryBody: Uint8Array | null;
   readonly parts: number;
@@ -25,6 +29,10 @@ export type NewMessage = {
   /** Who asked for it: a key, or a person with a password. */
   readonly apiKeyId: number | null;
   readonly userId: number | null;
+  /** The campaign in whose totals it counts. */
+  readonly campaignId: number | null;
+  /** What is given back of its price stays with its campaign, which gives it back. */
+  readonly keepsReserve: boolean;
 };
 
 /** Stores messages of any accounts in one statement: 1,000 rows a statement ran at 91,000 rows/s. */
@@ -33,7 +41,7 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
     db,
     onePlan(sql`INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination,
                              body, udh, binary_body, parts, want_receipt, valid_until, price_micros,
-                             refund_undelivered, api_key_id, user_id, scheduled_at)
+                             refund_undelivered, api_key_id, user_id, scheduled_at, content, campaign_id, keeps_reserve)
         SELECT * FROM ${rowsOf(rows, {
           account_id: bigint((r) => r.accountId),
           id: uuid((r) => r.id),
@@ -55,6 +63,9 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
           api_key_id: bigint((r) => r.apiKeyId),
           user_id: bigint((r) => r.userId),
           scheduled_at: timestamptz((r) => r.scheduledAt),
+          content: json((r) => r.content && JSON.stringify(r.content)),
+          campaign_id: bigint((r) => r.campaignId),
+          keeps_reserve: boolean((r) => r.keepsReserve),
         })} AS u`),
   );
 }
@@ -111,6 +122,8 @@ export async function listClientIds(
 export type QueuedMessage = [
   /** Its place among those that were asked for. */
   n: number,
+  /** What most messages do not have is null here and further down: it costs them nothing. */
+  content: StoredContent | null,
   sender: string,
   destination: string,
   body: string,
@@ -122,6 +135,10 @@ export type QueuedMessage = [
   scheduledAt: Date | null,
   priceMicros: number,
   refundUndelivered: boolean,
+  /** Null: SMS. */
+  channel: Channel | null,
+  campaignId: number | null,
+  keepsReserve: true | null,
 ];
 
 /** What a carrier needs of these messages. All ids lie in [firstId, lastId], which keeps the other days' partitions out. */
@@ -131,8 +148,9 @@ export async function listQueuedMessages(
 ): Promise<QueuedMessage[]> {
   return tuples(
     db,
-    sql`SELECT u.n, m.sender, m.destination, m.body, m.udh, m.binary_body, m.parts, m.want_receipt, m.valid_until,
-               m.scheduled_at, m.price_micros, m.refund_undelivered
+    sql`SELECT u.n, m.content, m.sender, m.destination, m.body, m.udh, m.binary_body, m.parts, m.want_receipt, m.valid_until,
+               m.scheduled_at, m.price_micros, m.refund_undelivered, nullif(m.channel, 'SMS'), m.campaign_id,
+               nullif(m.keeps_reserve, false)
         FROM ${rowsOf(look.messages, {
           account_id: bigint((m) => m.accountId),
           id: uuid((m) => m.id),
@@ -157,6 +175,9 @@ export type NewState = {
   readonly possibleDuplicate: boolean;
   /** The price stays frozen: what becomes of it is still open. */
   readonly creditHeld: boolean;
+  /** As the message has them. */
+  readonly channel: Channel;
+  readonly campaignId: number | null;
 };
 
 /** The columns of new states, for both statements below. */
@@ -173,6 +194,8 @@ const stateColumns = (rows: readonly NewState[]) =>
     error_text: text((r) => r.errorText),
     credit_held: boolean((r) => r.creditHeld),
     possible_duplicate: boolean((r) => r.possibleDuplicate),
+    channel: smallint((r) => bitOf(r.channel)),
+    campaign_id: bigint((r) => r.campaignId),
   })} AS u`;
 
 /** Records first outcomes. Fails (23505) when one of the messages has a state already: `moveOutcomes` sorts that out. */
@@ -180,26 +203,31 @@ export async function insertStates(db: Db, rows: readonly NewState[]): Promise<v
   await exec(
     db,
     onePlan(sql`INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, updated_at,
-                                   error_code, error_text, credit_held, possible_duplicate)
+                                   error_code, error_text, credit_held, possible_duplicate, channel, campaign_id)
         SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
                CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held,
-               u.possible_duplicate
+               u.possible_duplicate, u.channel, u.campaign_id
         FROM ${stateColumns(rows)}`),
   );
 }
 
+/** Whether by this state a carrier has, or may have, the message. */
+const SENT = (state: 'old' | 'new') => raw(`(${state}.submitted_at IS NOT NULL OR ${state}.possible_duplicate)`);
+
 /**
- * Records outcomes of messages that may have a state. Answers the ids that were news: an attempt that is already
- * recorded stays as it is, except that a known outcome replaces an unknown one of the same attempt.
+ * Records outcomes of messages that may have a state. Answers the ids that were news, each with what it adds to how many
+ * were sent: an attempt that is already recorded stays as it is, except that a known outcome replaces an unknown one of
+ * the same attempt, after which the message may prove not to have been sent (-1).
  */
-export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<Set<string>> {
-  const changed = await many<{ id: string }>(
+export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
+  const changed = await tuples<[id: string, sent: number]>(
     db,
     sql`INSERT INTO message_state AS s (account_id, id, status, attempts, connection_id, carrier_id, submitted_at,
-                                        updated_at, error_code, error_text, credit_held, possible_duplicate)
+                                        updated_at, error_code, error_text, credit_held, possible_duplicate,
+                                        channel, campaign_id)
         SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
                CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held,
-               u.possible_duplicate
+               u.possible_duplicate, u.channel, u.campaign_id
         FROM ${stateColumns(rows)} ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO UPDATE
           SET status = excluded.status, attempts = excluded.attempts, connection_id = excluded.connection_id,
@@ -208,9 +236,9 @@ export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<S
               possible_duplicate = s.possible_duplicate OR excluded.possible_duplicate
           WHERE s.status IN (0, 1) AND (s.attempts < excluded.attempts
              OR (s.attempts = excluded.attempts AND s.status = 0 AND excluded.status <> 0))
-        RETURNING s.id`,
+        RETURNING s.id, (${SENT('new')} OR new.status NOT IN (0, 1))::int - coalesce(${SENT('old')}, false)::int`,
   );
-  return new Set(changed.map((row) => row.id));
+  return new Map(changed);
 }
 
 /** The error code of messages that our own timer expired. */
@@ -227,17 +255,25 @@ export type StateMove = {
   readonly receiptText?: string | null;
 };
 
-/** A move that needs a second look: it did not happen, it ends a frozen price, or it replaces a final state of ours. */
-export type Moved = {
+/**
+ * A move that needs a second look: it did not happen, it ends a frozen price, it replaces a final state of ours, or the
+ * message is another than one that a carrier has, on SMS, without a campaign.
+ */
+export type Moved = [
   /** Its place among the moves. */
-  n: number;
+  n: number,
   /** False when the message has an end already. */
-  moved: boolean;
+  moved: boolean,
   /** Its price was frozen until now. */
-  held: boolean;
+  held: boolean,
   /** Since when the state that it leaves was a final one; null: it was not. */
-  expiredAt: Date | null;
-};
+  expiredAt: Date | null,
+  /** A carrier has it, or may have it. */
+  wasSent: boolean,
+  /** Its bit. */
+  channel: number,
+  campaignId: number | null,
+];
 
 /**
  * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED of our own
@@ -248,7 +284,7 @@ export async function moveStates(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly StateMove[]; firstId: string; lastId: string },
 ): Promise<Moved[]> {
-  return many(
+  return tuples(
     db,
     sql`WITH moved AS (
           UPDATE message_state s
@@ -267,67 +303,64 @@ export async function moveStates(
           WHERE s.account_id = u.account_id AND s.id = u.id
             AND (s.status IN (0, 1) OR (u.status = 3 AND s.status = 4 AND s.error_code = ${EXPIRED_BY_US}))
             AND s.id BETWEEN ${firstId} AND ${lastId}
-          RETURNING u.n, old.credit_held AS held, CASE WHEN old.status = 4 THEN old.updated_at END AS expired_at)
-        SELECT n, m.held IS NOT NULL AS moved, coalesce(m.held, false) AS held, m.expired_at AS "expiredAt"
+          RETURNING u.n, old.credit_held AS held, CASE WHEN old.status = 4 THEN old.updated_at END AS expired_at,
+                    ${SENT('old')} AS was_sent, s.channel, s.campaign_id)
+        SELECT n, m.held IS NOT NULL, coalesce(m.held, false), m.expired_at, coalesce(m.was_sent, false),
+               coalesce(m.channel, 0), m.campaign_id
         FROM generate_series(0, ${moves.length - 1}::int) AS g (n) LEFT JOIN moved m USING (n)
-        WHERE m.held IS NULL OR m.held OR m.expired_at IS NOT NULL`,
+        WHERE m.held IS NULL OR m.held OR m.expired_at IS NOT NULL OR NOT m.was_sent OR m.channel <> 1
+           OR m.campaign_id IS NOT NULL`,
   );
 }
 
-/** What these messages cost, and whether the price is given back when they are not delivered. */
-export async function listCharges(
+type Key = { readonly accountId: number; readonly id: string };
+const keysOf = (keys: readonly Key[]) =>
+  rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) });
+
+export type Read = Key & { readonly readAt: Date };
+
+/**
+ * Notes of delivered messages that they were read, once each. All ids lie in [firstId, lastId]. Answers those for which
+ * that was news.
+ */
+export async function moveReads(
   db: Db,
-  keys: readonly { readonly accountId: number; readonly id: string }[],
-): Promise<{ accountId: number; id: string; priceMicros: number; refundUndelivered: boolean }[]> {
+  { reads, firstId, lastId }: { reads: readonly Read[]; firstId: string; lastId: string },
+): Promise<(Key & { channel: number; campaignId: number | null; readAt: Date })[]> {
+  return many(
+    db,
+    sql`UPDATE message_state s SET read_at = greatest(u.read_at, s.submitted_at)
+        FROM ${rowsOf(reads, {
+          account_id: bigint((r) => r.accountId),
+          id: uuid((r) => r.id),
+          read_at: timestamptz((r) => r.readAt),
+        })} AS u
+        WHERE s.account_id = u.account_id AND s.id = u.id AND s.status = 3 AND s.read_at IS NULL
+          AND s.id BETWEEN ${firstId} AND ${lastId}
+        RETURNING s.account_id AS "accountId", s.id, s.channel, s.campaign_id AS "campaignId", s.read_at AS "readAt"`,
+  );
+}
+
+/** What these messages cost, and where the price goes when they are not delivered. */
+export type PricedMessage = Key & { priceMicros: number; refundUndelivered: boolean; keepsReserve: boolean };
+
+export async function listCharges(db: Db, keys: readonly Key[]): Promise<PricedMessage[]> {
   return many(
     db,
     sql`SELECT m.account_id AS "accountId", m.id, m.price_micros AS "priceMicros",
-               m.refund_undelivered AS "refundUndelivered"
-        FROM ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) })} AS u
-        JOIN message m ON m.account_id = u.account_id AND m.id = u.id`,
+               m.refund_undelivered AS "refundUndelivered", m.keeps_reserve AS "keepsReserve"
+        FROM ${keysOf(keys)} AS u JOIN message m ON m.account_id = u.account_id AND m.id = u.id`,
   );
 }
 
-export type CarrierIdHit = [
-  /** The place of the carrier id among those that were asked for. */
-  n: number,
-  accountId: number,
-  id: string,
-  part: number | null,
-];
-
-/** A bare id as spelled in a receipt; `exact` where only that very spelling is meant. */
-export type SpelledId = { readonly bare: string; readonly exact: string | null };
-
-/** The bare form of a stored id; the very expression of the indexes. */
-const BARE = (column: ReturnType<typeof sql>) => sql`ltrim(upper(${column} COLLATE "C"), '0')`;
-
-/**
- * The messages and parts of a connection that carry one of these carrier ids, among ids in [firstId, lastId].
- *
- * The array says once more what the join says, so that the index is searched for these ids: while a table has no
- * statistics, the planner expects the join to find nothing, and reads the connection's whole index for it.
- */
-export async function listByCarrierIds(
+/** What the states of these messages copy of them; those that are gone are left out. */
+export async function listTraits(
   db: Db,
-  look: { connectionId: number; carrierIds: readonly SpelledId[]; firstId: string; lastId: string },
-): Promise<CarrierIdHit[]> {
-  return tuples(
+  keys: readonly Key[],
+): Promise<(Key & { channel: Channel; campaignId: number | null })[]> {
+  return many(
     db,
-    sql`WITH u AS (
-          SELECT * FROM ${rowsOf(look.carrierIds, {
-            bare: text((id) => id.bare),
-            exact: text((id) => id.exact),
-            n: int((_, i) => i),
-          })} AS ids)
-        SELECT u.n, s.account_id, s.id, NULL::smallint FROM u
-        JOIN message_state s ON ${BARE(sql`s.carrier_id`)} = u.bare AND s.carrier_id = coalesce(u.exact, s.carrier_id)
-        WHERE s.connection_id = ${look.connectionId} AND ${BARE(sql`s.carrier_id`)} = ANY (ARRAY(SELECT bare FROM u))
-          AND s.id BETWEEN ${look.firstId} AND ${look.lastId}
-        UNION ALL
-        SELECT u.n, p.account_id, p.message_id, p.part FROM u
-        JOIN message_part p ON ${BARE(sql`p.carrier_id`)} = u.bare AND p.carrier_id = coalesce(u.exact, p.carrier_id)
-        WHERE p.connection_id = ${look.connectionId} AND ${BARE(sql`p.carrier_id`)} = ANY (ARRAY(SELECT bare FROM u))
-          AND p.message_id BETWEEN ${look.firstId} AND ${look.lastId}`,
+    sql`SELECT m.account_id AS "accountId", m.id, m.channel, m.campaign_id AS "campaignId"
+        FROM ${keysOf(keys)} AS u JOIN message m ON m.account_id = u.account_id AND m.id = u.id`,
   );
 }

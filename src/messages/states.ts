@@ -30,10 +30,17 @@ const OPEN_STATUSES: readonly StatusCode[] = [STATUS.UNKNOWN, STATUS.ACCEPTED];
 
 export const isFinal = (code: number): boolean => !OPEN_STATUSES.includes(code as StatusCode);
 
-/** When parts of a message end differently, the worst one names the message's end (protocol sheet smpp, section 7). */
+/**
+ * When parts of a message end differently, the worst one names the message's end (protocol sheet smpp, section 7); those
+ * that no SMS carrier reports come last.
+ */
 export const FAILURES_WORST_FIRST: readonly StatusCode[] = [
   STATUS.REJECTED,
   STATUS.UNDELIVERABLE,
   STATUS.EXPIRED,
   STATUS.DELETED,
+  STATUS.DISABLED,
+  STATUS.UNSUPPORTED,
+  STATUS.CONVERSATION_CLOSED,
+  STATUS.ERROR,
 ];

@@ -1,7 +1,8 @@
 import type { Db } from '../db/query.ts';
 import type { Result } from '../dispatch/pump.ts';
+import type { NewWebhookEvent } from '../webhooks/outbox/sql.ts';
 import { publishEvents } from '../webhooks/publish.ts';
-import type { NewMessage, StateMove } from './sql.ts';
+import type { NewMessage, Read, StateMove } from './sql.ts';
 import { STATUS } from './states.ts';
 
 /**
@@ -37,21 +38,34 @@ export const tellAccepted = (tx: Db, messages: readonly NewMessage[]): Promise<v
   );
 
 /**
- * Tells webhooks of messages that moved to their end.
+ * Tells webhooks of messages that moved to their end, and then of those that were read.
  *
  * @param stayed ids of those that had an end already: a doubled receipt is told to nobody
  */
-export const tellEnds = (tx: Db, moves: readonly StateMove[], stayed: ReadonlySet<string>): Promise<void> =>
-  publishEvents(
-    tx,
-    (stayed.size === 0 ? moves : moves.filter(({ id }) => !stayed.has(id))).map(
-      ({ accountId, id, status, doneAt, errorText }) => ({
-        accountId,
-        kind: 'DELIVERY',
-        messageId: id,
-        status,
-        at: doneAt,
-        error: errorText,
-      }),
-    ),
-  );
+export const tellEnds = (
+  tx: Db,
+  moves: readonly StateMove[],
+  { stayed, read }: { readonly stayed: ReadonlySet<string>; readonly read: readonly Read[] },
+): Promise<void> =>
+  publishEvents(tx, [
+    ...(stayed.size === 0 ? moves : moves.filter(({ id }) => !stayed.has(id))).map(toDelivery),
+    ...read.map(toRead),
+  ]);
+
+const toDelivery = ({ accountId, id, status, doneAt, errorText }: StateMove): NewWebhookEvent => ({
+  accountId,
+  kind: 'DELIVERY',
+  messageId: id,
+  status,
+  at: doneAt,
+  error: errorText,
+});
+
+const toRead = ({ accountId, id, readAt }: Read): NewWebhookEvent => ({
+  accountId,
+  kind: 'READ',
+  messageId: id,
+  status: null,
+  at: readAt,
+  error: null,
+});

@@ -2,7 +2,7 @@ import type { Receipt } from '../carriers/events.ts';
 import { bareId, spellings } from '../carriers/smpp/receipts.ts';
 import type { Db } from '../db/query.ts';
 import { firstIdAt } from '../lib/ids.ts';
-import { listByCarrierIds, type SpelledId } from '../messages/sql.ts';
+import { listByCarrierIds, type SpelledId } from '../messages/carrier-ids/sql.ts';
 
 const HOUR_MS = 3_600_000;
 /** Most receipts come within hours: looking there first keeps the partitions of other days out of the plan. */

@@ -166,3 +166,10 @@ export async function findNextUnmatchedMs(db: Db): Promise<number | null> {
 export async function deleteOldUnmatched(db: Db, days: number): Promise<number> {
   return exec(db, sql`DELETE FROM receipt_unmatched WHERE received_at < now() - ${days} * interval '1 day'`);
 }
+
+/** NOTIFY channel that is raised when a process without workers has taken receipts. */
+export const RECEIPTS_CHANNEL = 'heliograph_receipts';
+
+export async function notifyReceipts(db: Db): Promise<void> {
+  await exec(db, sql`SELECT pg_notify(${RECEIPTS_CHANNEL}, 'arrived')`);
+}

@@ -3,7 +3,7 @@ import { type CommandContext, table } from '../cli.ts';
 import { findConnection } from '../connections/sql.ts';
 import type { OnUnknown } from '../dispatch/sql.ts';
 import { AppError, invalidFields } from '../errors.ts';
-import { type Channel, CHANNELS } from '../lib/channel.ts';
+import type { Channel } from '../lib/channel.ts';
 import { deleteRoute, insertRoute, listRoutes, notifyRoutes } from './sql.ts';
 
 type Flags = { channel: Channel; prefix: string; connection: string; priority: number; onUnknown: OnUnknown };
@@ -15,7 +15,7 @@ export function registerRouteCommands(program: Command, context: CommandContext)
   route
     .command('add')
     .description('send the numbers with this prefix over this connection; adding again changes the rest')
-    .addOption(new Option('--channel <channel>', 'channel').choices(CHANNELS).makeOptionMandatory())
+    .addOption(new Option('--channel <channel>', 'SMS; on RCS and WhatsApp the sender decides').choices(['SMS']).makeOptionMandatory())
     .option('--prefix <digits>', 'leading digits without the plus; the longest fitting one decides', '')
     .requiredOption('--connection <name>', 'name of the connection')
     .option('--priority <n>', 'lower goes first among equal prefixes; the next ones are for when it fails', Number, 100)

@@ -2,7 +2,9 @@ import type { Pool } from 'pg';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { insertConnection, moveConnectionStatus } from '../connections/sql.ts';
+import { createAccount } from '../accounts/create.ts';
 import { exec, sql } from '../db/query.ts';
+import { insertSender } from '../senders/sql.ts';
 import type { Channel } from '../lib/channel.ts';
 import { openWorkerSession } from '../db/worker-session.ts';
 import { silentLog } from '../lib/log.ts';
@@ -90,10 +92,28 @@ test('a longer prefix decides against any priority', async () => {
   expect((await route())('+393331234567')).toBe(1);
 });
 
-test('channels have routes of their own', async () => {
-  await add('', 0, 100, 'RCS');
-  const find = await route();
-  expect([find('+393331234567'), find('+393331234567', 'RCS')]).toEqual([null, 0]);
+test('on WhatsApp and RCS the sender decides, and who has it', async () => {
+  await add('', 0);
+  const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
+  const [, connectionId = 0] = connectionIds;
+  const named = { connectionId, name: '' };
+  await insertSender(pool, { ...named, channel: 'RCS', identity: 'common', ownerId: null });
+  await insertSender(pool, { ...named, channel: 'WHATSAPP', identity: '106', ownerId: account.accountId });
+  const router = createRouter(pool);
+  await router.reload();
+  const number = '+393331234567';
+  expect(router.find('RCS', number, 'common')).toEqual([connectionId]);
+  expect(router.find('WHATSAPP', number, '106')).toEqual([connectionId]);
+  expect(router.find('WHATSAPP', number, 'common')).toEqual([]);
+  expect(router.find('RCS', number)).toEqual([]);
+  const may = (accountId: number): boolean[] => [
+    router.maySend(accountId, 'RCS', 'common'),
+    router.maySend(accountId, 'WHATSAPP', '106'),
+    router.maySend(accountId, 'WHATSAPP', 'none'),
+    router.maySend(accountId, 'SMS', 'Acme'),
+  ];
+  expect(may(account.accountId)).toEqual([true, true, false, true]);
+  expect(may(account.accountId + 1)).toEqual([true, false, false, true]);
 });
 
 test('without a route there is no connection, and before the first reload neither', async () => {

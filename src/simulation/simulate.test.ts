@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../db/query.ts';
+import type { Channel } from '../lib/channel.ts';
 import { insertMessages } from '../messages/sql.ts';
 import { STATUS } from '../messages/states.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
@@ -15,10 +16,12 @@ beforeAll(async () => {
   pool = database.pool;
 });
 afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, simulated_outcome`));
+beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, simulated_outcome, traffic_hour`));
 
-async function simulated(destinations: readonly string[]): Promise<string[]> {
-  const messages = destinations.map((destination) => newMessage({ destination, simulation: true, connectionId: null }));
+async function simulated(destinations: readonly string[], channel: Channel = 'SMS'): Promise<string[]> {
+  const messages = destinations.map((destination) =>
+    newMessage({ destination, channel, simulation: true, connectionId: null }),
+  );
   await insertMessages(pool, messages);
   await planSimulation(pool, messages);
   return messages.map((message) => message.id);
@@ -50,6 +53,29 @@ test('the last digits of the number choose the end, which comes after its time',
   expect(await endSimulated(pool)).toBe(1);
   expect((await statusesOf(ids)).slice(3, 5)).toEqual([STATUS.ACCEPTED, STATUS.DELIVERED]);
   expect(await endSimulated(pool)).toBe(0);
+});
+
+test('RCS and WhatsApp have ends of their own, which are none on SMS', async () => {
+  const numbers = ['0001', '0006', '0007', '0008', '0009'].map((end) => `+35191234${end}`);
+  const [rich, plain] = [await simulated(numbers, 'WHATSAPP'), await simulated(numbers)];
+  await passed(1);
+  await endSimulated(pool);
+  expect(await statusesOf(rich)).toEqual([
+    STATUS.UNDELIVERABLE,
+    STATUS.DELIVERED,
+    STATUS.UNSUPPORTED,
+    STATUS.DISABLED,
+    STATUS.CONVERSATION_CLOSED,
+  ]);
+  expect(await statusesOf(plain)).toEqual([STATUS.UNDELIVERABLE, ...Array(4).fill(STATUS.DELIVERED)]);
+  expect(await many(pool, sql`SELECT id FROM message_state WHERE read_at IS NOT NULL`)).toEqual([{ id: rich[1] }]);
+});
+
+test('no figures count them', async () => {
+  await simulated(['+351912345678', '+351912340006'], 'RCS');
+  await passed(1);
+  await endSimulated(pool);
+  expect(await many(pool, sql`SELECT FROM traffic_hour`)).toEqual([]);
 });
 
 test('the end is dated when it was due, and a failure says that it was simulated', async () => {

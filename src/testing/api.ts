@@ -22,6 +22,8 @@ export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
   accept: { one: refuse, many: refuse, once: refuse },
   secretKey: createSecretKey(Buffer.alloc(32, 1)),
   outlet: { guard: createGuard({ openBlocks: [], ports: [443] }), poster: { post: refuse, close: refuse } },
+  receivers: { find: () => undefined, reload: refuse },
+  storeCallback: refuse,
   answers: {
     find: refuse,
     seal: (key) => ({ ...key, answer: key.requestHash }),

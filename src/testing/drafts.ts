@@ -38,4 +38,5 @@ export const freeOver = (findRoute: FindRoute): Tables => ({
   findRoute,
   findPolicy: () => 'hold',
   findPrice: () => ({ unitMicros: 0, refundUndelivered: false }),
+  maySend: () => true,
 });

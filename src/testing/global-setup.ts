@@ -9,6 +9,7 @@ import { ensurePartitions } from '../db/partitions.ts';
 import { createPool } from '../db/pool.ts';
 import { silentLog } from '../lib/log.ts';
 import { databaseUrl, runOn, TEMPLATE } from './cluster.ts';
+import { removeDataDir, removeOrphans } from './data-dir.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const PREFIX = 'heliograph-test-';
@@ -19,13 +20,14 @@ const PREFIX = 'heliograph-test-';
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandoned();
+  await removeOrphans(PREFIX);
   const dataDir = await temporaryFolder(`${PREFIX}${process.pid}-`);
   const server = await startEmbedded({ dataDir, log: silentLog, durable: false });
   await createTemplate(server.connectionString);
   project.provide('clusterUrl', server.connectionString);
   return async () => {
     await server.stop();
-    await rm(dataDir, { recursive: true, maxRetries: 10 });
+    await removeDataDir(dataDir);
   };
 }
 

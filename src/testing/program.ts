@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { createAccount, type NewAccount } from '../accounts/create.ts';
 import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../carriers/sandbox/smsc.ts';
@@ -8,6 +7,7 @@ import { insertRoute, notifyRoutes } from '../routing/sql.ts';
 import { loadSecretKey } from '../secret-key.ts';
 import { type Program, type Roles, startProgram } from '../serve.ts';
 import { type Client, createClient } from './client.ts';
+import { removeDataDir } from './data-dir.ts';
 import { createTestDatabase } from './database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -107,7 +107,7 @@ export async function startTestProgram(
       await stop();
       for (const smsc of smscs.values()) await smsc.close();
       await database[Symbol.asyncDispose]();
-      await rm(dataDir, { recursive: true });
+      await removeDataDir(dataDir);
     },
   };
 }
@@ -129,7 +129,7 @@ async function connectCarrier(
 ): Promise<void> {
   const link = { host: '127.0.0.1', port, systemId: name, window: 50, ...settings };
   const key = await loadSecretKey(loadConfig(environment));
-  const { id } = await createConnection(pool, key, { name, settings: link, password, sandbox: false });
+  const { id } = await createConnection(pool, key, { name, settings: link, secret: password, sandbox: false });
   await insertRoute(pool, { channel: 'SMS', prefix, connectionId: id, priority });
   await notifyRoutes(pool);
 }

@@ -29,6 +29,9 @@ export const newMessage = (more: Partial<NewMessage> = {}): NewMessage => ({
   refundUndelivered: false,
   apiKeyId: null,
   userId: null,
+  content: null,
+  campaignId: null,
+  keepsReserve: false,
   ...more,
 });
 
@@ -42,6 +45,7 @@ export type Queued = {
   readonly parts?: number;
   readonly availableAt?: Date | null;
   readonly alternates?: readonly number[];
+  readonly campaignId?: number | null;
 };
 
 /** Stores messages and their chunks; returns the ids in order. */
@@ -55,15 +59,16 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
     parts = 1,
     availableAt = null,
     alternates = [],
+    campaignId = null,
   } = queued;
-  const messages = Array.from({ length: count }, () => newMessage({ accountId, connectionId, parts }));
+  const messages = Array.from({ length: count }, () => newMessage({ accountId, connectionId, parts, campaignId }));
   const ids = messages.map((message) => message.id);
   const chunks = Array.from({ length: Math.ceil(count / size) }, (_, n) => ids.slice(n * size, (n + 1) * size));
   await transaction(pool, async (tx) => {
     for (let i = 0; i < count; i += 1000) await insertMessages(tx, messages.slice(i, i + 1000));
     await insertChunks(
       tx,
-      chunks.map((list) => ({ accountId, connectionId, alternates, priority, availableAt, ids: list })),
+      chunks.map((list) => ({ accountId, connectionId, alternates, priority, availableAt, campaignId, ids: list })),
     );
   });
   return ids;

@@ -49,7 +49,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 async function store(batch: ReturnType<typeof newMessage>[]): Promise<void> {
   await messages.insertMessages(pool, batch);
-  const state = { attempts: 1, connectionId: 1, errorCode: null, errorText: null, creditHeld: false };
+  const state = { attempts: 1, connectionId: 1, errorCode: null, errorText: null, creditHeld: false } as const;
   await messages.insertStates(
     pool,
     batch.map((m) => ({
@@ -60,6 +60,8 @@ async function store(batch: ReturnType<typeof newMessage>[]): Promise<void> {
       carrierId: m.id,
       submitted: true,
       possibleDuplicate: false,
+      channel: m.channel,
+      campaignId: null,
     })),
   );
   const claim = { contentHash: Buffer.alloc(32) };

@@ -4,12 +4,16 @@ import { AppError, invalidFields } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import * as schema from './schema.ts';
-import { findRecord, findRecords, toSimpleStatus, toStatusRecord } from './status.ts';
+import { findRecord, findRecords, toNetworkStatus, toSimpleStatus, toStatusRecord } from './status.ts';
 import { findTimeline } from './timeline.ts';
 
 const MESSAGES = '/api/partner-gateway/v1/messages';
 const STATUS = `${MESSAGES}/status`;
 const SIMPLE = '/api/messages/status';
+const NETWORKS = [
+  { channel: 'WHATSAPP', path: 'whatsapp', operationId: 'findWhatsappStatus', name: 'WhatsApp' },
+  { channel: 'RCS', path: 'rcs', operationId: 'findRcsStatus', name: 'RCS' },
+] as const;
 const MAX_IDS = 1000;
 
 /** Contract 5: what became of messages. */
@@ -65,6 +69,24 @@ export function trackingRoutes(app: App, { pool }: ApiDeps): void {
       return toSimpleStatus(record);
     },
   });
+
+  for (const { channel, path, operationId, name } of NETWORKS)
+    app.get(`/api/partner-gateway/v1/${path}/messages/:messageId`, {
+      onRequest: mayTrack,
+      schema: {
+        tags: ['Tracking'],
+        operationId,
+        summary: `The status of one ${name} message, by our id`,
+        description: 'The id of a message on another channel is unknown here.',
+        params: schema.NetworkParams,
+        response: { 200: schema.NetworkStatus },
+      },
+      handler: async ({ actor, params }) => {
+        const [record] = await findRecords(tenant(pool, actor), actor, { ids: [params.messageId], clientIds: [] });
+        if (record?.channel !== channel) throw new AppError('not_found');
+        return toNetworkStatus(record);
+      },
+    });
 
   app.get(`${MESSAGES}/:messageId/timeline`, {
     onRequest: mayTrack,

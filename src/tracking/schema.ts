@@ -51,9 +51,22 @@ export const SimpleStatus = Type.Object({
   timestamp: instant('UTC; when the status was reached.'),
 });
 
+export const NetworkStatus = Type.Object({
+  messageId: Type.String(),
+  status: Type.Enum(['SENT', 'DELIVERED', 'READ', 'RECEIVED', 'ERROR', 'EXPIRED', 'UNKNOWN'], {
+    type: 'string',
+    description:
+      'SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED only on networks that ' +
+      'acknowledge a message without confirming its delivery, as none here does.',
+  }),
+  timestamp: instant('UTC; when the status was reached.'),
+  error: orNull(Type.String({ description: "The network's own words; null while nothing went wrong." })),
+});
+export const NetworkParams = Type.Object({ messageId: Type.String({ minLength: 1, description: 'Ours.' }) });
+
 const EVENT_KINDS = [
   ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
-  ...['FINAL', 'CREDIT', 'WEBHOOK'],
+  ...['FINAL', 'READ', 'CREDIT', 'WEBHOOK'],
 ] as const;
 
 const TimelineEvent = Type.Object({
@@ -63,7 +76,7 @@ const TimelineEvent = Type.Object({
     description:
       'ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; each RECEIPT, also doubled, ' +
       'intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, ' +
-      'RELEASED after its time was missed; FINAL: the state that it ended in; CREDIT: charged or returned; each attempt to tell the WEBHOOK.',
+      'RELEASED after its time was missed; FINAL: the state that it ended in; READ: the person has seen it; CREDIT: charged or returned, or left to its campaign; each attempt to tell the WEBHOOK.',
   }),
   connection: orNull(Type.String({ description: 'The connection to the carrier.' })),
   text: orNull(Type.String({ description: "The carrier's own words where it has spoken, else a sentence of ours." })),
@@ -98,4 +111,5 @@ export const Timeline = Type.Object({
 export type TimelineEvent = Static<typeof TimelineEvent>;
 export type Timeline = Static<typeof Timeline>;
 export type StatusRecord = Static<typeof StatusRecord>;
+export type NetworkStatus = Static<typeof NetworkStatus>;
 export type SimpleStatus = Static<typeof SimpleStatus>;

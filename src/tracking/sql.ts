@@ -10,12 +10,14 @@ export type MessageRecord = {
   sender: string;
   parts: number;
   priceMicros: number;
+  campaignId: number | null;
   /** Null before the first outcome. */
   possibleDuplicate: boolean | null;
   status: number | null;
   submittedAt: Date | null;
   doneAt: Date | null;
   updatedAt: Date | null;
+  readAt: Date | null;
   errorCode: string | null;
   errorText: string | null;
 };
@@ -23,7 +25,7 @@ export type MessageRecord = {
 const RECORD = sql`m.id, m.client_id AS "clientId", m.channel, m.destination, m.sender, m.parts,
   m.price_micros AS "priceMicros", s.possible_duplicate AS "possibleDuplicate", s.status,
   s.submitted_at AS "submittedAt", s.done_at AS "doneAt", s.updated_at AS "updatedAt", s.error_code AS "errorCode",
-  s.error_text AS "errorText"`;
+  s.error_text AS "errorText", m.campaign_id AS "campaignId", s.read_at AS "readAt"`;
 
 /** Messages of one account by our ids; unknown and foreign ids are left out. */
 export async function listRecordsById(
@@ -61,6 +63,7 @@ export type MessageHistory = {
   parts: number;
   priceMicros: number;
   refundUndelivered: boolean;
+  keepsReserve: boolean;
   currency: string | null;
   scheduledAt: Date | null;
   keyId: number | null;
@@ -75,6 +78,7 @@ export type MessageHistory = {
   submittedAt: Date | null;
   doneAt: Date | null;
   updatedAt: Date | null;
+  readAt: Date | null;
   errorCode: string | null;
   errorText: string | null;
   receiptText: string | null;
@@ -86,11 +90,11 @@ export async function findHistory(db: Db, { accountId, id }: OneMessage): Promis
   return maybeOne(
     db,
     sql`SELECT m.id, m.client_id AS "clientId", m.channel, m.simulation, m.parts, m.price_micros AS "priceMicros",
-               m.refund_undelivered AS "refundUndelivered", b.currency, m.scheduled_at AS "scheduledAt",
+               m.refund_undelivered AS "refundUndelivered", m.keeps_reserve AS "keepsReserve", b.currency, m.scheduled_at AS "scheduledAt",
                m.api_key_id AS "keyId", k.name AS "keyName", m.user_id AS "userId", p.username,
                queue.name AS "queuedOn", s.status, s.attempts, c.name AS connection, s.carrier_id AS "carrierId",
                s.submitted_at AS "submittedAt", s.done_at AS "doneAt", s.updated_at AS "updatedAt",
-               s.error_code AS "errorCode", s.error_text AS "errorText", s.receipt_text AS "receiptText"
+               s.read_at AS "readAt", s.error_code AS "errorCode", s.error_text AS "errorText", s.receipt_text AS "receiptText"
         FROM message m
         LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id AND s.id = ${id}
         LEFT JOIN credit_balance b ON b.account_id = m.account_id

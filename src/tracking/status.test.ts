@@ -8,7 +8,7 @@ import { insertClientIds, insertMessages } from '../messages/sql.ts';
 import { STATUS, STATUS_NAMES, type StatusName } from '../messages/states.ts';
 import { explain } from '../testing/plans.ts';
 import { listRecordsById, type MessageRecord } from './sql.ts';
-import { findRecord, findRecords, toSimpleStatus, toStatusRecord } from './status.ts';
+import { findRecord, findRecords, toNetworkStatus, toSimpleStatus, toStatusRecord } from './status.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -86,11 +86,13 @@ const record = (more: Partial<MessageRecord> = {}): MessageRecord => ({
   sender: 'ACME',
   parts: 2,
   priceMicros: 61_500,
+  campaignId: null,
   possibleDuplicate: null,
   status: STATUS.DELIVERED,
   submittedAt: at(1),
   doneAt: at(2),
   updatedAt: at(3),
+  readAt: null,
   errorCode: null,
   errorText: null,
   ...more,
@@ -128,6 +130,19 @@ describe('the record', () => {
     expect(toStatusRecord(record({ ...waiting, channel: 'RCS' }))).toMatchObject({ deliveryStatusCode: 0 });
   });
 
+  test('of what a carrier took on RCS and WhatsApp reads UNKNOWN, and every end as it is', () => {
+    const rich = (status: number) => toStatusRecord(record({ channel: 'WHATSAPP', status })).deliveryStatus;
+    expect([STATUS.ACCEPTED, STATUS.UNSUPPORTED, STATUS.CONVERSATION_CLOSED].map(rich)).toEqual([
+      'UNKNOWN',
+      'UNSUPPORTED',
+      'CONVERSATION_CLOSED',
+    ]);
+  });
+
+  test('names the campaign', () => {
+    expect(toStatusRecord(record({ campaignId: 7 })).campaignId).toBe(7);
+  });
+
   test('has no delivery date before its end', () => {
     expect(toStatusRecord(record({ status: STATUS.ACCEPTED })).deliveryDate).toBeNull();
     expect(toStatusRecord(record({ status: STATUS.UNKNOWN })).deliveryDate).toBeNull();
@@ -150,6 +165,12 @@ describe('the short form', () => {
     expect(toSimpleStatus(record({ status: STATUS[name] })).status).toBe(SHORT[name] ?? 'ERROR');
   });
 
+  test('of what waits or was accepted reads SENT on every channel', () => {
+    for (const channel of ['SMS', 'RCS', 'WHATSAPP'] as const)
+      for (const status of [null, STATUS.ACCEPTED])
+        expect(toSimpleStatus(record({ channel, status })).status).toBe('SENT');
+  });
+
   test('tells when the status was reached, as far as that is known', () => {
     const times = [record(), record({ doneAt: null }), record({ doneAt: null, updatedAt: null })];
     expect(times.map((r) => toSimpleStatus(r).timestamp)).toEqual([
@@ -157,5 +178,38 @@ describe('the short form', () => {
       at(3).toISOString(),
       timeOfId(ID).toISOString(),
     ]);
+  });
+});
+
+describe('the status on a network', () => {
+  const NAMES: Partial<Record<StatusName, string>> = {
+    ACCEPTED: 'SENT',
+    DELIVERED: 'DELIVERED',
+    EXPIRED: 'EXPIRED',
+    UNKNOWN: 'UNKNOWN',
+  };
+  const on = (more: Partial<MessageRecord>) => toNetworkStatus(record({ channel: 'WHATSAPP', ...more }));
+  test.each(STATUS_NAMES)('of %s is named as the specification does, every other failure ERROR', (name) => {
+    expect(on({ status: STATUS[name] }).status).toBe(NAMES[name] ?? 'ERROR');
+  });
+
+  test('is READ from when the person has read it', () => {
+    expect(on({ readAt: at(9) })).toEqual({
+      messageId: ID,
+      status: 'READ',
+      timestamp: at(9).toISOString(),
+      error: null,
+    });
+  });
+
+  test('says in the words of the network what went wrong, and nothing while nothing did', () => {
+    expect(on({ status: STATUS.ERROR, errorText: '131026 undeliverable' }).error).toBe('131026 undeliverable');
+    expect(on({ status: STATUS.UNSUPPORTED }).error).toBe('unsupported');
+    expect([on({ status: null }).error, on({ status: STATUS.DELIVERED }).error]).toEqual([null, null]);
+  });
+
+  test('is SENT while it waits', () => {
+    const waiting = { status: null, submittedAt: null, doneAt: null, updatedAt: null };
+    expect(on(waiting)).toMatchObject({ status: 'SENT', timestamp: timeOfId(ID).toISOString() });
   });
 });

@@ -1,7 +1,7 @@
 import type { Db } from '../db/query.ts';
 import { isUuid, timeOfId } from '../lib/ids.ts';
 import { fromMicros } from '../lib/money.ts';
-import type { SimpleStatus, StatusRecord } from './schema.ts';
+import type { NetworkStatus, SimpleStatus, StatusRecord } from './schema.ts';
 import { describeStatus, isFinal, nameOfStatus, STATUS, type StatusName } from '../messages/states.ts';
 import * as db from './sql.ts';
 
@@ -53,8 +53,7 @@ export function toStatusRecord(record: db.MessageRecord): StatusRecord {
     deliveryDate: final && record.doneAt ? record.doneAt.toISOString() : null,
     parts: record.parts,
     price: fromMicros(record.priceMicros),
-    // Campaigns are still to come; clients of the interface expect the field.
-    campaignId: null,
+    campaignId: record.campaignId,
     possibleDuplicate: record.possibleDuplicate ?? false,
     errorCode: record.errorCode,
     errorMessage: record.errorText,
@@ -68,13 +67,32 @@ const SIMPLE: Partial<Record<StatusName, SimpleStatus['status']>> = {
   UNKNOWN: 'UNKNOWN',
 };
 
+/** What became of it, on any channel: before its first outcome a message is as good as sent. */
+const plainStatusOf = ({ status }: db.MessageRecord): StatusName => nameOfStatus(status ?? STATUS.ACCEPTED);
+
+const reachedAt = ({ id, doneAt, updatedAt }: db.MessageRecord): string =>
+  (doneAt ?? updatedAt ?? timeOfId(id)).toISOString();
+
 /** Contract 5: the short form of the other interface; every other failure reads ERROR. */
 export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
   return {
     messageId: record.id,
     customerMessageId: record.clientId,
-    status: SIMPLE[statusOf(record)] ?? 'ERROR',
+    status: SIMPLE[plainStatusOf(record)] ?? 'ERROR',
     channel: record.channel,
-    timestamp: (record.doneAt ?? record.updatedAt ?? timeOfId(record.id)).toISOString(),
+    timestamp: reachedAt(record),
+  };
+}
+
+/** Contract 5: the status as the network names it, with when it was reached and what went wrong. */
+export function toNetworkStatus(record: db.MessageRecord): NetworkStatus {
+  const name = plainStatusOf(record);
+  const status = SIMPLE[name] ?? 'ERROR';
+  const failed = status === 'ERROR' || status === 'EXPIRED';
+  return {
+    messageId: record.id,
+    status: record.readAt ? 'READ' : status,
+    timestamp: record.readAt?.toISOString() ?? reachedAt(record),
+    error: failed ? (record.errorText ?? describeStatus(name)) : null,
   };
 }

@@ -6,7 +6,8 @@ import { many, one, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import type { Result } from '../dispatch/pump.ts';
 import type { Chunk } from '../dispatch/sql.ts';
-import { loadJobs, settleOutcomes } from '../messages/deliver.ts';
+import { settleOutcomes } from '../messages/deliver.ts';
+import { loadJobs } from '../messages/load.ts';
 import { endMessages } from '../messages/end.ts';
 import { EXPIRED_BY_US, insertMessages, type NewMessage } from '../messages/sql.ts';
 import { STATUS } from '../messages/states.ts';
@@ -55,7 +56,7 @@ async function stored(more: Partial<NewMessage> = {}): Promise<NewMessage> {
 
 const chunkOf = ({ id }: NewMessage): Chunk => ({
   ...{ id: 1, accountId, priority: 0, round: 0, attempt: 0, tries: 0, intent: 0 },
-  ...{ alternates: [], onUnknown: 'hold', ids: [id] },
+  ...{ alternates: [], onUnknown: 'hold', campaignId: null, ids: [id] },
 });
 
 /** An attempt over the connection with this number. */

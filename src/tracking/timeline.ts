@@ -37,7 +37,7 @@ type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
 
 /** Of what happened at the same instant, the cause comes first. */
 const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
-  ...(['ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED', 'FINAL', 'CREDIT', 'WEBHOOK'] as const),
+  ...(['ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED', 'FINAL', 'READ', 'CREDIT', 'WEBHOOK'] as const),
 ];
 
 /** Pure: the timeline of what the tables hold. */
@@ -52,6 +52,7 @@ function toTimeline(
     ...takenAttempt(history, parts, events),
     ...countedReceipts(history, parts),
     ...finalState(history),
+    ...readByPerson(history),
     ...creditMove(history, events),
     ...told.flatMap(webhookAttempts),
   ].sort((a, b) => a.at.getTime() - b.at.getTime() || CAUSES_FIRST.indexOf(a.kind) - CAUSES_FIRST.indexOf(b.kind));
@@ -182,6 +183,9 @@ function finalState({ status, updatedAt, doneAt, receiptText, errorText, errorCo
   ];
 }
 
+const readByPerson = ({ readAt, connection }: MessageHistory): Entry[] =>
+  readAt === null ? [] : [{ at: readAt, kind: 'READ', connection, text: null }];
+
 /** When the frozen price was charged or returned, by the rules of messages/deliver.ts and end.ts. */
 function creditMove(history: MessageHistory, events: readonly MessageEvent[]): Entry[] {
   const { priceMicros, refundUndelivered, submittedAt } = history;
@@ -208,6 +212,6 @@ const credit = (history: MessageHistory, at: Date, charged: boolean): Entry => (
   at,
   kind: 'CREDIT',
   connection: null,
-  text: charged ? 'charged' : 'returned',
+  text: charged ? 'charged' : history.keepsReserve ? 'left to its campaign, which returns it' : 'returned',
   ...moneyOf(history),
 });

@@ -7,6 +7,7 @@ import { isUuid } from '../lib/ids.ts';
 import { endMessages } from '../messages/end.ts';
 import { insertEvents } from '../messages/events/sql.ts';
 import { STATUS } from '../messages/states.ts';
+import { countTraffic } from '../traffic/count.ts';
 import * as db from './sql.ts';
 
 /** What a person may know of an unknown outcome: an end, or that the carrier never got it. */
@@ -80,6 +81,9 @@ async function sendAgain(tx: PoolClient, unknown: db.Unknown, reason: string): P
   const state = await db.moveToWaiting(tx, { accountId, messageId, reason });
   if (!state) throw settledMeanwhile();
   await db.moveToNameless(tx, [unknown]);
+  const { attempts: attempt, campaignId, channel, possibleDuplicate } = state;
   const turn = { priority: 1, round: 0, tries: 0, afterMs: 0 };
-  await insertRetryChunk(tx, { accountId, connectionId, attempt: state.attempts, ...turn, ids: [messageId] });
+  await insertRetryChunk(tx, { accountId, connectionId, campaignId, attempt, ...turn, ids: [messageId] });
+  // Not sent after all; unless an attempt before this one may have reached somebody.
+  if (!possibleDuplicate) await countTraffic(tx, [{ accountId, id: messageId, campaignId, channel, sent: -1 }]);
 }

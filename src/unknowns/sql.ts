@@ -220,15 +220,15 @@ export async function moveToNamed(
   return new Set(moved.map((row) => row.id));
 }
 
-/** Makes an unknown message one that waits for its next attempt. Answers how many there were; undefined when it has an end. */
+/** Makes an unknown message one that waits for its next attempt. Undefined when it has an end. */
 export async function moveToWaiting(
   db: Db,
   { accountId, messageId, reason }: Key & { reason: string },
-): Promise<{ attempts: number } | undefined> {
+): Promise<{ attempts: number; possibleDuplicate: boolean; channel: number; campaignId: number | null } | undefined> {
   return maybeOne(
     db,
     sql`UPDATE message_state SET status = 1, submitted_at = NULL, updated_at = now(), error_text = ${reason}
         WHERE account_id = ${accountId} AND id = ${messageId} AND status = 0
-        RETURNING attempts`,
+        RETURNING attempts, possible_duplicate AS "possibleDuplicate", channel, campaign_id AS "campaignId"`,
   );
 }

@@ -44,7 +44,8 @@ describe('form A', () => {
       ...{ eventType: 'READ', messageId: 'm1', destination: '+351912345678', channel: 'RCS' },
       timestamp: '2026-11-21T10:00:00.250Z',
     });
-    const facts = { kind: 'received', source: '351912345678', destination: '4400', text: 'Olá' } as const;
+    const kind = { kind: 'received', channel: 'SMS', messageType: 'TEXT' } as const;
+    const facts = { ...kind, source: '351912345678', destination: '4400', text: 'Olá' };
     expect(read('A', delivery(0, { kind: 'INBOUND', status: null }), facts)).toEqual({
       ...{ eventType: 'INBOUND', source: '+351912345678', destination: '4400', text: 'Olá', channel: 'SMS' },
       ...{ messageType: 'TEXT', timestamp: '2026-11-21T10:00:00.250Z' },
@@ -74,7 +75,8 @@ describe('form B', () => {
   test('names a failure of which nobody said anything, and has no READ and INBOUND', () => {
     expect(read('B', delivery(STATUS.ERROR), sent())).toMatchObject({ status: 'ERROR', error: 'general error' });
     expect(read('B', delivery(0, { kind: 'READ' }), sent())).toBeNull();
-    const facts = { kind: 'received', source: '1', destination: '2', text: 'x' } as const;
+    const kind = { kind: 'received', channel: 'SMS', messageType: 'TEXT' } as const;
+    const facts = { ...kind, source: '1', destination: '2', text: 'x' };
     expect(read('B', delivery(0, { kind: 'INBOUND' }), facts)).toBeNull();
   });
 });

@@ -19,6 +19,8 @@ export type SentFacts = {
 /** What a body needs of an inbound message. */
 export type ReceivedFacts = {
   readonly kind: 'received';
+  readonly channel: Channel;
+  readonly messageType: string;
   readonly source: string;
   readonly destination: string;
   readonly text: string;
@@ -92,13 +94,13 @@ function read({ messageId, at }: Told, facts: SentFacts): string {
 /** Carriers write numbers without the plus; what is no full number (a short code, a name) stays as it is. */
 const withPlus = (address: string): string => (/^[1-9]\d{6,14}$/.test(address) ? `+${address}` : address);
 
-const inbound = ({ at }: Told, { source, destination, text }: ReceivedFacts): string =>
+const inbound = ({ at }: Told, { source, destination, text, channel, messageType }: ReceivedFacts): string =>
   JSON.stringify({
     eventType: 'INBOUND',
     source: withPlus(source),
     destination: withPlus(destination),
     text,
-    channel: 'SMS',
-    messageType: 'TEXT',
+    channel,
+    messageType,
     timestamp: at.toISOString(),
   });

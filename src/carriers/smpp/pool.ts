@@ -1,5 +1,5 @@
 import type { Session } from './session.ts';
-import { createThrottle } from './throttle.ts';
+import { createThrottle } from '../throttle.ts';
 
 /** A bind that takes submits, and how many messages hold one of its window slots. */
 export type Lane = { readonly session: Session; used: number };

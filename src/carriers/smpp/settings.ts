@@ -1,5 +1,5 @@
-import Type, { type Static, type TSchema } from 'typebox';
-import { Value } from 'typebox/value';
+import Type, { type Static } from 'typebox';
+import { parseSettings } from '../parse-settings.ts';
 
 const text = (maxLength: number, fallback = '') => Type.String({ maxLength, default: fallback });
 const flag = (fallback: boolean) => Type.Boolean({ default: fallback });
@@ -75,22 +75,9 @@ export type SmppSettings = Static<typeof SmppSettings>;
  * Checks stored or posted settings and fills in the defaults. Throws an Error whose message names the field at fault.
  */
 export function parseSmppSettings(json: unknown): SmppSettings {
-  const settings = Value.Default(SmppSettings, Value.Clone(json));
-  if (!isValid(SmppSettings, settings)) throw new Error(firstFault(SmppSettings, settings));
+  const settings = parseSettings(SmppSettings, json);
   if (settings.interfaceVersion < 0x34 && (settings.longMode === 'sar' || settings.longMode === 'payload')) {
     throw new Error(`longMode: ${settings.longMode} needs optional parameters, which version 0x33 does not have`);
   }
   return settings;
-}
-
-function isValid<Schema extends TSchema>(schema: Schema, value: unknown): value is Static<Schema> {
-  return Value.Check(schema, value);
-}
-
-function firstFault(schema: TSchema, value: unknown): string {
-  const [fault] = Value.Errors(schema, value);
-  if (!fault) return 'settings: not valid';
-  const missing = fault.keyword === 'required' ? fault.params.requiredProperties[0] : undefined;
-  const field = missing ?? fault.instancePath.slice(1).replaceAll('/', '.');
-  return `${field === '' ? 'settings' : field}: ${fault.keyword === 'boolean' ? 'unknown setting' : fault.message}`;
 }

@@ -83,6 +83,7 @@ test('imports take turns, chunk by chunk', async () => {
     [4, 2],
     [4, 4],
   ]);
+  await workAll();
 });
 
 test('a chunk that fails is tried again later, and given up after some time; the chunks before it stay', async () => {

@@ -51,15 +51,21 @@ async function withHits(db: Db, filter: ContactFilter): Promise<ContactFilter> {
   return hits.length > MOST_HITS ? filter : { ...others, hits };
 }
 
-/** From a counter or by the search index alone, where nothing else narrows it down. */
+/** From counters, the hits, or the search index alone, where nothing else narrows it down. */
 async function totalOf(db: Db, filter: ContactFilter, asked: ContactFilter): Promise<number> {
   const { accountId, search, listGroups = [], ...rest } = asked;
   const narrowed = Object.values(rest).some((value) => value !== undefined);
   if (narrowed || (search !== undefined && listGroups.length > 0)) return countContacts(db, { filter });
-  if (search !== undefined) return countSearchHits(db, { accountId, search });
+  if (search === undefined) return totalOfLists(db, filter);
+  return filter.hits?.length ?? countSearchHits(db, { accountId, search });
+}
+
+/** Counters know the contacts of one list, and of the account. */
+async function totalOfLists(db: Db, filter: ContactFilter): Promise<number> {
+  const { accountId, listGroups = [] } = filter;
   const [listIds, ...others] = listGroups;
   if (listIds === undefined) return (await findBook(db, { accountId }))?.contacts ?? 0;
-  const [listId, another] = listIds;
-  if (listId === undefined || another !== undefined || others.length > 0) return countContacts(db, { filter });
-  return (await findList(db, { accountId, id: listId }))?.contactCount ?? 0;
+  const [id, another] = listIds;
+  if (id === undefined || another !== undefined || others.length > 0) return countContacts(db, { filter });
+  return (await findList(db, { accountId, id }))?.contactCount ?? 0;
 }

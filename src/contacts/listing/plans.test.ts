@@ -101,6 +101,20 @@ test('a search finds the contacts of its own account alone, and none for nobody'
   expect(await listSearchHits(database.pool, { accountId, search: '0001234', most: 10 })).toEqual([]);
 });
 
+test('a page behind the last hit has the total of a search that ran once', async () => {
+  const db = tenant(database.pool, { accountId });
+  const searches: string[] = [];
+  const watching: Db = {
+    query<R extends object>({ text, values }: Statement) {
+      if (text.includes('search_contacts')) searches.push(text);
+      return db.query<R>({ text, values });
+    },
+  };
+  const filter = { accountId, search: '000123' };
+  expect(await findContacts(watching, { ...page(), filter, offset: 20 })).toEqual({ rows: [], total: 11 });
+  expect(searches).toHaveLength(1);
+});
+
 test('a search with more hits than can be named has the same pages and the same total', async () => {
   const db = tenant(database.pool, { accountId });
   const all = await findContacts(db, page());

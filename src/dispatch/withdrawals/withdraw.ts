@@ -1,4 +1,5 @@
 import type { Db } from '../../db/query.ts';
+import { claimCampaignChunks, moveAllWithdrawn } from '../campaigns/sql.ts';
 import * as db from './sql.ts';
 
 /**
@@ -13,6 +14,19 @@ export async function withdraw(tx: Db, keys: readonly db.Key[]): Promise<Set<str
   const chunkIds = await db.claimChunksHolding(tx, keys);
   if (chunkIds.length === 0) return new Set();
   const withdrawn = await db.moveWithdrawn(tx, { chunkIds, keys });
+  await db.deleteEmptyChunks(tx, { chunkIds });
+  return withdrawn;
+}
+
+/** The same for all that wait in the oldest `chunks` chunks of a campaign, whoever has claimed them. */
+export async function withdrawAll(
+  tx: Db,
+  campaign: { readonly accountId: number; readonly campaignId: number },
+  chunks: number,
+): Promise<string[]> {
+  const chunkIds = await claimCampaignChunks(tx, campaign, chunks);
+  if (chunkIds.length === 0) return [];
+  const withdrawn = await moveAllWithdrawn(tx, { chunkIds });
   await db.deleteEmptyChunks(tx, { chunkIds });
   return withdrawn;
 }

@@ -14,7 +14,8 @@ import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../.
 import { receipt } from '../../testing/receipts.ts';
 import { retry } from '../../testing/scripted-carrier.ts';
 import { createAccept } from '../accept.ts';
-import { loadJobs, settleOutcomes } from '../deliver.ts';
+import { settleOutcomes } from '../deliver.ts';
+import { loadJobs } from '../load.ts';
 import { receiveReceipts } from '../receive-receipt.ts';
 import { EXPIRED_BY_US, insertMessages, type NewMessage } from '../sql.ts';
 import { STATUS } from '../states.ts';

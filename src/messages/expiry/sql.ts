@@ -1,6 +1,7 @@
 import { plainArray } from '../../db/array.ts';
 import { bigint, rowsOf, text, timestamptz, uuid } from '../../db/columns.ts';
 import { type Db, exec, many, one, onePlan, sql } from '../../db/query.ts';
+import { bitOf } from '../../lib/channel.ts';
 
 export type NewDeadline = { readonly accountId: number; readonly dueAt: Date; readonly ids: readonly string[] };
 
@@ -104,9 +105,12 @@ export async function listStandings(db: Db, keys: readonly Key[]): Promise<Stand
 export async function insertOpenStates(db: Db, keys: readonly Key[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at, credit_held)
-        SELECT u.account_id, u.id, 1, 0, now(), true
+    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at, credit_held, channel, campaign_id)
+        SELECT u.account_id, u.id, 1, 0, now(), true,
+               CASE m.channel WHEN 'RCS' THEN ${bitOf('RCS')}::int WHEN 'WHATSAPP' THEN ${bitOf('WHATSAPP')}::int
+                              ELSE ${bitOf('SMS')}::int END, m.campaign_id
         FROM ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) })} AS u
+        JOIN message m ON m.account_id = u.account_id AND m.id = u.id
         ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO NOTHING`,
   );

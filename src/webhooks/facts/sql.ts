@@ -29,7 +29,7 @@ export async function listSentFacts(
 export async function listReceivedFacts(db: Db, { keys }: { keys: readonly Key[] }): Promise<Row<ReceivedFacts>[]> {
   return many(
     db,
-    sql`SELECT m.id AS "messageId", m.source, m.destination, m.body AS text
+    sql`SELECT m.id AS "messageId", m.channel, m.message_type AS "messageType", m.source, m.destination, m.body AS text
         FROM ${keysOf(keys)} AS u JOIN inbound_message m ON m.account_id = u.account_id AND m.id = u.id`,
   );
 }

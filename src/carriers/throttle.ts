@@ -1,6 +1,6 @@
 export type Throttle = {
-  /** The carrier asked for less: everything pauses. */
-  hit(): void;
+  /** The carrier asked for less: everything pauses, for at least as long as it said. */
+  hit(leastMs?: number): void;
   /** The carrier took a message: the next pause is a short one again. */
   ease(): void;
   /** How long the pause lasts still; 0 when there is none. */
@@ -11,7 +11,7 @@ export type Throttle = {
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * One pause for all binds of a carrier, since carriers count by account and not by connection. It doubles from
+ * One pause for all connections of a carrier, since carriers count by account. It doubles from
  * `baseMs` to 30 s while the carrier goes on refusing everything; one message that it takes between two pauses, or
  * that was under way when the second began, makes the next one short again. Refusals of what was under way when the
  * pause began do not lengthen it.
@@ -25,10 +25,11 @@ export function createThrottle(baseMs: number, over: () => void): Throttle {
     return until === 0 ? 0 : Math.max(1, Math.ceil(until - performance.now()));
   }
 
-  function hit(): void {
+  function hit(leastMs = 0): void {
     if (until !== 0) return;
-    until = performance.now() + pauseMs;
-    timer = setTimeout(end, pauseMs);
+    const restMs = Math.max(pauseMs, leastMs);
+    until = performance.now() + restMs;
+    timer = setTimeout(end, restMs);
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
   }
 

@@ -1,0 +1,133 @@
+import pg from 'pg';
+import { attachEmbedded } from '../src/db/embedded.ts';
+import { createPool } from '../src/db/pool.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { UNITS } from '../src/stats/sql.ts';
+import { removeDataDir } from '../src/testing/data-dir.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { foldTraffic } from '../src/traffic/folding/fold.ts';
+import { runCommand } from './processes.ts';
+import type { Report } from './report.ts';
+
+const CAMPAIGNS = 500;
+/** Of one campaign: hour by hour, each counted in all eight rows of an hour. */
+const HOURS = 25;
+const MESSAGES_A_ROW = 100;
+const MESSAGES = CAMPAIGNS * HOURS * 8 * MESSAGES_A_ROW;
+const READS = Number(process.argv[3] ?? 1000);
+const YEAR = 'startDate=2025-01-01&endDate=2025-12-31';
+/** Read from the daily roll-up. The hours of a year, 8,760 buckets, come from the hourly one and are told apart. */
+const MEASURED = UNITS.filter((unit) => unit !== 'hour');
+const TARGET = 20;
+
+/**
+ * The first page of a year's stats over HTTP, with campaigns in every hour of it, beside `SELECT 1` to the same database,
+ * in turns. The roll-ups are as the worker folds them.
+ */
+export async function benchStats(): Promise<Report> {
+  const dataDir = await temporaryFolder('heliograph-bench-');
+  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off' });
+  const server = await attachEmbedded({ dataDir, log: silentLog });
+  const db = new pg.Client({ connectionString: server.connectionString });
+  await db.connect();
+  try {
+    const { apiKey, accountId } = gateway.ready['demo'] as { apiKey: string; accountId: number };
+    await fill(db, accountId);
+    await fold(server.connectionString);
+    await db.query('VACUUM (ANALYZE) traffic_hour, traffic_day, campaign, campaign_run');
+    const url = `${gateway.ready['address']}/api/partner-gateway/v1/campaigns/stats?${YEAR}`;
+    for (const unit of MEASURED) checkSum(await read(`${url}&limit=1000&aggregateOn=${unit}`, apiKey));
+    const times = await measure(db, (unit) => read(`${url}&aggregateOn=${unit}`, apiKey));
+    const slowest = Math.max(...MEASURED.map((unit) => p99(times[unit])));
+    const ratio = slowest / p99(times.selectOne);
+    return {
+      name: 'stats',
+      ratio: TARGET / ratio,
+      target: 1,
+      figures: {
+        messages: MESSAGES,
+        campaigns: CAMPAIGNS,
+        reads: READS,
+        slowestTimesSelectOne: ratio,
+        ...shown(times),
+      },
+    };
+  } finally {
+    await db.end();
+    await server.release();
+    await gateway.stop();
+    await removeDataDir(dataDir);
+  }
+}
+
+/** 2025 is filled evenly, so that campaigns overlap and no hour is empty. */
+async function fill(db: pg.Client, accountId: number): Promise<void> {
+  await db.query(
+    `WITH made AS (
+       INSERT INTO campaign (account_id, name, status, sending_mode, created_at, confirmed_at, started_at)
+       SELECT $1, 'Campaign ' || n, 3, (ARRAY['SMS', 'RCS', 'WHATSAPP', 'RCS_SMS'])[1 + n % 4], at, at, at
+       FROM (SELECT n, '2025-01-01Z'::timestamptz + (n * ${8760 - HOURS} / ${CAMPAIGNS}) * interval '1 hour' AS at
+             FROM generate_series(0, ${CAMPAIGNS - 1}) AS n) AS year
+       RETURNING account_id, id, started_at)
+     INSERT INTO campaign_run (account_id, campaign_id, recipients, skipped) SELECT account_id, id, 20000, 50 FROM made`,
+    [accountId],
+  );
+  await db.query(
+    `INSERT INTO traffic_hour (account_id, hour, campaign_id, channel, shard, sent, delivered, read, failed, cost_micros)
+     SELECT c.account_id, c.started_at + h * interval '1 hour', c.id,
+       CASE c.sending_mode WHEN 'WHATSAPP' THEN 4 WHEN 'SMS' THEN 1 ELSE 2 END, s, $2::int, $2::int - 8, 30, 5, $2::int * 45000
+     FROM campaign c, generate_series(0, ${HOURS - 1}) AS h, generate_series(0, 7) AS s WHERE c.account_id = $1`,
+    [accountId, MESSAGES_A_ROW],
+  );
+}
+
+async function fold(connectionString: string): Promise<void> {
+  const pool = createPool(connectionString, { max: 1, applicationName: 'bench', log: silentLog });
+  while ((await foldTraffic(pool, () => new Date())) > 0);
+  await pool.end();
+}
+
+type Unit = (typeof UNITS)[number];
+type Times = Record<Unit | 'selectOne', number[]>;
+
+type Buckets = readonly { readonly sent: number }[];
+
+async function read(url: string, apiKey: string): Promise<Buckets> {
+  const answer = await fetch(url, { headers: { 'x-api-key': apiKey } });
+  const { data } = (await answer.json()) as { data: Buckets };
+  if (data.length === 0) throw new Error(`no buckets, status ${answer.status}`);
+  return data;
+}
+
+function checkSum(buckets: Buckets): void {
+  const sent = buckets.reduce((sum, bucket) => sum + bucket.sent, 0);
+  if (sent !== MESSAGES) throw new Error(`${sent} of ${MESSAGES} messages are counted`);
+}
+
+/** In turns, so that all are measured under the same load. The hours, which take the longest, a tenth as often. */
+async function measure(db: pg.Client, ask: (unit: Unit) => Promise<unknown>): Promise<Times> {
+  const times: Times = { selectOne: [], hour: [], day: [], week: [], month: [] };
+  const timed = async (name: keyof Times, work: () => Promise<unknown>, keep: boolean): Promise<void> => {
+    const start = performance.now();
+    await work();
+    if (keep) times[name].push(performance.now() - start);
+  };
+  for (let i = -50; i < READS; i++) {
+    await timed('selectOne', () => db.query('SELECT 1'), i >= 0);
+    for (const unit of MEASURED) await timed(unit, () => ask(unit), i >= 0);
+    if (i % 10 === 0) await timed('hour', () => ask('hour'), i >= 0);
+  }
+  for (const taken of Object.values(times)) taken.sort((a, b) => a - b);
+  return times;
+}
+
+const at = (sorted: readonly number[], share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
+const p99 = (sorted: readonly number[]): number => at(sorted, 0.99);
+
+const shown = (times: Times): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(times).flatMap(([name, sorted]) => [
+      [`${name}.p50Ms`, at(sorted, 0.5)],
+      [`${name}.p99Ms`, p99(sorted)],
+    ]),
+  );

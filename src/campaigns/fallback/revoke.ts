@@ -1,0 +1,58 @@
+import type { Pool } from 'pg';
+import { transaction } from '../../db/transaction.ts';
+import { endMessages } from '../../messages/end.ts';
+import { STATUS } from '../../messages/states.ts';
+import type { Job } from '../run/sql.ts';
+import { REVOKED } from './codes.ts';
+import { moveBatch } from './sql.ts';
+
+/**
+ * Takes a message back from its network. True: it will not be shown. False: it may be. Null: this process has no link
+ * to that carrier.
+ */
+export type Revoke = (message: RevocableMessage) => Promise<boolean | null>;
+
+export type RevocableMessage = {
+  readonly messageId: string;
+  readonly sender: string;
+  readonly destination: string;
+  readonly connectionId: number;
+};
+
+/** Messages of a batch that have to be taken back before their recipients go on. */
+export type Revocable = { readonly job: Job; readonly batchId: number; readonly messages: readonly RevocableMessage[] };
+
+/** Requests to a network at a time, and in one commit. */
+const AT_ONCE = 20;
+/** Until another process may have the link. */
+const ELSEWHERE_MS = 15_000;
+
+/**
+ * Takes messages back that their time is over for. Only the network's word ends one (DELETED, code REVOKED), which is
+ * what lets its recipient go on. It asks outside of any transaction; after a crash in between it is asked again.
+ */
+export async function revokeAll(pool: Pool, revoke: Revoke, { job, batchId, messages }: Revocable): Promise<void> {
+  let elsewhere = false;
+  for (let at = 0; at < messages.length; at += AT_ONCE) {
+    const some = messages.slice(at, at + AT_ONCE);
+    const answers = await Promise.all(some.map(revoke));
+    const revoked = some.filter((_, i) => answers[i] === true);
+    elsewhere ||= answers.includes(null);
+    await transaction(pool, (tx) =>
+      endMessages(
+        tx,
+        revoked.map((message) => toRevoked(job, message)),
+      ),
+    );
+  }
+  await moveBatch(pool, job, { batchId, waitMs: elsewhere ? ELSEWHERE_MS : null });
+}
+
+const toRevoked = ({ accountId }: Job, { messageId }: RevocableMessage) => ({
+  accountId,
+  id: messageId,
+  status: STATUS.DELETED,
+  doneAt: new Date(),
+  errorCode: REVOKED,
+  errorText: 'taken back from the network, since it was not delivered in time: another channel is tried',
+});

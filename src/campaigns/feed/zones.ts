@@ -1,0 +1,22 @@
+/**
+ * The IANA time zones of a country, as the CLDR that comes with the runtime lists them; none for a number that belongs
+ * to no country.
+ */
+export function zonesOf(country: string): readonly string[] {
+  const known = ZONES.get(country);
+  if (known) return known;
+  const zones = country === '' ? [] : zonesOfRegion(country);
+  ZONES.set(country, zones);
+  return zones;
+}
+
+/** By country: some 250. */
+const ZONES = new Map<string, readonly string[]>();
+
+/** A method in the standard (ECMA-402, Intl.Locale Info) that the compiler's library does not know yet. */
+type LocaleInfo = Intl.Locale & { getTimeZones?(): string[] | undefined };
+
+function zonesOfRegion(country: string): readonly string[] {
+  const locale: LocaleInfo = new Intl.Locale(`und-${country}`);
+  return locale.getTimeZones?.() ?? [];
+}

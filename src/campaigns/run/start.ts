@@ -1,0 +1,20 @@
+import { NOTHING, type Step } from './step.ts';
+import * as db from './sql.ts';
+
+const MISSED = 'Its time passed more than an hour ago while nothing could be sent: resume it to send it now';
+
+/**
+ * Starts a scheduled campaign when its time has come. One that nobody was there to start for more than an hour is held:
+ * nobody wants a morning's offer at night, so a person decides (promises 3). The reason stays when it is
+ * resumed, and says that this was done.
+ */
+export async function start({ tx, job, campaign }: Step): Promise<number> {
+  const waitMs = campaign.startsInMs ?? 0;
+  if (waitMs > 0) return waitMs;
+  if (campaign.missed && campaign.failureReason === null) {
+    await db.moveToHeld(tx, job, { reason: MISSED });
+    return NOTHING;
+  }
+  await db.moveToStarted(tx, job);
+  return 0;
+}

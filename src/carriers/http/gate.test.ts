@@ -1,0 +1,68 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Submission } from '../carrier.ts';
+import type { Outcome } from '../outcome.ts';
+import { createGate, type Gate } from './gate.ts';
+
+const submission: Submission = {
+  messageId: '018f0000-0000-7000-8000-000000000001',
+  destination: '+351912345678',
+  sender: 'agent',
+  body: 'Hello',
+  validUntil: null,
+  wantReceipt: true,
+};
+const ACCEPTED: Outcome = { kind: 'accepted', carrierIds: ['1'] };
+
+function openGate(places = 2, grown: () => void = () => undefined): Gate {
+  const gate = createGate({ places, throttlePauseMs: 20 }, grown);
+  gate.setOpen(true);
+  onTestFinished(() => gate.drain(0));
+  return gate;
+}
+
+test('it is shut at first', async () => {
+  const gate = createGate({ places: 2, throttlePauseMs: 20 }, () => undefined);
+  expect(gate.room()).toBe(0);
+  expect(await gate.pass(submission, async () => ACCEPTED)).toMatchObject({ kind: 'retry', code: 'NOT_SENT' });
+});
+
+test('a submit beyond the places is given back as not sent', async () => {
+  const gate = openGate(1);
+  const answer = Promise.withResolvers<Outcome>();
+  const first = gate.pass(submission, () => answer.promise);
+  expect(gate.room()).toBe(0);
+  expect(await gate.pass(submission, async () => ACCEPTED)).toMatchObject({ kind: 'retry', counts: false });
+  answer.resolve(ACCEPTED);
+  expect(await first).toEqual(ACCEPTED);
+  expect(gate.room()).toBe(1);
+});
+
+test('an error of ours ends as unknown, and frees the place', async () => {
+  const gate = openGate(1);
+  expect(await gate.pass(submission, () => Promise.reject(new Error('a bug')))).toMatchObject({ kind: 'unknown' });
+  expect(gate.room()).toBe(1);
+});
+
+test('a pause closes the room for as long as the network asked, and its end is told', async () => {
+  const grown = vi.fn();
+  const gate = openGate(2, grown);
+  gate.pause(60);
+  expect(gate.room()).toBe(0);
+  expect(gate.pauseMs()).toBeGreaterThan(20);
+  await vi.waitFor(() => expect(gate.room()).toBe(2));
+  await vi.waitFor(() => expect(grown).toHaveBeenCalledTimes(2));
+});
+
+test('draining waits for what is under way', async () => {
+  const gate = openGate();
+  const answer = Promise.withResolvers<Outcome>();
+  const outcome = gate.pass(submission, () => answer.promise);
+  const drained = vi.fn();
+  const draining = gate.drain(60_000).then(drained);
+  expect(gate.room()).toBe(0);
+  expect(gate.stopping.aborted).toBe(true);
+  await Promise.resolve();
+  expect(drained).not.toHaveBeenCalled();
+  answer.resolve(ACCEPTED);
+  await Promise.all([outcome, draining]);
+});

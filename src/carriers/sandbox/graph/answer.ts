@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import type { SandboxAnswer } from '../http/server.ts';
+
+/** Any status is an answer. */
+export type Answer = Extract<SandboxAnswer, object>;
+
+/** The HTTP status of a code where it is not 400 (protocol sheet whatsapp, section 10). */
+const HTTP_STATUS: ReadonlyMap<number, number> = new Map([
+  ...[0, 190].map((code): [number, number] => [code, 401]),
+  ...[10, 200, 368, 130497, 131005, 131031].map((code): [number, number] => [code, 403]),
+  ...[3, 131000, 131045, 131057].map((code): [number, number] => [code, 500]),
+  ...[2, 131016, 133004].map((code): [number, number] => [code, 503]),
+  [132001, 404],
+]);
+
+/** The titles that the sandbox itself has a use for; a script may name any other code. */
+const TITLES: ReadonlyMap<number, string> = new Map([
+  [0, 'Authentication is not possible'],
+  [2, 'Service is temporarily unavailable'],
+  [100, 'Invalid parameter'],
+  [190, 'The access token is not valid'],
+  [130429, 'Rate limit hit'],
+  [131000, 'Something went wrong'],
+  [131008, 'Required parameter is missing'],
+  [131009, 'Parameter value is not valid'],
+  [131016, 'Service is unavailable'],
+  [131021, 'Recipient cannot be the sender'],
+  [131026, 'Message is undeliverable'],
+  [131031, 'Account is locked'],
+  [131047, 'Re-engagement message'],
+  [131048, 'Spam rate limit hit'],
+  [131049, 'Not delivered to keep a healthy ecosystem'],
+  [131050, 'The person stopped marketing messages'],
+  [131051, 'Message type is not supported'],
+  [131053, 'Media upload error'],
+  [131056, 'Pair rate limit hit'],
+  [131062, 'Recipient is not supported for this message'],
+  [132000, 'Number of parameters does not match the template'],
+  [132001, 'Template does not exist in that language'],
+  [132005, 'Template text is too long with its values'],
+  [132012, 'Parameter format does not match the template'],
+  [132015, 'Template is paused'],
+  [132016, 'Template is disabled'],
+  [135000, 'Generic user error'],
+  [2388019, 'Template limit reached'],
+  [2388040, 'Character limit exceeded'],
+  [2388299, 'Variables cannot be at the start or the end'],
+]);
+
+export const titleOf = (code: number): string => TITLES.get(code) ?? 'Error';
+
+/** A refusal of this request. */
+export type Fault = { readonly code: number; readonly details: string };
+
+/** The documented form of an error (protocol sheet whatsapp, section 10). */
+export function faultAnswer({ code, details }: Fault): Answer {
+  const error = {
+    message: `(#${code}) ${titleOf(code)}`,
+    type: 'OAuthException',
+    code,
+    error_data: { messaging_product: 'whatsapp', details },
+    fbtrace_id: traceId(),
+  };
+  return { status: HTTP_STATUS.get(code) ?? 400, body: { error } };
+}
+
+/** For an object that is not there, or not this token's. */
+export const noObject = (id: string): Answer => ({
+  status: 400,
+  body: {
+    error: {
+      message: `Unsupported request. Object with ID '${id}' does not exist or cannot be loaded`,
+      type: 'GraphMethodException',
+      code: 100,
+      error_subcode: 33,
+      fbtrace_id: traceId(),
+    },
+  },
+});
+
+export const ok = (body: object): Answer => ({ status: 200, body });
+
+const traceId = (): string => `A${randomBytes(17).toString('base64url')}`;

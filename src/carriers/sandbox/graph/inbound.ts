@@ -1,0 +1,74 @@
+import type { Events } from './events.ts';
+import type { LedgerWriter } from './ledger.ts';
+import type { Windows } from './limits.ts';
+import type { MediaFile, MediaStore } from './media.ts';
+import { newWamid } from './messages.ts';
+import type { GraphScript } from './script.ts';
+import { userIdOf } from './statuses.ts';
+
+/** A message that a person sends to one of our numbers. */
+export type InboundDraft = {
+  /** The person's number; a plus is left out. */
+  readonly from: string;
+  /** Which of our numbers; the first one when left out. */
+  readonly phoneNumberId?: string;
+  readonly profileName?: string;
+  /** The same id twice is the same message told twice. */
+  readonly id?: string;
+  /** Of a text message. */
+  readonly text?: string;
+  /** Any other message: its type, and the object that is named after it. */
+  readonly type?: string;
+  readonly content?: object | readonly object[];
+  /** With a type of media: the file, put into the store. */
+  readonly file?: MediaFile & { readonly fileName?: string; readonly caption?: string };
+  /** More members of the item, such as `context`, `referral`, or `errors`. */
+  readonly more?: object;
+};
+
+export type InboundDeps = {
+  readonly script: GraphScript;
+  readonly ledger: LedgerWriter;
+  readonly events: Events;
+  readonly media: MediaStore;
+  readonly windows: Windows;
+  readonly firstNumber: string;
+};
+
+/** Opens the person's window and tells the message; resolves with its id once it was acknowledged or given up. */
+export function injectInbound(deps: InboundDeps, draft: InboundDraft): Promise<{ id: string; acked: boolean }> {
+  const { script, ledger, events, windows, firstNumber } = deps;
+  const { id = newWamid(), phoneNumberId = firstNumber, profileName = 'Sandbox' } = draft;
+  const from = draft.from.replace('+', '');
+  const shown = script.payload === 'bsuid' ? { user_id: userIdOf(from) } : { wa_id: from };
+  const [type, content] = contentOf(draft, deps.media);
+  windows.open(phoneNumberId, from);
+  const sender = script.payload === 'bsuid' ? { from_user_id: userIdOf(from) } : { from };
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  return new Promise((resolve) => {
+    events.tell({
+      entry: ledger.recordEvent({ kind: 'inbound', id, what: type }),
+      done: (acked) => resolve({ id, acked }),
+      list: 'messages',
+      phoneNumberId,
+      item: { ...sender, id, timestamp, type, ...(content ? { [type]: content } : {}), ...draft.more },
+      contact: { profile: { name: profileName }, ...shown },
+    });
+  });
+}
+
+function contentOf({ text, type, content, file }: InboundDraft, media: MediaStore): [type: string, content?: object] {
+  if (file) return [type ?? 'document', mediaContent(file, media)];
+  if (text !== undefined) return ['text', { body: text }];
+  return content === undefined ? [type ?? 'unsupported'] : [type ?? 'unsupported', content];
+}
+
+function mediaContent(file: NonNullable<InboundDraft['file']>, media: MediaStore): object {
+  const { bytes, mimeType, fileName, caption } = file;
+  return {
+    id: media.put({ bytes, mimeType }),
+    mime_type: mimeType,
+    ...(fileName === undefined ? {} : { filename: fileName }),
+    ...(caption === undefined ? {} : { caption }),
+  };
+}

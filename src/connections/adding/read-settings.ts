@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import { invalidFields } from '../../errors.ts';
+
+/** `window=5` is a number, `tls=true` a boolean, all else a text. */
+export const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(
+    pairs.map((pair) => {
+      const [name = '', ...rest] = pair.split('=');
+      const value = rest.join('=');
+      if (value === 'true' || value === 'false') return [name, value === 'true'];
+      return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
+    }),
+  );
+
+/** A file with one JSON object. Errors: 400 naming the option. */
+export async function readJsonFile(option: string, path: string): Promise<object> {
+  const text = await readFile(path, 'utf8').catch((cause: Error) => refuse(option, cause.message));
+  const json: unknown = await new Response(text).json().catch(() => refuse(option, 'the file is not JSON'));
+  return typeof json === 'object' && json !== null ? json : refuse(option, 'the file must hold one JSON object');
+}
+
+function refuse(field: string, message: string): never {
+  throw invalidFields([{ field, message }]);
+}

@@ -1,0 +1,81 @@
+import type { Result } from '../dispatch/pump.ts';
+import { bitOf, type Channel } from '../lib/channel.ts';
+import type { Delta } from '../traffic/count.ts';
+import type { StateMove } from './sql.ts';
+import { STATUS } from './states.ts';
+
+/** A move that `moveStates` answered, with what it said of it. */
+export type End = {
+  /** Its place among the moves. */
+  readonly n: number;
+  readonly move: StateMove;
+  readonly moved: boolean;
+  readonly held: boolean;
+  readonly expiredAt: Date | null;
+  readonly wasSent: boolean;
+  readonly channel: number;
+  readonly campaignId: number | null;
+};
+
+type Earned = { readonly id: string; readonly micros: number };
+
+const SMS = bitOf('SMS');
+
+/** What ends add to the hourly figures. All moves but the special ones are of messages on SMS, sent, without a campaign. */
+export function figuresOfEnds(
+  moves: readonly StateMove[],
+  special: readonly End[],
+  earned: readonly Earned[],
+): Delta[] {
+  const places = new Set(special.map(({ n }) => n));
+  const costs = new Map(earned.map(({ id, micros }) => [id, micros]));
+  const deltas: Delta[] = [];
+  moves.forEach(({ accountId, id, status }, n) => {
+    if (!places.has(n)) deltas.push({ accountId, id, campaignId: null, channel: SMS, ...COUNTED_AS(status) });
+  });
+  for (const end of special) if (end.moved) deltas.push(toDelta(end, costs.get(end.move.id)));
+  return deltas;
+}
+
+const DELIVERED = { delivered: 1 };
+const FAILED = { failed: 1 };
+const COUNTED_AS = (status: number): typeof DELIVERED | typeof FAILED =>
+  status === STATUS.DELIVERED ? DELIVERED : FAILED;
+
+function toDelta({ move, expiredAt, wasSent, channel, campaignId }: End, costMicros = 0): Delta {
+  const { accountId, id, status } = move;
+  const delivered = status === STATUS.DELIVERED;
+  const first = { accountId, id, campaignId, channel, costMicros, ...COUNTED_AS(status) };
+  // Delivered though we never gave it to anybody, as far as we know: then it was sent.
+  if (expiredAt === null) return wasSent ? first : { ...first, ...(delivered ? { sent: 1 } : { unsent: 1 }) };
+  return { ...first, failed: -1, ...(wasSent ? {} : { sent: 1, unsent: -1 }) };
+}
+
+type Read = Pick<Delta, 'accountId' | 'id' | 'campaignId' | 'channel'>;
+
+export const figuresOfReads = (read: readonly Read[]): Delta[] =>
+  read.map(({ accountId, id, campaignId, channel }) => ({ accountId, id, campaignId, channel, read: 1 }));
+
+/** What states and figures copy of a message. */
+export type Traits = { readonly channel: Channel; readonly campaignId: number | null };
+
+/** What an outcome settles of a message's price: `held` is open still. */
+export type Settlement = 'held' | 'earned' | 'returned';
+
+/** What a recorded outcome adds, `sent` of it to those that were sent; null: nothing. */
+export function figureOfOutcome(
+  { accountId, messageId, outcome, job }: Result,
+  { channel, campaignId }: Traits,
+  { sent, settlement }: { readonly sent: number; readonly settlement: Settlement },
+): Delta | null {
+  if (outcome.kind === 'retry' && sent === 0) return null;
+  return {
+    accountId,
+    id: messageId,
+    campaignId,
+    channel: bitOf(channel),
+    sent,
+    failed: outcome.kind === 'refused' ? 1 : 0,
+    costMicros: settlement === 'earned' ? (job?.priceMicros ?? 0) : 0,
+  };
+}
