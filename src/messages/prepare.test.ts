@@ -82,7 +82,11 @@ describe('on RCS and WhatsApp', () => {
     ['bad_body', 'a NUL anywhere in the content', { content: { ...content, message: { type: 'text', a: ['\0'] } } }],
     ['bad_body', 'a NUL in a name', { content: { ...content, message: { type: 'text', 'a\0': 1 } } }],
     ['bad_body', 'half a character', { content: { ...content, message: { type: 'text', a: { b: '\ud83d' } } } }],
-    ['bad_body', 'a NUL in a value of a template', { content: { channel: 'WHATSAPP', template: '1', values: { a: '\0' } } }],
+    [
+      'bad_body',
+      'a NUL in a value of a template',
+      { content: { channel: 'WHATSAPP', template: '1', values: { a: '\0' } } },
+    ],
     ['opted_out', 'who wants none', { destination: OPTED_OUT }],
   ])('%s: %s', (reason, _, more) => {
     expect(refusal({ ...rich, ...more })).toBe(reason);

@@ -34,8 +34,7 @@ export function decide(fact: Fact, status: number, campaign: Running): Decision 
 function followsOn([, , , , , , , errorCode]: Fact, status: number, { fallback }: Running): boolean {
   if (status === TIME_OVER) return true;
   if (status === STATUS.UNKNOWN) return false;
-  if (status === STATUS.DELETED && (errorCode === REVOKED || errorCode === TIMED_OUT)) return true;
-  if (status === STATUS.DELETED && errorCode === 'CANCELLED') return false;
+  if (status === STATUS.DELETED) return errorCode === REVOKED || errorCode === TIMED_OUT;
   return fallback.onStatus?.includes(nameOfStatus(status)) ?? true;
 }
 

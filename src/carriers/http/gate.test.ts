@@ -44,13 +44,16 @@ test('an error of ours ends as unknown, and frees the place', async () => {
 });
 
 test('a pause closes the room for as long as the network asked, and its end is told', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const grown = vi.fn();
   const gate = openGate(2, grown);
   gate.pause(60);
-  expect(gate.room()).toBe(0);
-  expect(gate.pauseMs()).toBeGreaterThan(20);
-  await vi.waitFor(() => expect(gate.room()).toBe(2));
-  await vi.waitFor(() => expect(grown).toHaveBeenCalledTimes(2));
+  expect([gate.room(), gate.pauseMs()]).toEqual([0, 60]);
+  grown.mockClear();
+  await vi.advanceTimersByTimeAsync(60);
+  expect([gate.room(), gate.pauseMs()]).toEqual([2, 0]);
+  expect(grown).toHaveBeenCalled();
 });
 
 test('draining waits for what is under way', async () => {

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import { type SandboxGraph, startSandboxGraph } from '../carriers/sandbox/graph/server.ts';
+import { type SandboxRbm, startSandboxRbm } from '../carriers/sandbox/rbm/server.ts';
+import { createConnection, secretOf, updateConnection } from '../connections/save.ts';
+import { type Connection, type ConnectionKind, findConnection } from '../connections/sql.ts';
+import { memberOf, parseJson, wordsIn } from '../carriers/json.ts';
+import type { SecretKey } from '../lib/secret-box.ts';
+import { notifyRoutes } from '../routing/sql.ts';
+import { assignSender } from '../senders/assign.ts';
+import { deleteSendersOf } from '../senders/sql.ts';
+import { namesOf } from '../templates/names.ts';
+import { deleteCommonTemplates, insertTemplate, listTemplatesOfConnection, type Template } from '../templates/sql.ts';
+import { listOwed } from './owed.ts';
+import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from './templates.ts';
+
+export const WHATSAPP_NAME = 'sandbox-whatsapp';
+export const RCS_NAME = 'sandbox-rcs';
+const AGENT = 'sandbox';
+const CONCURRENCY = 200;
+
+export type SandboxNetworks = {
+  readonly graph: SandboxGraph;
+  readonly rbm: SandboxRbm;
+  /** Makes them call back to a program that listens at this origin. */
+  callBack(origin: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Deps = { readonly pool: Pool; readonly key: SecretKey };
+
+/**
+ * Starts the sandbox's WhatsApp and RCS networks on free loopback ports, and points the connections `sandbox-whatsapp` and
+ * `sandbox-rcs` at them: with a number, an agent and approved templates for every account. They are networks like any
+ * other, reached by HTTP, and their callbacks are signed with secrets of this database's own.
+ */
+export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<SandboxNetworks> {
+  const deps = { pool, key };
+  const { graph, verifyToken } = await startWhatsapp(deps);
+  const rbm = await startRcs(deps).catch(async (error: unknown) => {
+    await graph.close();
+    throw error;
+  });
+  await notifyRoutes(pool);
+  return {
+    graph,
+    rbm,
+    async callBack(origin) {
+      const at = (path: string): string => `${origin}/api/callbacks/${path}`;
+      await graph.verifyCallback(at(`whatsapp/${WHATSAPP_NAME}`), verifyToken);
+      await rbm.setCallback(at(`rcs/${RCS_NAME}`));
+    },
+    async close() {
+      await Promise.all([graph.close(), rbm.close()]);
+    },
+  };
+}
+
+async function startWhatsapp(deps: Deps): Promise<{ graph: SandboxGraph; verifyToken: string }> {
+  const { pool } = deps;
+  const known = await findConnection(pool, { name: WHATSAPP_NAME });
+  const [accessToken, appSecret, verifyToken] = [newSecret(), newSecret(), newSecret()];
+  const kept = known ? await listTemplatesOfConnection(pool, { connectionId: known.id }) : [];
+  const templates = [...WHATSAPP_TEMPLATES, ...kept.map(toDraft)];
+  const graph = await startSandboxGraph({ accessToken, appSecret, templates, ledger: 'counts' });
+  const numbers = graph.numbers.map(({ id }) => id);
+  const connectionId = await connect(deps, {
+    ...{ known, name: WHATSAPP_NAME, kind: 'whatsapp' },
+    settings: {
+      ...{ baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: numbers },
+      ...{ tps: 0, concurrency: CONCURRENCY, mediaHosts: ['127.0.0.1'] },
+    },
+    secret: { accessToken, appSecret, verifyToken },
+  });
+  for (const { id: identity, verifiedName: name } of graph.numbers)
+    await assignSender(pool, { channel: 'WHATSAPP', identity, connectionId, ownerId: null, name });
+  for (const { id, name, language, category, components, variables } of WHATSAPP_TEMPLATES)
+    await insertTemplate(pool, {
+      ...{ channel: 'WHATSAPP', id, name, language, category, variables, connectionId, content: components },
+      ...COMMON,
+    });
+  graph.resume(await listOwed(pool, connectionId));
+  return { graph, verifyToken };
+}
+
+/** Approved, and everybody's. */
+const COMMON = { ownerId: null, status: 'APPROVED', headerLink: null, named: false } as const;
+
+async function startRcs(deps: Deps): Promise<SandboxRbm> {
+  const { pool, key } = deps;
+  const known = await findConnection(pool, { name: RCS_NAME });
+  // Making an RSA key takes a second of CPU.
+  const privateKey = known && wordsIn(parseJson(secretOf(known, key)), 'privateKey');
+  const rbm = await startSandboxRbm({
+    ...{ agents: [AGENT], clientToken: newSecret(), ledger: 'counts' },
+    ...(privateKey ? { privateKey } : {}),
+  });
+  const connectionId = await connect(deps, {
+    ...{ known, name: RCS_NAME, kind: 'rcs' },
+    settings: { baseUrl: rbm.baseUrl, concurrency: CONCURRENCY },
+    secret: rbm.secrets,
+  });
+  const name = 'Heliograph sandbox';
+  await assignSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId: null, name });
+  for (const template of RCS_TEMPLATES)
+    await insertTemplate(pool, {
+      ...{ ...template, ...COMMON, channel: 'RCS', connectionId: null },
+      ...{ language: '', category: '', named: true },
+    });
+  return rbm;
+}
+
+const newSecret = (): string => randomBytes(24).toString('hex');
+
+type Link = {
+  readonly known: Connection | undefined;
+  readonly name: string;
+  readonly kind: ConnectionKind;
+  readonly settings: object;
+  readonly secret: object;
+};
+
+async function connect({ pool, key }: Deps, { known, ...link }: Link): Promise<number> {
+  if (!known) return (await createConnection(pool, key, { ...link, sandbox: true })).id;
+  await updateConnection(pool, key, known, link);
+  return known.id;
+}
+
+/** A template that is known here, as the network takes it. */
+const toDraft = ({ id, name, language, category, status, named, content }: Template): object => ({
+  ...{ id, name, language, category, status, components: content },
+  parameter_format: named ? 'NAMED' : 'POSITIONAL',
+});
+
+/** Takes the number, the agent and the templates away: what is sent as them would wait for ever. */
+export async function retireSandboxNetworks(pool: Pool): Promise<void> {
+  for (const name of [WHATSAPP_NAME, RCS_NAME]) {
+    const known = await findConnection(pool, { name });
+    if (!known?.sandbox) continue;
+    await deleteSendersOf(pool, { connectionId: known.id });
+    await notifyRoutes(pool);
+  }
+}
