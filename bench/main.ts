@@ -1,4 +1,5 @@
 import { removeOrphans } from '../src/testing/data-dir.ts';
+import { benchCampaign } from './campaign.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
 import { benchGrow } from './grow.ts';
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   idle: benchIdle,
   contacts: benchContacts,
   import: benchImport,
+  campaign: benchCampaign,
   stats: benchStats,
 };
 

@@ -18,6 +18,7 @@ import { richMessageRoutes } from './messages/rich/routes.ts';
 import { messageRoutes } from './messages/routes.ts';
 import { senderRoutes } from './senders/routes.ts';
 import { statsRoutes } from './stats/routes.ts';
+import { templateRoutes } from './templates/routes.ts';
 import { trackingRoutes } from './tracking/routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { deliveryRoutes } from './webhooks/deliveries/routes.ts';
@@ -43,6 +44,7 @@ export function buildApi(deps: ApiDeps): App {
     messageRoutes(closed, deps);
     richMessageRoutes(closed, deps);
     senderRoutes(closed, deps);
+    templateRoutes(closed, deps);
     statsRoutes(closed, deps);
     campaignRoutes(closed, deps);
     listRoutes(closed, deps);

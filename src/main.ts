@@ -11,6 +11,7 @@ import { registerInboundCommands } from './inbound/commands.ts';
 import { registerPriceCommands } from './pricing/commands.ts';
 import { registerReceiptCommands } from './receipts/commands.ts';
 import { registerRouteCommands } from './routing/commands.ts';
+import { registerTemplateCommands } from './templates/commands.ts';
 import { registerServeCommands } from './serve-commands.ts';
 import { registerSenderCommands } from './senders/commands.ts';
 import { registerScheduleCommands } from './schedules/commands.ts';
@@ -25,6 +26,7 @@ const GROUPS: readonly CommandGroup[] = [
   registerConnectionCommands,
   registerRouteCommands,
   registerSenderCommands,
+  registerTemplateCommands,
   registerPriceCommands,
   registerCreditCommands,
   registerContactCommands,

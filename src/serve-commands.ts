@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { startSandboxSmsc } from './carriers/sandbox/smsc.ts';
 import type { CommandContext } from './cli.ts';
 import type { Config } from './config.ts';
+import { registerSandboxInbound } from './sandbox/commands.ts';
 import { type Program, type Roles, startProgram } from './serve.ts';
 
 /** `serve`, `api`, `worker`, `migrate` and `sandbox`: the commands that stay until they are told to stop. */
@@ -23,7 +24,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
       context.withDatabase(async () => context.report({ migrated: true }, () => 'The schema is up to date.')),
     );
 
-  program
+  const sandbox = program
     .command('sandbox')
     .description('run a sandbox SMSC (SMPP 3.4) on its own, to try against or to test with')
     .option('--port <port>', 'port on 127.0.0.1', Number, 2775)
@@ -46,6 +47,7 @@ export function registerServeCommands(program: Command, context: CommandContext)
       await stopSignal();
       await smsc.close();
     });
+  registerSandboxInbound(sandbox, context);
 }
 
 type SandboxFlags = {

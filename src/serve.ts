@@ -32,7 +32,7 @@ import { createPriceList } from './pricing/price-list.ts';
 import { collectProcessMetrics, createMetrics } from './metrics.ts';
 import { openDatabase } from './open-database.ts';
 import { createRouter, ROUTING_CHANNEL } from './routing/router.ts';
-import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
+import { giveSandboxNumbers, retireSandbox, type Sandbox, startSandbox, wantsSandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
 import { type Outlet, openOutlet } from './webhooks/outlet.ts';
 import { startWorker } from './worker.ts';
@@ -106,13 +106,14 @@ type Routing = { readonly tables: Tables; readonly receivers: Receivers; readonl
 
 async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promise<Omit<Program, 'stop'>> {
   const { base, embedded } = await openBase(config, onStop);
-  const sandbox = roles.sandbox && (await openSandbox(base));
+  const sandbox = roles.sandbox ? await openSandbox(base) : null;
   const demo = embedded && roles.api ? await makeDemo(config, () => createDemoAccount(base.pool)) : undefined;
+  if (demo && sandbox) await giveSandboxNumbers(base.pool, demo);
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
-  if (roles.worker) await openWorker(base, { waker, routing, sandbox });
+  if (roles.worker) await openWorker(base, { waker, routing, sandbox: sandbox !== null });
   else await hearOfRoutes(base, routing);
-  return { address: roles.api ? await openApi(base, { waker, routing }) : null, demo };
+  return { address: roles.api ? await openApi(base, { waker, routing, sandbox }) : null, demo };
 }
 
 async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base: Base; embedded: boolean }> {
@@ -129,12 +130,15 @@ async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base:
   return { base: { config, log, secretKey, connectionString, pool, outlet, onStop }, embedded };
 }
 
-/** Starts the sandbox carriers when they are wanted, and tells whether they run. */
-async function openSandbox({ config, pool, secretKey, onStop }: Base): Promise<boolean> {
-  const wanted = await wantsSandbox(config, pool);
-  if (wanted) onStop((await startSandbox(pool, secretKey)).close);
-  else await retireSandbox(pool);
-  return wanted;
+/** Starts the sandbox carriers when they are wanted. */
+async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
+  if (!(await wantsSandbox(base.config, base.pool))) {
+    await retireSandbox(base.pool);
+    return null;
+  }
+  const sandbox = await startSandbox(base);
+  onStop(sandbox.close);
+  return sandbox;
 }
 
 async function openRouting({ pool, log, secretKey, onStop }: Base): Promise<Routing> {
@@ -168,11 +172,11 @@ async function hearOfRoutes({ connectionString, log, onStop }: Base, { reloadSoo
   onStop(session.close);
 }
 
-type ApiParts = { readonly waker: Waker; readonly routing: Routing };
+type ApiParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: Sandbox | null };
 
 async function openApi(
   { config, connectionString, pool, log, secretKey, outlet, onStop }: Base,
-  { waker, routing }: ApiParts,
+  { waker, routing, sandbox }: ApiParts,
 ): Promise<string> {
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
@@ -189,6 +193,10 @@ async function openApi(
   const app = buildApi({ ...parts, ...callbacks, accept, answers, secretKey, outlet });
   const address = await listen(app, config);
   onStop(() => closeWithin(app, 3000));
+  if (sandbox) {
+    onStop(sandbox.hangUp);
+    await sandbox.callBack(app.routing);
+  }
   return address;
 }
 

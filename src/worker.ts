@@ -40,6 +40,7 @@ import { moveSeenSchedules } from './schedules/sql.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
 import { deleteOldNameless } from './unknowns/sql.ts';
 import { createResolver } from './templates/resolve.ts';
+import { syncTemplates } from './templates/sync.ts';
 import { foldTraffic } from './traffic/folding/fold.ts';
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts';
 import { WEBHOOKS_CHANNEL } from './webhooks/outbox/sql.ts';
@@ -219,6 +220,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   // Woken by what comes in; the wait is for one that failed, or was a dead worker's.
   start('imports', async () => ((await importNextChunk(pool, log)) ? 0 : 10 * SECOND));
   start('old imports', () => deleteOldImports(pool, { days: deps.config.retentionDays }).then(() => HOUR));
+  start('templates', () => syncTemplates(deps).then(() => 10 * MINUTE));
   start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {

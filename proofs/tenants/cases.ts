@@ -46,6 +46,9 @@ const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl }
 export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics'],
   ...['GET /openapi.json', 'GET /docs', 'GET /docs/init.js', 'GET /docs/scalar.js'],
+  // Signed by the carrier of a connection.
+  ...['GET /api/callbacks/whatsapp/:connectionName', 'POST /api/callbacks/whatsapp/:connectionName'],
+  ...['POST /api/callbacks/rcs/:connectionName'],
 ]);
 
 /** Every route that asks for credentials, by method and URL. */

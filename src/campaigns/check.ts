@@ -61,10 +61,11 @@ async function smsFaults(db: Db, { accountId, settings }: Checked): Promise<Fiel
 
 function bodyFaults(body: string, fields: readonly FieldRow[]): FieldError[] {
   const { pieces, unknown } = parseText(body, fields);
-  const faults: FieldError[] = unknown.map((name) => ({
-    field: 'smsBody',
-    message: `no contact has the field {{${name}}}`,
-  }));
+  const faults: FieldError[] = [];
+  if (unknown.length > 0) {
+    const names = unknown.map((name) => `{{${name}}}`).join(', ');
+    faults.push({ field: 'smsBody', message: `no contact has the field${unknown.length > 1 ? 's' : ''} ${names}` });
+  }
   if (countParts(leastText(pieces)).parts > MOST_PARTS)
     faults.push({ field: 'smsBody', message: `needs more than ${MOST_PARTS} parts` });
   return faults;

@@ -4,7 +4,7 @@ import type { Db } from '../db/query.ts';
 import { AppError, invalidFields } from '../errors.ts';
 import { checkSettings } from './check.ts';
 import { readNumbers } from './numbers.ts';
-import { change, readNew, stalesGoal } from './settings.ts';
+import { change, type Read, readNew, stalesGoal } from './settings.ts';
 import type { CampaignIn, CampaignPatch } from './schema.ts';
 import { claimCampaign, insertCampaign, moveSettings, type Settings } from './sql.ts';
 import { CAMPAIGN } from './states.ts';
@@ -14,8 +14,7 @@ type Now = { readonly now: Date };
 /** Makes a campaign, a draft or ready to send. Call it in a transaction. Errors: 400 naming every field at fault. */
 export async function createCampaign(tx: Db, actor: Author, body: CampaignIn, { now }: Now): Promise<{ id: number }> {
   const { accountId } = actor;
-  const settings = readNew(body, now);
-  await refuseFaults(tx, accountId, settings);
+  const settings = await checked(tx, accountId, readNew(body, now));
   const { id } = await insertCampaign(tx, { accountId, settings, numbers: await numbersOf(tx, accountId, settings) });
   const detail = { name: settings.name, sendingMode: settings.sendingMode, readyToSend: settings.readyToSend };
   await recordAudit(tx, actor, { action: 'campaign.create', subject: `campaign:${id}`, detail });
@@ -35,8 +34,7 @@ export async function updateCampaign(
   const current = await claimCampaign(tx, { accountId, id });
   if (!current) throw new AppError('not_found');
   if (current.confirmedAt) throw notEditable(current.status);
-  const settings = change(current, patch, now);
-  await refuseFaults(tx, accountId, settings);
+  const settings = await checked(tx, accountId, change(current, patch, now));
   const numbers = await numbersOf(tx, accountId, settings);
   const moved = await moveSettings(tx, { accountId, id, settings, numbers, stales: stalesGoal(current, settings) });
   if (moved === 0) throw notEditable(current.status);
@@ -55,9 +53,10 @@ const notEditable = (status: number) =>
     },
   ]);
 
-async function refuseFaults(tx: Db, accountId: number, settings: Settings): Promise<void> {
-  const faults = await checkSettings(tx, { accountId, settings });
-  if (faults.length > 0) throw invalidFields(faults);
+async function checked(tx: Db, accountId: number, { settings, faults }: Read): Promise<Settings> {
+  const all = [...faults, ...(await checkSettings(tx, { accountId, settings }))];
+  if (all.length > 0) throw invalidFields(all);
+  return settings;
 }
 
 async function numbersOf(tx: Db, accountId: number, { destinations }: Settings) {

@@ -1,4 +1,4 @@
-import { type FieldError, invalidFields } from '../errors.ts';
+import type { FieldError } from '../errors.ts';
 import { parseScheduledDate } from '../lib/scheduled-date.ts';
 import { hoursFaults } from './policy/change.ts';
 import type { CampaignIn, CampaignPatch } from './schema.ts';
@@ -23,15 +23,18 @@ const NOTHING: Omit<Settings, 'name' | 'sendingMode'> = {
   rate: null,
 };
 
-/** The settings of a new campaign. Errors: 400 naming what contradicts itself, and a date that is none or has passed. */
-export const readNew = (body: CampaignIn, now: Date): Settings =>
+/** Settings as a request means them, and what in it contradicts itself or is no date to come. */
+export type Read = { readonly settings: Settings; readonly faults: readonly FieldError[] };
+
+/** The settings of a new campaign. */
+export const readNew = (body: CampaignIn, now: Date): Read =>
   change({ ...NOTHING, name: '', sendingMode: body.sendingMode }, body, now);
 
 /**
  * The settings of a campaign as a request changes them: what is left out stays, null takes a value away. Another kind of
- * recipients takes the place of the one before. Errors as above.
+ * recipients takes the place of the one before.
  */
-export function change(current: Settings, body: CampaignPatch, now: Date): Settings {
+export function change(current: Settings, body: CampaignPatch, now: Date): Read {
   const { name, fallback, scheduledDate } = body;
   const faults = [
     ...nameFaults(body),
@@ -39,13 +42,13 @@ export function change(current: Settings, body: CampaignPatch, now: Date): Setti
     ...dateFaults(scheduledDate, now),
     ...hoursFaults(body.quietHours && 'from' in body.quietHours ? body.quietHours : null),
   ];
-  if (faults.length > 0) throw invalidFields(faults);
   const said = AS_SAID.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]] as const]));
-  const next: Settings = { ...current, ...Object.fromEntries(said), ...recipientsOf(current, body) };
-  if (name !== undefined) next.name = name.trim();
-  if (fallback !== undefined) next.fallback = fallback ?? {};
-  if (scheduledDate !== undefined) next.scheduledAt = scheduledDate === null ? null : parseScheduledDate(scheduledDate);
-  return next;
+  const settings: Settings = { ...current, ...Object.fromEntries(said), ...recipientsOf(current, body) };
+  if (name !== undefined) settings.name = name.trim();
+  if (fallback !== undefined) settings.fallback = fallback ?? {};
+  if (scheduledDate !== undefined)
+    settings.scheduledAt = scheduledDate === null ? null : parseScheduledDate(scheduledDate);
+  return { settings, faults };
 }
 
 /** Settings that are kept as they are given. */

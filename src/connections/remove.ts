@@ -4,6 +4,7 @@ import { transaction } from '../db/transaction.ts';
 import { countQueued, deleteAlternate } from '../dispatch/sql.ts';
 import { AppError } from '../errors.ts';
 import { countRoutesOf, notifyRoutes } from '../routing/sql.ts';
+import { countSendersOf } from '../senders/sql.ts';
 import * as db from './sql.ts';
 
 /**
@@ -26,6 +27,11 @@ async function refuseWhileInUse(tx: Db, { id: connectionId, name }: db.Connectio
   if (routes > 0)
     throw inUse(
       `${routes} routes lead to connection ${name}: take them away with "route remove" ("route list" shows them)`,
+    );
+  const senders = await countSendersOf(tx, { connectionId });
+  if (senders > 0)
+    throw inUse(
+      `${senders} senders are of connection ${name}: take them away with "sender remove" ("sender list" shows them)`,
     );
   const messages = await countQueued(tx, { connectionId });
   if (messages > 0)

@@ -68,7 +68,16 @@ test('what the workers see of a connection is added up, and a fault of one is sh
   await seen(1, 12, { up: false, bindsUp: 0, fault: 'invalid password' });
   await seen(1, 11, { bindsUp: 2 });
   expect(await db.listConnectionStatus(pool)).toEqual([
-    { id: 1, name: 'one', kind: 'smpp', status: 'active', up: true, bindsUp: 2, bindsWanted: 4, fault: 'invalid password' },
+    {
+      id: 1,
+      name: 'one',
+      kind: 'smpp',
+      status: 'active',
+      up: true,
+      bindsUp: 2,
+      bindsWanted: 4,
+      fault: 'invalid password',
+    },
     { id: 2, name: 'two', kind: 'smpp', status: 'active', up: false, bindsUp: 0, bindsWanted: 0, fault: null },
   ]);
 });

@@ -31,21 +31,23 @@ export function figuresOfEnds(
   const costs = new Map(earned.map(({ id, micros }) => [id, micros]));
   const deltas: Delta[] = [];
   moves.forEach(({ accountId, id, status }, n) => {
-    if (!places.has(n)) deltas.push({ accountId, id, campaignId: null, channel: SMS, ...COUNTED_AS(status) });
+    if (!places.has(n)) deltas.push(plain(accountId, id, status));
   });
   for (const end of special) if (end.moved) deltas.push(toDelta(end, costs.get(end.move.id)));
   return deltas;
 }
 
-const DELIVERED = { delivered: 1 };
-const FAILED = { failed: 1 };
-const COUNTED_AS = (status: number): typeof DELIVERED | typeof FAILED =>
-  status === STATUS.DELIVERED ? DELIVERED : FAILED;
+/** Nearly all are: written out, since a spread shows in the CPU of a message. */
+const plain = (accountId: number, id: string, status: number): Delta =>
+  status === STATUS.DELIVERED
+    ? { accountId, id, campaignId: null, channel: SMS, delivered: 1 }
+    : { accountId, id, campaignId: null, channel: SMS, failed: 1 };
 
 function toDelta({ move, expiredAt, wasSent, channel, campaignId }: End, costMicros = 0): Delta {
   const { accountId, id, status } = move;
   const delivered = status === STATUS.DELIVERED;
-  const first = { accountId, id, campaignId, channel, costMicros, ...COUNTED_AS(status) };
+  const counted = delivered ? { delivered: 1 } : { failed: 1 };
+  const first = { accountId, id, campaignId, channel, costMicros, ...counted };
   // Delivered though we never gave it to anybody, as far as we know: then it was sent.
   if (expiredAt === null) return wasSent ? first : { ...first, ...(delivered ? { sent: 1 } : { unsent: 1 }) };
   return { ...first, failed: -1, ...(wasSent ? {} : { sent: 1, unsent: -1 }) };

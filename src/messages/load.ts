@@ -47,8 +47,7 @@ const sendable = (content: ReturnType<Resolver['resolve']>): Partial<Job> =>
   content === null ? { refusal: NO_TEMPLATE } : { content };
 
 function toJob(messageId: string, row: QueuedMessage): Job {
-  const [, , sender, destination, body, udh, data, parts, wantReceipt, validUntil, scheduledAt, ...rest] = row;
-  const [priceMicros, refundUndelivered, channel, campaignId, keepsReserve] = rest;
+  const [, , sender, destination, body, udh, data, parts, wantReceipt, validUntil, scheduledAt] = row;
   const job: Job = {
     messageId,
     destination,
@@ -57,11 +56,11 @@ function toJob(messageId: string, row: QueuedMessage): Job {
     validUntil: validUntilOf({ id: messageId, validUntil, scheduledAt }),
     wantReceipt,
     parts,
-    priceMicros,
-    refundUndelivered,
-    channel: channel ?? 'SMS',
-    campaignId,
-    keepsReserve: keepsReserve ?? false,
+    priceMicros: row[11],
+    refundUndelivered: row[12],
+    channel: row[13] ?? 'SMS',
+    campaignId: row[14],
+    keepsReserve: row[15] ?? false,
   };
   return data ? { ...job, binary: { udh: udh ?? new Uint8Array(), data } } : job;
 }

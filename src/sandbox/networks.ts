@@ -1,16 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
+import { parseJson, wordsIn } from '../carriers/json.ts';
 import { type SandboxGraph, startSandboxGraph } from '../carriers/sandbox/graph/server.ts';
 import { type SandboxRbm, startSandboxRbm } from '../carriers/sandbox/rbm/server.ts';
 import { createConnection, secretOf, updateConnection } from '../connections/save.ts';
 import { type Connection, type ConnectionKind, findConnection } from '../connections/sql.ts';
-import { memberOf, parseJson, wordsIn } from '../carriers/json.ts';
+import { transaction } from '../db/transaction.ts';
 import type { SecretKey } from '../lib/secret-box.ts';
 import { notifyRoutes } from '../routing/sql.ts';
 import { assignSender } from '../senders/assign.ts';
 import { deleteSendersOf } from '../senders/sql.ts';
-import { namesOf } from '../templates/names.ts';
-import { deleteCommonTemplates, insertTemplate, listTemplatesOfConnection, type Template } from '../templates/sql.ts';
+import {
+  deleteCommonTemplates,
+  insertTemplate,
+  listTemplatesOfConnection,
+  type NewTemplate,
+  type Template,
+} from '../templates/sql.ts';
 import { listOwed } from './owed.ts';
 import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from './templates.ts';
 
@@ -74,12 +80,19 @@ async function startWhatsapp(deps: Deps): Promise<{ graph: SandboxGraph; verifyT
   });
   for (const { id: identity, verifiedName: name } of graph.numbers)
     await assignSender(pool, { channel: 'WHATSAPP', identity, connectionId, ownerId: null, name });
-  for (const { id, name, language, category, components, variables } of WHATSAPP_TEMPLATES)
-    await insertTemplate(pool, {
-      ...{ channel: 'WHATSAPP', id, name, language, category, variables, connectionId, content: components },
+  await replaceTemplates(
+    pool,
+    WHATSAPP_TEMPLATES.map(({ id, name, language, category, components: content, variables }) => ({
+      ...{ channel: 'WHATSAPP', id, name, language, category, content, variables, connectionId },
       ...COMMON,
-    });
-  graph.resume(await listOwed(pool, connectionId));
+    })),
+  );
+  const owed = await listOwed(pool, connectionId);
+  graph.resume(
+    owed.map(({ carrierId: id, sender, destination }) => ({
+      ...{ id, phoneNumberId: sender, to: destination.replace('+', ''), opaque: null },
+    })),
+  );
   return { graph, verifyToken };
 }
 
@@ -102,13 +115,21 @@ async function startRcs(deps: Deps): Promise<SandboxRbm> {
   });
   const name = 'Heliograph sandbox';
   await assignSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId: null, name });
-  for (const template of RCS_TEMPLATES)
-    await insertTemplate(pool, {
+  await replaceTemplates(
+    pool,
+    RCS_TEMPLATES.map((template) => ({
       ...{ ...template, ...COMMON, channel: 'RCS', connectionId: null },
       ...{ language: '', category: '', named: true },
-    });
+    })),
+  );
   return rbm;
 }
+
+const replaceTemplates = (pool: Pool, templates: readonly NewTemplate[]): Promise<void> =>
+  transaction(pool, async (tx) => {
+    await deleteCommonTemplates(tx, { ids: templates.map(({ id }) => id) });
+    for (const template of templates) await insertTemplate(tx, template);
+  });
 
 const newSecret = (): string => randomBytes(24).toString('hex');
 
@@ -138,6 +159,7 @@ export async function retireSandboxNetworks(pool: Pool): Promise<void> {
     const known = await findConnection(pool, { name });
     if (!known?.sandbox) continue;
     await deleteSendersOf(pool, { connectionId: known.id });
+    await deleteCommonTemplates(pool, { ids: [...WHATSAPP_TEMPLATES, ...RCS_TEMPLATES].map(({ id }) => id) });
     await notifyRoutes(pool);
   }
 }

@@ -3,11 +3,11 @@ import { tenant } from '../db/tenant.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../http/page.ts';
+import { findBuckets } from './buckets.ts';
 import { campaignBuckets } from './campaign-buckets.ts';
 import { readRange } from './range.ts';
 import * as schema from './schema.ts';
 import { shownBucket, shownCampaignBucket } from './show.ts';
-import { listBuckets } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/campaigns';
 
@@ -38,7 +38,7 @@ export function statsRoutes(app: App, { pool }: ApiDeps): void {
       const which = { unit, drafts, modes: sendingMode?.split(',') ?? null };
       const page = { limit, offset: offsetOf(query), descending: query.direction === 'DESC' };
       const filter = { accountId: actor.accountId, ...readRange(query), ...which, ...page };
-      const { total, rows } = await listBuckets(tenant(pool, actor), filter);
+      const { total, rows } = await findBuckets(tenant(pool, actor), filter);
       return pageOf(query, rows.map(shownBucket), total);
     },
   });

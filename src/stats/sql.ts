@@ -62,32 +62,61 @@ export async function listBuckets(db: Db, filter: StatsFilter): Promise<{ total:
 }
 
 function trafficOf(filter: StatsFilter): Sql {
-  const { accountId, unit, from, to } = filter;
-  const where = sql`account_id = ${accountId} AND campaign_id <> 0 ${ofModes(filter, sql`campaign_id`)}`;
+  const { unit } = filter;
   const hours = sql`SELECT ${truncated(unit, sql`hour`)} AS bucket, campaign_id, ${NAMES}, 0 AS skipped
-    FROM traffic_hour WHERE ${where} AND hour >= ${from} AND hour < ${to}`;
+    FROM ${hoursIn(filter)}`;
   if (unit === 'hour') return hours;
   const start = sql`day::timestamp AT TIME ZONE 'UTC'`;
-  return sql`${hours} AND shard >= 0
-    UNION ALL
-    SELECT ${unit === 'day' ? start : truncated(unit, start)}, campaign_id, ${NAMES}, 0
-    FROM traffic_day WHERE ${where} AND day >= ${dayOf(from)} AND day < ${dayOf(to)}`;
+  return sql`${hours} AND shard >= 0 UNION ALL
+    SELECT ${unit === 'day' ? start : truncated(unit, start)}, campaign_id, ${NAMES}, 0 FROM ${daysIn(filter)}`;
 }
 
 /** Campaigns at their start, and drafts when they were made. */
 function beginningsOf(filter: StatsFilter): Sql[] {
-  const { accountId, unit, from, to, drafts } = filter;
-  const modes = ofModes(filter, sql`c.id`);
-  const started = sql`SELECT ${truncated(unit, sql`c.started_at`)}, c.id, ${NOTHING}, coalesce(r.skipped, 0)
-    FROM campaign c LEFT JOIN campaign_run r ON r.account_id = c.account_id AND r.campaign_id = c.id
-    WHERE c.account_id = ${accountId} AND c.started_at >= ${from} AND c.started_at < ${to} ${modes}`;
-  const made = sql`SELECT ${truncated(unit, sql`c.created_at`)}, c.id, ${NOTHING}, 0
-    FROM campaign c WHERE c.account_id = ${accountId} AND c.confirmed_at IS NULL
-      AND c.created_at >= ${from} AND c.created_at < ${to} ${modes}`;
-  return drafts ? [started, made] : [started];
+  const begun = (at: Sql, skipped: Sql, from: Sql): Sql =>
+    sql`SELECT ${truncated(filter.unit, at)}, c.id, ${NOTHING}, ${skipped} FROM ${from}`;
+  const started = begun(sql`c.started_at`, sql`coalesce(r.skipped, 0)`, startedIn(filter));
+  return filter.drafts ? [started, begun(sql`c.created_at`, sql`0`, draftsIn(filter))] : [started];
 }
 
-const ofModes = ({ accountId, modes }: StatsFilter, id: Sql): Sql =>
+/**
+ * The hours in which anything was, by days, the oldest first: 1 << 0 to 1 << 23. To cut a page of hours from, since a
+ * year has thousands of them.
+ */
+export function listActiveHours(db: Db, filter: StatsFilter): Promise<{ day: string; hours: number }[]> {
+  const at = (instant: Sql, from: Sql): Sql =>
+    sql`SELECT (${instant} AT TIME ZONE 'UTC')::date, 1 << extract(hour FROM ${instant} AT TIME ZONE 'UTC')::int
+      FROM ${from}`;
+  const sources = [
+    sql`SELECT day, hours FROM ${daysIn(filter)}`,
+    sql`${at(sql`hour`, hoursIn(filter))} AND shard >= 0`,
+    at(sql`c.started_at`, startedIn(filter)),
+    ...(filter.drafts ? [at(sql`c.created_at`, draftsIn(filter))] : []),
+  ];
+  return many(
+    db,
+    sql`SELECT day, bit_or(hours) AS hours FROM (${join(sources, ' UNION ALL ')}) AS active GROUP BY day ORDER BY day`,
+  );
+}
+
+const hoursIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`traffic_hour
+  WHERE account_id = ${accountId} AND campaign_id <> 0 AND hour >= ${from} AND hour < ${to}
+    ${ofModes(accountId, filter, sql`campaign_id`)}`;
+
+const daysIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`traffic_day
+  WHERE account_id = ${accountId} AND campaign_id <> 0 AND day >= ${dayOf(from)} AND day < ${dayOf(to)}
+    ${ofModes(accountId, filter, sql`campaign_id`)}`;
+
+const startedIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`campaign c
+  LEFT JOIN campaign_run r ON r.account_id = c.account_id AND r.campaign_id = c.id
+  WHERE c.account_id = ${accountId} AND c.started_at >= ${from} AND c.started_at < ${to}
+    ${ofModes(accountId, filter, sql`c.id`)}`;
+
+const draftsIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`campaign c
+  WHERE c.account_id = ${accountId} AND c.confirmed_at IS NULL AND c.created_at >= ${from} AND c.created_at < ${to}
+    ${ofModes(accountId, filter, sql`c.id`)}`;
+
+const ofModes = (accountId: number, { modes }: Pick<StatsFilter, 'modes'>, id: Sql): Sql =>
   modes === null
     ? sql``
     : sql`AND ${id} IN (SELECT m.id FROM campaign m

@@ -56,14 +56,12 @@ export type TemplateFilter = {
   readonly channel: TemplateChannel;
   readonly status: string | null;
   readonly search: string | null;
-  readonly connectionId: number | null;
 };
 
-const matches = ({ accountId, channel, status, search, connectionId }: TemplateFilter) =>
+const matches = ({ accountId, channel, status, search }: TemplateFilter) =>
   sql`channel = ${channel} AND (owner_id = ${accountId} OR owner_id IS NULL)
       AND (${status}::text IS NULL AND status <> 'DELETED' OR status = ${status})
-      AND (${search}::text IS NULL OR strpos(lower(name), lower(${search})) > 0)
-      AND (${connectionId}::bigint IS NULL OR connection_id = ${connectionId})`;
+      AND (${search}::text IS NULL OR strpos(lower(name), lower(${search})) > 0)`;
 
 /** A page of what the account may use, by name and language. Deleted ones only when their status is asked for. */
 export async function listUsableTemplates(
@@ -83,6 +81,32 @@ export async function countUsableTemplates(db: Db, filter: TemplateFilter): Prom
   return row.count;
 }
 
+export async function countOwnTemplates(
+  db: Db,
+  { accountId, channel }: { accountId: number; channel: TemplateChannel },
+): Promise<number> {
+  const row = await one<{ count: number }>(
+    db,
+    sql`SELECT count(*) AS count FROM template WHERE channel = ${channel} AND owner_id = ${accountId}`,
+  );
+  return row.count;
+}
+
+/** Keeps `claimSync` waiting until the transaction ends, that a template made at the network is ours by then. */
+export async function claimMaking(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
+  await exec(db, sql`SELECT pg_advisory_xact_lock_shared(724910, ${connectionId}::int)`);
+}
+
+/** Waits for those who are making templates of this connection, and keeps others out until the transaction ends. */
+export async function claimSync(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
+  await exec(db, sql`SELECT pg_advisory_xact_lock(724910, ${connectionId}::int)`);
+}
+
+/** The database's clock. */
+export async function findNow(db: Db): Promise<Date> {
+  return (await one<{ now: Date }>(db, sql`SELECT clock_timestamp() AS now`)).now;
+}
+
 export type NewTemplate = Omit<Template, 'createdAt' | 'updatedAt' | 'reason'>;
 
 /** Nothing happens, and false is answered, when one of this id is there. */
@@ -90,9 +114,10 @@ export async function insertTemplate(db: Db, t: NewTemplate): Promise<boolean> {
   const rows = await exec(
     db,
     sql`INSERT INTO template (channel, id, owner_id, connection_id, name, language, category, status, content,
-                              header_link, named, variables)
+                              header_link, named, variables, created_at)
         VALUES (${t.channel}, ${t.id}, ${t.ownerId}, ${t.connectionId}, ${t.name}, ${t.language}, ${t.category},
-                ${t.status}, ${JSON.stringify(t.content)}::jsonb, ${t.headerLink}, ${t.named}, ${[...t.variables]})
+                ${t.status}, ${JSON.stringify(t.content)}::jsonb, ${t.headerLink}, ${t.named}, ${[...t.variables]},
+                clock_timestamp())
         ON CONFLICT (channel, id) DO NOTHING`,
   );
   return rows === 1;
@@ -182,7 +207,7 @@ export async function insertSeenTemplates(
   );
 }
 
-/** Those that the network no longer has, made before `before`: one that is made meanwhile is not on its list yet. */
+/** Those that the network no longer has, of those made before it was asked. */
 export async function moveTemplatesGone(
   db: Db,
   { connectionId, present, before }: { connectionId: number; present: readonly string[]; before: Date },
@@ -227,15 +252,9 @@ export async function moveTemplatesOwner(
   );
 }
 
-/** Takes common templates of RCS away, all but these. */
-export async function deleteCommonTemplates(
-  db: Db,
-  { channel, except }: { channel: TemplateChannel; except: readonly string[] },
-): Promise<number> {
-  return exec(
-    db,
-    sql`DELETE FROM template WHERE channel = ${channel} AND owner_id IS NULL AND id <> ALL (${[...except]}::text[])`,
-  );
+/** Takes templates away that every account may use. */
+export async function deleteCommonTemplates(db: Db, { ids }: { ids: readonly string[] }): Promise<number> {
+  return exec(db, sql`DELETE FROM template WHERE owner_id IS NULL AND id = ANY (${[...ids]}::text[])`);
 }
 
 /** What the sandbox is to know again after a restart: the templates of its business account. */

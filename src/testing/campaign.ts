@@ -10,7 +10,7 @@ export type CampaignRecord = {
   readonly paused: boolean;
   readonly failureReason: string | null;
   readonly totalDestinations: number;
-  readonly totalDelivered: number;
+  readonly totalSuccess: number;
   readonly totalFailed: number;
   readonly totalPending: number;
   readonly totalSkipped: number;
@@ -30,7 +30,7 @@ async function expecting(client: Client, status: number, method: string, path: s
 export async function confirmNew(client: Client, settings: object): Promise<number> {
   const body = { name: 'Spring', sendingMode: 'SMS', smsSender: 'ACME', smsBody: 'Hello', readyToSend: true, ...settings };
   const { id } = (await expecting(client, 201, 'POST', '', body)) as { id: number };
-  await expecting(client, 200, 'PUT', `/${id}/calculateGoal`);
+  await expecting(client, 200, 'POST', `/${id}/calculateGoal`);
   await expecting(client, 202, 'PUT', `/${id}/confirm`);
   return id;
 }

@@ -7,7 +7,7 @@ import type { Actor } from '../../http/actor.ts';
 import { fromMicros } from '../../lib/money.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from '../check.ts';
 import { type CampaignRow, claimCampaign, claimListsAsTheyAre, findCampaign, wakeRuns } from '../sql.ts';
-import { insertJob, insertRun, moveConfirmed } from './sql.ts';
+import { hasSmsRoute, insertJob, insertRun, moveConfirmed } from './sql.ts';
 
 type Now = { readonly now: Date };
 
@@ -56,6 +56,7 @@ async function unmet(tx: Db, { accountId }: Actor, campaign: CampaignRow, now: D
     ...(await checkTemplates(tx, { accountId, settings: campaign })),
     ...recipientFaults(campaign),
     ...dateFaults(campaign, now),
+    ...(await routeFaults(tx, campaign)),
     ...goalFaults(campaign),
   ];
 }
@@ -67,6 +68,13 @@ const recipientFaults = ({ destinationType }: CampaignRow): FieldError[] =>
 
 const dateFaults = ({ scheduledAt }: CampaignRow, now: Date): FieldError[] =>
   scheduledAt && scheduledAt <= now ? [{ field: 'scheduledDate', message: 'must lie in the future' }] : [];
+
+/** Routes may have gone since the goal was calculated. What is not SMS goes where its sender belongs. */
+async function routeFaults(tx: Db, { goal }: CampaignRow): Promise<FieldError[]> {
+  const counted = goal?.breakdown.some(({ channel }) => channel === 'SMS') ?? false;
+  if (!counted || (await hasSmsRoute(tx))) return [];
+  return [{ field: 'sendingMode', message: 'there is no route for SMS any more' }];
+}
 
 /** The price: calculated, for what would be sent now, for somebody, and within the credit. */
 function goalFaults(campaign: CampaignRow): FieldError[] {

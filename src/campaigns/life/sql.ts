@@ -1,5 +1,5 @@
 import { plainArray } from '../../db/array.ts';
-import { type Db, exec, type Sql, sql } from '../../db/query.ts';
+import { type Db, exec, one, type Sql, sql } from '../../db/query.ts';
 import { WAKE_CHANNEL } from '../../dispatch/wake.ts';
 import { from } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
@@ -26,6 +26,12 @@ export const moveConfirmed = (
         WHERE ${of(one)} AND ${from('send')} AND confirmed_at IS NULL AND ready_to_send
           AND version = ${version} AND goal_version = ${version}`,
   );
+
+/** Whether SMS goes anywhere. */
+export async function hasSmsRoute(db: Db): Promise<boolean> {
+  const row = sql`SELECT EXISTS (SELECT channel FROM route WHERE channel = 'SMS') AS found`;
+  return (await one<{ found: boolean }>(db, row)).found;
+}
 
 /** What workers move of a campaign from now on. `unlisted` count as skipped: they are no recipients. */
 export const insertRun = (

@@ -12,7 +12,7 @@ export type Piece = { readonly text: string } | { readonly field: Field; readonl
 
 export type CustomField = Pick<FieldRow, 'id' | 'name'>;
 
-/** `{{field}}` or `{{field|default}}`; a default may hold anything but `}}`. */
+/** `{{field}}` or `{{field|default}}`; a default may hold anything but `}}`; blanks around either are left out. */
 const PLACEHOLDER = /\{\{([^{}|]*)(?:\|((?:(?!\}\}).)*))?\}\}/gs;
 
 /**
@@ -33,7 +33,7 @@ export function parseText(
     const field = fields.get(name.trim().toLowerCase()) ?? null;
     if (field === null) unknown.add(name.trim());
     if (match.index > end) pieces.push({ text: text.slice(end, match.index) });
-    pieces.push({ field, fallback });
+    pieces.push({ field, fallback: fallback.trim() });
     end = match.index + whole.length;
   }
   if (end < text.length) pieces.push({ text: text.slice(end) });

@@ -75,7 +75,7 @@ function again({ act, code, text }: Open, { gate, settings }: SubmitDeps): Outco
 }
 
 /** The AgentMessage of a submission (section 2). */
-export function agentMessage(submission: Submission, settings: RcsSettings, now: number): object {
+function agentMessage(submission: Submission, settings: RcsSettings, now: number): object {
   const { content, body } = submission;
   return {
     contentMessage: content ? content.message : { text: body },

@@ -193,8 +193,16 @@ describe('a message of a person', () => {
       { order: { catalog_id: 'c', text: 'Please', product_items: [{ product_retailer_id: 'p1', quantity: 2 }] } },
       { messageType: 'OTHER', text: 'Please, 2 × p1' },
     ],
-    ['system', { system: { body: 'User A changed', type: 'user_changed_number' } }, { messageType: 'OTHER', text: 'User A changed' }],
-    ['unsupported', { errors: [{ code: 131051, title: 'Message type unknown' }] }, { messageType: 'OTHER', text: 'Message type unknown' }],
+    [
+      'system',
+      { system: { body: 'User A changed', type: 'user_changed_number' } },
+      { messageType: 'OTHER', text: 'User A changed' },
+    ],
+    [
+      'unsupported',
+      { errors: [{ code: 131051, title: 'Message type unknown' }] },
+      { messageType: 'OTHER', text: 'Message type unknown' },
+    ],
     ['hologram', { hologram: { body: 'new' } }, { messageType: 'OTHER', text: 'new' }],
   ])('of the type %s is read', (type, content, { messageType, text }: { messageType?: string; text?: string }) => {
     const item = { from: '16505551234', type, ...content };
@@ -261,7 +269,11 @@ describe('a change of a template', () => {
   });
 
   test('says why', () => {
-    const value = { event: 'PAUSED', reason: 'SCAM', other_info: { title: 'FIRST_PAUSE', description: 'Three hours.' } };
+    const value = {
+      event: 'PAUSED',
+      reason: 'SCAM',
+      other_info: { title: 'FIRST_PAUSE', description: 'Three hours.' },
+    };
     expect(read(change(value)).templateChanges[0]?.reason).toBe('SCAM · FIRST_PAUSE · Three hours.');
   });
 
@@ -311,7 +323,17 @@ test('many entries, changes and items of a request come in their order', () => {
 /** Members and values as the network writes them, in places where it never does. */
 const names = fc.constantFrom(
   ...['id', 'status', 'errors', 'code', 'type', 'text', 'body', 'from', 'timestamp', 'image', 'contacts', 'name'],
-  ...['interactive', 'button_reply', 'order', 'product_items', 'location', 'latitude', 'user_id', '__proto__', 'toString'],
+  ...[
+    'interactive',
+    'button_reply',
+    'order',
+    'product_items',
+    'location',
+    'latitude',
+    'user_id',
+    '__proto__',
+    'toString',
+  ],
 );
 const values = fc.oneof(
   fc.constantFrom('text', 'image', 'contacts', 'order', 'location', 'interactive', 'failed', 'read', '1750030073'),
@@ -323,7 +345,11 @@ const item = fc.dictionary(
   { maxKeys: 8 },
 );
 
-propertyTest.prop([fc.array(item, { maxLength: 4 }), fc.array(item, { maxLength: 4 }), fc.array(item, { maxLength: 2 })])(
+propertyTest.prop([
+  fc.array(item, { maxLength: 4 }),
+  fc.array(item, { maxLength: 4 }),
+  fc.array(item, { maxLength: 2 }),
+])(
   'whatever is signed is read without a failure, every item is told once, and all of it can be stored',
   (messages, reports, contacts) => {
     const body = notification(messagesChange({ messages, statuses: reports, contacts }), ...contacts);

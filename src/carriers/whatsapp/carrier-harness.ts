@@ -3,7 +3,12 @@ import type { Carrier, Submission } from '../carrier.ts';
 import { type SandboxGraph, type SandboxGraphOptions, startSandboxGraph } from '../sandbox/graph/server.ts';
 import { createTestHost, submission, type TestHost, until } from '../smpp/carrier-harness.ts';
 import { createWhatsappCarrier } from './carrier.ts';
-import { parseWhatsappSecrets, parseWhatsappSettings, type WhatsappSecrets, type WhatsappSettings } from './settings.ts';
+import {
+  parseWhatsappSecrets,
+  parseWhatsappSettings,
+  type WhatsappSecrets,
+  type WhatsappSettings,
+} from './settings.ts';
 import type { Timing } from './submit.ts';
 
 /** Delays short enough for tests; the proportions are those of the carrier. */

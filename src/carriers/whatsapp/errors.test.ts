@@ -54,11 +54,25 @@ describe('an error object', () => {
     expect(readGraphError(error)).toEqual({ code: 130429, text: '(#130429) Rate limit hit: Too fast' });
   });
 
+  test('has its code as a number or as a text', () => {
+    expect(readGraphError({ code: '190', message: 'M' })).toEqual({ code: 190, text: 'M' });
+  });
+
   test('says things once', () => {
     expect(readGraphError({ code: 1, title: 'T', message: 'M', error_data: { details: 'T' } })?.text).toBe('T');
   });
 
-  test.each([null, 'x', {}, { code: 'x' }, { code: null }, { code: {} }, { code: 1.5 }])('is none: %j', (json) => {
+  test.each([
+    null,
+    'x',
+    {},
+    { code: 'x' },
+    { code: null },
+    { code: '' },
+    { code: [] },
+    { code: { toString: 1 } },
+    { code: 1.5 },
+  ])('is none: %j', (json) => {
     expect(readGraphError(json)).toBeNull();
   });
 });

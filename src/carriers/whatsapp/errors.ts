@@ -89,8 +89,9 @@ export type GraphError = { readonly code: number; readonly text: string };
 
 /** Reads `{ code, message, title, error_data: { details } }`; null when it has no code. */
 export function readGraphError(json: unknown): GraphError | null {
-  const code = Number(memberOf(json, 'code') ?? Number.NaN);
-  if (!Number.isInteger(code)) return null;
+  const written = memberOf(json, 'code');
+  const code = typeof written === 'string' && /^\d{1,9}$/.test(written) ? Number(written) : written;
+  if (typeof code !== 'number' || !Number.isInteger(code)) return null;
   const title = wordsIn(json, 'title') || wordsIn(json, 'message');
   const details = wordsIn(memberOf(json, 'error_data'), 'details');
   const text = details === '' || details === title ? title : `${title}: ${details}`;

@@ -82,7 +82,7 @@ async function waited(ms: number, { stopping }: Gate): Promise<boolean> {
 const USER_ID = /^[A-Z]{2}\.[A-Za-z0-9]+$/;
 
 /** The body of the request; statuses give `biz_opaque_callback_data` back. Null for what has no form here. */
-export function messageOf({ messageId, destination, body, content, binary }: Submission): object | null {
+function messageOf({ messageId, destination, body, content, binary }: Submission): object | null {
   if (binary) return null;
   const said = content?.channel === 'WHATSAPP' ? content.message : { type: 'text', text: { body, preview_url: false } };
   return {

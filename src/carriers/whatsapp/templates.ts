@@ -47,7 +47,7 @@ function readPage(json: unknown): { templates: NetworkTemplate[]; after: string 
 }
 
 /** Null for what has no id, name or language. */
-export function readTemplate(json: unknown): NetworkTemplate | null {
+function readTemplate(json: unknown): NetworkTemplate | null {
   const [id, name, language] = [wordsIn(json, 'id'), wordsIn(json, 'name'), wordsIn(json, 'language')];
   if (id === '' || name === '' || language === '') return null;
   return {

@@ -1,12 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../../cli.ts';
 import { loadSecretKey } from '../../secret-key.ts';
 import { createConnection, type NewConnection } from '../save.ts';
-import { readSettings } from './read-settings.ts';
+import { readJsonFile, readSettings } from './read-settings.ts';
 
-/** `connection add smpp`: the options of each kind. What they leave out is given with `--set`. */
+/** `connection add smpp`, `whatsapp` and `rcs`. What their options leave out is given with `--set`. */
 export function registerAddCommands(add: Command, context: CommandContext): void {
   addSmpp(add, context);
+  addWhatsapp(add, context);
+  addRcs(add, context);
 }
 
 type Named = { name: string; set: string[] };
@@ -46,6 +49,76 @@ function addSmpp(add: Command, context: CommandContext): void {
       );
     });
 }
+
+type WhatsappFlags = Named & {
+  wabaId: string;
+  phoneNumberId: string[];
+  accessToken: string;
+  appSecret: string;
+  verifyToken?: string;
+};
+
+function addWhatsapp(add: Command, context: CommandContext): void {
+  add
+    .command('whatsapp')
+    .description('add a WhatsApp business account (Cloud API)')
+    .requiredOption('--name <name>', 'name of the connection; part of its callback address')
+    .requiredOption('--waba-id <id>', 'id of the business account')
+    .requiredOption('--phone-number-id <id...>', 'ids of its phone numbers')
+    .requiredOption('--access-token <token>', 'token of a system user')
+    .requiredOption('--app-secret <secret>', 'secret of the app, which signs the callbacks')
+    .option('--verify-token <token>', 'what Meta asks the callback address for; made up when left out')
+    .option('--set <name=value...>', 'any other setting, see docs/carriers.md', [])
+    .action(async ({ name, wabaId, phoneNumberId, set, accessToken, appSecret, ...flags }: WhatsappFlags) => {
+      const verifyToken = flags.verifyToken ?? newToken();
+      const settings = { wabaId, phoneNumberIds: phoneNumberId, ...readSettings(set) };
+      const secret = { accessToken, appSecret, verifyToken };
+      const { id } = await create(context, { name, kind: 'whatsapp', settings, secret });
+      const added = { id, name, callbackUrl: callbackUrl(context, 'whatsapp', name), verifyToken };
+      context.report(added, ({ callbackUrl: url }) =>
+        [
+          `Connection ${name} (id ${id}) was added. Tell Meta where its callbacks go:`,
+          `  callback URL  ${url}`,
+          `  verify token  ${verifyToken}`,
+          ...phoneNumberId.map((number) => give(number, name)),
+        ].join('\n'),
+      );
+    });
+}
+
+type RcsFlags = Named & { serviceAccount: string; clientToken?: string };
+
+function addRcs(add: Command, context: CommandContext): void {
+  add
+    .command('rcs')
+    .description('add a Google RBM partner account')
+    .requiredOption('--name <name>', 'name of the connection; part of its callback address')
+    .requiredOption('--service-account <file>', 'the key file of the service account, as Google hands it out')
+    .option('--client-token <token>', 'what Google signs the callbacks with; made up when left out')
+    .option('--set <name=value...>', 'any other setting, see docs/carriers.md', [])
+    .action(async ({ name, serviceAccount, set, ...flags }: RcsFlags) => {
+      const clientToken = flags.clientToken ?? newToken();
+      const secret = { ...(await readJsonFile('--service-account', serviceAccount)), clientToken };
+      const { id } = await create(context, { name, kind: 'rcs', settings: readSettings(set), secret });
+      const added = { id, name, callbackUrl: callbackUrl(context, 'rcs', name), clientToken };
+      context.report(added, ({ callbackUrl: url }) =>
+        [
+          `Connection ${name} (id ${id}) was added. Tell Google where its callbacks go:`,
+          `  webhook URL   ${url}`,
+          `  client token  ${clientToken}`,
+          give('<agent id>', name),
+        ].join('\n'),
+      );
+    });
+}
+
+const give = (id: string, name: string): string =>
+  `Give it to an account: sender assign --id ${id} --connection ${name} --account <account>`;
+
+const newToken = (): string => randomBytes(24).toString('base64url');
+
+const callbackUrl = (context: CommandContext, kind: string, name: string): string =>
+  `${context.config().publicUrl}/api/callbacks/${kind}/${name}`;
 
 async function create(context: CommandContext, input: Omit<NewConnection, 'sandbox'>): Promise<{ id: number }> {
   const key = await loadSecretKey(context.config());

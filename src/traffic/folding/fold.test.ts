@@ -71,6 +71,17 @@ test('what is counted late, in an hour that was folded, is added when it is fold
   expect(await days()).toEqual([{ account: 1, day: '2026-03-09', sent: 20, delivered: 14, cost: 600 }]);
 });
 
+test('a day knows its hours, whenever they were folded', async () => {
+  const active = () => many(pool, sql`SELECT day::text, hours FROM traffic_day ORDER BY 1`);
+  await count(pool, { hour: '2026-03-08T00:00Z' });
+  await count(pool, { hour: '2026-03-08T23:00Z' });
+  await foldTraffic(pool, now);
+  expect(await active()).toEqual([{ day: '2026-03-08', hours: 1 | (1 << 23) }]);
+  await count(pool, { hour: '2026-03-08T04:00Z' });
+  await foldTraffic(pool, now);
+  expect(await active()).toEqual([{ day: '2026-03-08', hours: 1 | (1 << 4) | (1 << 23) }]);
+});
+
 test('a row that a writer holds is left to the next time, and nothing of it is lost', async () => {
   const hour = '2026-03-09T04:00Z';
   await count(pool, { hour, shard: 1 });

@@ -42,10 +42,12 @@ export async function foldHours(
           FROM taken GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
           ON CONFLICT (account_id, hour, campaign_id, channel, shard) DO UPDATE SET ${ADDED}),
         days AS (
-          INSERT INTO traffic_day AS own (account_id, day, campaign_id, channel, ${NAMES})
-          SELECT account_id, (hour AT TIME ZONE 'UTC')::date, campaign_id, channel, ${SUMS}
+          INSERT INTO traffic_day AS own (account_id, day, campaign_id, channel, hours, ${NAMES})
+          SELECT account_id, (hour AT TIME ZONE 'UTC')::date, campaign_id, channel,
+            bit_or(1 << extract(hour FROM hour AT TIME ZONE 'UTC')::int), ${SUMS}
           FROM taken GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
-          ON CONFLICT (account_id, day, campaign_id, channel) DO UPDATE SET ${ADDED})
+          ON CONFLICT (account_id, day, campaign_id, channel) DO UPDATE
+            SET hours = own.hours | excluded.hours, ${ADDED})
         SELECT count(*) AS folded FROM taken`,
   );
   return folded;

@@ -71,7 +71,7 @@ export const DELIVERED: readonly StatusStep[] = [sent, delivered];
 
 /**
  * Ordinary numbers deliver. The last four digits 0001 to 0009 ask for the ends that simulated sends have (contract,
- * section 7), as far as this network has them; 9901 to 9917 for what a receiver of callbacks must withstand.
+ * section 7), as far as this network has them; 9901 to 9915 for what a receiver of callbacks must withstand.
  */
 const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   '0001': { steps: [sent, failed(131000)] },
@@ -103,9 +103,7 @@ const DEFAULT_OUTCOMES: Readonly<Record<string, Outcome>> = {
   9912: { refuse: 131056, refuseTimes: 1 },
   9913: { held: true },
   9914: { refuse: 131000, refuseTimes: 2 },
-  9915: { refuse: 131031 },
-  9916: { refuse: 131048 },
-  9917: { steps: [sent, delivered, { ...read, status: 'played' }] },
+  9915: { steps: [sent, delivered, { ...read, status: 'played' }] },
 };
 
 export function defaultScript(): GraphScript {

@@ -59,7 +59,7 @@ export type SandboxGraph = {
   close(): Promise<void>;
 };
 
-export const SANDBOX_NUMBER: PhoneNumber = {
+const SANDBOX_NUMBER: PhoneNumber = {
   id: '100000000000001',
   displayNumber: '+351 900 000 001',
   verifiedName: 'Heliograph sandbox',

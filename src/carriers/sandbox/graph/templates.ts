@@ -21,7 +21,7 @@ export type Templates = {
   all(): readonly SandboxTemplate[];
   /**
    * Adds one as it stood in an earlier life: with its `id` and `status` when the draft has them, else approved. False when
-   * there is one of that name and language.
+   * there is one of that name and language, or with that id.
    */
   seed(draft: unknown): boolean;
   /**
@@ -76,8 +76,9 @@ export function createTemplates({ script, ledger, events }: TemplateDeps): Templ
   }
 
   function seed(draft: unknown): boolean {
-    if (find(wordsIn(draft, 'name'), wordsIn(draft, 'language'))) return false;
-    const template = add(draft, wordsIn(draft, 'status') || 'APPROVED', wordsIn(draft, 'id') || undefined);
+    const id = wordsIn(draft, 'id');
+    if (templates.has(id) || find(wordsIn(draft, 'name'), wordsIn(draft, 'language'))) return false;
+    const template = add(draft, wordsIn(draft, 'status') || 'APPROVED', id || undefined);
     if (template.status === 'PENDING') decideSoon(template);
     return true;
   }
@@ -182,7 +183,7 @@ function listPage(all: readonly SandboxTemplate[], query: URLSearchParams): Answ
   const [name, status] = [query.get('name'), query.get('status')];
   const after = Buffer.from(query.get('after') ?? '', 'base64url').toString();
   const fitting = all.filter((one) => (name ?? one.name) === one.name && (status ?? one.status) === one.status);
-  const rest = fitting.filter(({ id }) => id > after);
+  const rest = fitting.slice(fitting.findIndex(({ id }) => id === after) + 1);
   const page = rest.slice(0, limit);
   const cursor = (one: SandboxTemplate | undefined): string => Buffer.from(one?.id ?? '').toString('base64url');
   const cursors = { before: cursor(page[0]), after: cursor(page.at(-1)) };

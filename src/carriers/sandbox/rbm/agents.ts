@@ -10,6 +10,8 @@ import { faultOfBatch, faultOfFile } from './validate.ts';
 
 /** What an agent may do beside messages: whom it reaches, its testers and its files (protocol sheet rcs, 1 and 3). */
 export type Agents = {
+  /** An agent's id as it was given to the sandbox, for one with or without its `@rbm.goog`. */
+  spell(agentId: string): string;
   /** Null when the agent is of this account and may write to the number. */
   faultOf(agentId: string, phone: string): Fault | null;
   /** Null when the agent has not had its messages of this second. */
@@ -47,6 +49,7 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
   }
 
   return {
+    spell: (agentId) => known.find((each) => bare(each) === bare(agentId)) ?? agentId,
     faultOf(agentId, phone) {
       const fault = faultOfAgent(agentId);
       if (fault || !script.unlaunched.includes(agentId) || testers.get(agentId)?.has(phone)) return fault;
@@ -72,7 +75,8 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
     batch(agentId, body) {
       ledger.count('batchChecks');
       const json = parseJson(body.toString());
-      const fault = faultOfBatch(json, script.batchMinimum) ?? faultOfAgent(wordsIn(json, 'agentId') || agentId);
+      const fault =
+        faultOfBatch(json, script.batchMinimum) ?? faultOfAgent(this.spell(wordsIn(json, 'agentId') || agentId));
       if (fault) return refuse(fault);
       if (!batches.ready()) return refuse(faultOf('RESOURCE_EXHAUSTED'));
       batches.take(1);
@@ -94,6 +98,8 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
     hasFile: (name) => (files.get(name) ?? 0) > Date.now(),
   };
 }
+
+const bare = (agentId: string): string => agentId.replace(/@rbm\.goog$/, '');
 
 function reachabilityOf(json: unknown, reaches: (phone: string) => boolean): object {
   const users = memberOf(json, 'users');

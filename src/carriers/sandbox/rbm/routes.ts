@@ -21,7 +21,7 @@ export function createRoutes(parts: {
 
   function serve(request: SandboxRequest): Answer {
     const { method, path, query, body } = request;
-    const agentId = query.get('agentId') ?? '';
+    const agentId = agents.spell(query.get('agentId') ?? '');
     const phone = /^\/v1\/phones\/([^/]+)\/(\w+)(?:\/([^/]+))?$/.exec(path);
     if (phone) return servePhone({ method, agentId, phone, query, body });
     if (method === 'POST' && path === '/v1/users:batchGet') return agents.batch(agentId, body);

@@ -12,7 +12,7 @@ import { createMessages } from './messages.ts';
 import { createOAuth } from './oauth.ts';
 import { createPeople, type UserAct } from './people.ts';
 import { createRoutes } from './routes.ts';
-import { defaultScript, type RbmScript } from './script.ts';
+import { defaultScript, outcomeFor, type RbmScript } from './script.ts';
 
 export type SandboxRbmOptions = {
   /** Default 127.0.0.1. */
@@ -30,6 +30,9 @@ export type SandboxRbmOptions = {
   readonly script?: Partial<RbmScript>;
 };
 
+/** A message that an earlier sandbox took, and has not told the end of. */
+export type OwedMessage = { readonly messageId: string; readonly agentId: string; readonly destination: string };
+
 export type LaunchAct = { readonly agentId: string; readonly from: string; readonly to: string };
 
 export type SandboxRbm = {
@@ -46,6 +49,8 @@ export type SandboxRbm = {
   /** A person does something; resolves with whether the client took the callback. */
   injectUser(act: UserAct): Promise<boolean>;
   changeLaunch(act: LaunchAct): Promise<boolean>;
+  /** Goes on with what an earlier sandbox has left open, as if it had just taken it. */
+  resume(owed: readonly OwedMessage[]): void;
   /** No access token that was given counts any more. */
   revokeTokens(): void;
   /** Events whose time has not come, and callbacks that are not acknowledged. */
@@ -107,8 +112,15 @@ export async function startSandboxRbm(options: SandboxRbmOptions = {}): Promise<
     return callbacks.tell({ kind: 'launch', id: agentId, what: to, agentId, event });
   }
 
+  function resume(owed: readonly OwedMessage[]): void {
+    for (const { messageId, agentId, destination: phone } of owed) {
+      const message = { agentId: agents.spell(agentId), phone, messageId, entry: null };
+      void messages.take(message, outcomeFor(script, phone), null);
+    }
+  }
+
   return {
-    ...{ port: server.port, baseUrl: server.url, agents: known, script, ledger, changeLaunch },
+    ...{ port: server.port, baseUrl: server.url, agents: known, script, ledger, changeLaunch, resume },
     secrets: { ...account, tokenUri: `${server.url}/token`, clientToken },
     setCallback: callbacks.register,
     injectUser: people.act,

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { secretOf } from './connections/save.ts';
-import { findConnection, insertConnection } from './connections/sql.ts';
-import { exec, sql } from './db/query.ts';
-import { newId } from './lib/ids.ts';
-import { createSecretKey } from './lib/secret-box.ts';
-import { settleOutcomes } from './messages/deliver.ts';
-import { insertMessages } from './messages/sql.ts';
-import { insertRoute, listRoutes } from './routing/sql.ts';
-import { retireSandbox, startSandbox, wantsSandbox } from './sandbox.ts';
-import { createTestDatabase, type TestDatabase } from './testing/database.ts';
-import { newMessage, resultOf } from './testing/queue.ts';
+import { secretOf } from '../connections/save.ts';
+import { findConnection, insertConnection } from '../connections/sql.ts';
+import { exec, sql } from '../db/query.ts';
+import { newId } from '../lib/ids.ts';
+import { createSecretKey } from '../lib/secret-box.ts';
+import { settleOutcomes } from '../messages/deliver.ts';
+import { insertMessages } from '../messages/sql.ts';
+import { insertRoute, listRoutes } from '../routing/sql.ts';
+import { wantsSandbox } from './sandbox.ts';
+import { retireSmsc, startSmsc } from './smsc.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { newMessage, resultOf } from '../testing/queue.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -25,7 +26,7 @@ beforeEach(() => exec(pool, sql`TRUNCATE connection, route RESTART IDENTITY CASC
 const key = createSecretKey(randomBytes(32));
 const real = () => insertConnection(pool, { name: 'carrier', kind: 'smpp', sandbox: false, settings: {} });
 async function start() {
-  const smsc = await startSandbox(pool, key);
+  const smsc = await startSmsc(pool, key);
   onTestFinished(() => smsc.close());
   return smsc;
 }
@@ -73,14 +74,14 @@ test('any route of an operator goes before that of the sandbox', async () => {
 
 test('a retired sandbox takes no messages: without it they would wait for ever', async () => {
   await start();
-  await retireSandbox(pool);
+  await retireSmsc(pool);
   expect(await listRoutes(pool)).toEqual([]);
 });
 
 test('retiring what never was, or a real carrier of that name, changes nothing', async () => {
-  await retireSandbox(pool);
+  await retireSmsc(pool);
   const made = await insertConnection(pool, { name: 'sandbox', kind: 'smpp', sandbox: false, settings: {} });
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: made?.id ?? 0, priority: 100 });
-  await retireSandbox(pool);
+  await retireSmsc(pool);
   expect(await listRoutes(pool)).toHaveLength(1);
 });

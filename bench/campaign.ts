@@ -1,0 +1,142 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from } from 'pg-copy-streams';
+import { copyRate } from './copy-rate.ts';
+import type { Report } from './report.ts';
+import { openStage, type Stage, until } from './stage.ts';
+import { destinationOf } from './traffic.ts';
+
+const RECIPIENTS = Number(process.argv[3] ?? 1_000_000);
+const LISTS = 10;
+const ROWS_A_CHUNK = 1000;
+const PASSES = 3;
+const DEMO = 1;
+const CAMPAIGNS = '/api/partner-gateway/v1/campaigns';
+const TEXT = 'Dear {{firstName|customer}}, your parcel arrives today between 10 and 12. Track it at example.com/t/4711.';
+
+/**
+ * A campaign to contacts of ten overlapping lists, each with a text of his own, through the sandbox carrier with a receipt
+ * for everyone: from the confirmation to the last receipt, recipients made, messages made and sent. Beside it, how long
+ * the goal takes against the plainest count over the same rows.
+ */
+export async function benchCampaign(): Promise<Report> {
+  const stage = await openStage();
+  const db = new pg.Client({ connectionString: stage.connectionString });
+  await db.connect();
+  try {
+    const listIds = await fill(db);
+    const id = await createCampaign(stage, listIds);
+    const goal = await compareGoal(stage, db, id, listIds);
+    const before = stage.gateway.cpuSeconds();
+    const seconds = await send(stage, id);
+    const cpu = stage.gateway.cpuSeconds() - before;
+    const limit = await copyRate(stage.connectionString);
+    return {
+      name: 'campaign',
+      ratio: RECIPIENTS / seconds / limit.messagesPerSecond,
+      target: 0.2,
+      figures: {
+        recipients: RECIPIENTS,
+        recipientsPerSecond: Math.round(RECIPIENTS / seconds),
+        copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
+        gatewayCpuMicrosARecipient: Math.round((cpu / RECIPIENTS) * 1e7) / 10,
+        gatewayPeakMb: stage.gateway.peakMb(),
+        gatewayMemoryTargetMb: 400,
+        ...goal,
+      },
+    };
+  } finally {
+    await db.end();
+    await stage.close();
+  }
+}
+
+/** Contacts, each in two of the lists. Answers the ids of these. */
+async function fill(db: pg.Client): Promise<number[]> {
+  await db.query('DELETE FROM contact_list_member');
+  await db.query('DELETE FROM contact');
+  const columns = 'account_id, first_name, phone_number, country, is_valid, channels';
+  await pipeline(Readable.from(lines()), db.query(from(`COPY contact (${columns}) FROM STDIN`)));
+  const lists = await db.query<{ id: string }>(
+    `INSERT INTO contact_list (account_id, name) SELECT $1, 'List ' || n FROM generate_series(1, $2::int) AS n RETURNING id`,
+    [DEMO, LISTS],
+  );
+  const ids = lists.rows.map((row) => Number(row.id));
+  await db.query(
+    `INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
+     SELECT account_id, ($2::bigint[])[1 + (id + shift) % $3], id, lower(full_name)
+     FROM contact, unnest(ARRAY[0, 3]) AS shift WHERE account_id = $1 ON CONFLICT DO NOTHING`,
+    [DEMO, ids, LISTS],
+  );
+  await db.query(
+    `UPDATE contact_list l SET contact_count = (SELECT count(*) FROM contact_list_member m
+       WHERE m.account_id = l.account_id AND m.list_id = l.id) WHERE account_id = $1`,
+    [DEMO],
+  );
+  await db.query('UPDATE contact_book SET contacts = (SELECT count(*) FROM contact) WHERE account_id = $1', [DEMO]);
+  await db.query('VACUUM (ANALYZE) contact, contact_list_member');
+  return ids;
+}
+
+function* lines(): Generator<string> {
+  const chunk: string[] = [];
+  for (let n = 0; n < RECIPIENTS; n++) {
+    chunk.push(`${DEMO}\tName ${n % 1000}\t${destinationOf(n)}\tIT\tt\t1\n`);
+    if (chunk.length === ROWS_A_CHUNK) yield chunk.splice(0).join('');
+  }
+  yield chunk.join('');
+}
+
+async function call<T>({ address, apiKey }: Stage, method: string, path: string, body?: object): Promise<T> {
+  const answer = await fetch(`${address}${CAMPAIGNS}${path}`, {
+    method,
+    headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }) },
+    body: body ? JSON.stringify(body) : null,
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+async function createCampaign(stage: Stage, contactListIds: readonly number[]): Promise<number> {
+  const sms = { sendingMode: 'SMS', smsSender: 'Heliograph', smsBody: TEXT };
+  const body = { name: 'Bench', ...sms, contactListIds, readyToSend: true };
+  return (await call<{ id: number }>(stage, 'POST', '', body)).id;
+}
+
+/** The best of some passes each, one after the other. */
+async function compareGoal(stage: Stage, db: pg.Client, id: number, listIds: readonly number[]) {
+  const plain = `SELECT count(DISTINCT c.phone_number) FROM contact_list_member m
+    JOIN contact c ON c.account_id = m.account_id AND c.id = m.contact_id
+    WHERE m.account_id = $1 AND m.list_id = ANY($2::bigint[])`;
+  const times: [goalSeconds: number, plainSeconds: number][] = [];
+  for (let pass = 0; pass < PASSES; pass++)
+    times.push([
+      await timed(() => call(stage, 'POST', `/${id}/calculateGoal`)),
+      await timed(() => db.query(plain, [DEMO, listIds])),
+    ]);
+  const goalSeconds = Math.min(...times.map(([goal]) => goal));
+  const plainSeconds = Math.min(...times.map(([, count]) => count));
+  return { goalSeconds, plainSeconds, goalRatio: goalSeconds / plainSeconds, goalRatioTarget: 4 };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1000;
+}
+
+/** Answers in how many seconds everybody had his message and we its receipt. */
+async function send(stage: Stage, id: number): Promise<number> {
+  const start = performance.now();
+  await call(stage, 'PUT', `/${id}/confirm`);
+  await until(async () => {
+    const { rows } = await stage.pool.query<{ delivered: string }>(
+      'SELECT coalesce(sum(delivered), 0) AS delivered FROM traffic_hour WHERE campaign_id = $1',
+      [id],
+    );
+    return Number(rows[0]?.delivered) === RECIPIENTS;
+  });
+  return (performance.now() - start) / 1000;
+}

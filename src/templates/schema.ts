@@ -1,0 +1,123 @@
+import { type Static, Type } from 'typebox';
+import { pageFields } from '../http/page.ts';
+import { placeholdersOf } from './placeholders.ts';
+import { RcsBody } from './rcs-body.ts';
+import type { Template } from './sql.ts';
+
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const Variables = Type.Array(
+  Type.String({
+    pattern: '^[^{}|]{1,64}(\\|[^{}]{0,200})?$',
+    'x-message': 'must be a contact field, or one with a default: firstName|friend',
+  }),
+  {
+    maxItems: 100,
+    description:
+      'For campaigns: the contact field of each placeholder, in the order of `placeholders`, with a default behind a `|`. ' +
+      'Named placeholders have the field of their name unless said otherwise.',
+  },
+);
+const Components = Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true }), {
+  minItems: 1,
+  maxItems: 10,
+  description: 'As the network writes them: HEADER, BODY, FOOTER, BUTTONS.',
+});
+const Category = Type.Enum(['MARKETING', 'UTILITY', 'AUTHENTICATION'], { type: 'string' });
+const HeaderLink = Type.String({
+  pattern: '^https?://[^\\s]{1,2040}$',
+  description: 'The file of a header with media, where a send names no other.',
+  'x-message': 'must be an http or https address',
+});
+const Ttl = Type.Integer({ minimum: -1, maximum: 2_592_000, description: 'How long the network tries to deliver it.' });
+
+export const WhatsappTemplateIn = Type.Object({
+  phoneNumberId: Type.String({ minLength: 1, maxLength: 128, description: 'A number of the business account.' }),
+  name: Type.String({ pattern: '^[a-z0-9_]{1,512}$', 'x-message': 'must have 1 to 512 of a-z, 0-9 and _' }),
+  language: Type.String({ pattern: '^[a-z]{2,3}(_[A-Z]{2,4})?$', 'x-message': 'must be a language such as pt_PT' }),
+  category: Category,
+  components: Components,
+  parameterFormat: Type.Optional(Type.Enum(['POSITIONAL', 'NAMED'], { type: 'string' })),
+  allowCategoryChange: Type.Optional(Type.Boolean()),
+  messageSendTtlSeconds: Type.Optional(Ttl),
+  variables: Type.Optional(Variables),
+  headerLink: Type.Optional(HeaderLink),
+});
+export type WhatsappTemplateIn = Static<typeof WhatsappTemplateIn>;
+
+export const WhatsappTemplatePatch = Type.Object({
+  category: Type.Optional(Category),
+  components: Type.Optional(Components),
+  messageSendTtlSeconds: Type.Optional(Ttl),
+  variables: Type.Optional(Variables),
+  headerLink: Type.Optional(orNull(HeaderLink)),
+});
+export type WhatsappTemplatePatch = Static<typeof WhatsappTemplatePatch>;
+
+export const RcsTemplateIn = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  body: RcsBody,
+  variables: Type.Optional(Variables),
+});
+export type RcsTemplateIn = Static<typeof RcsTemplateIn>;
+
+export const Deleted = Type.Null({ description: 'Deleted' });
+
+export const TemplateId = Type.Object({ id: Type.String() });
+
+export const TemplatesQuery = Type.Object({
+  ...pageFields,
+  status: Type.Optional(Type.String({ maxLength: 40, description: 'Exactly this one; DELETED only when asked for.' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in any case.' })),
+});
+
+const common = {
+  id: Type.String(),
+  name: Type.String(),
+  status: Type.String({ description: 'Only APPROVED is sent.' }),
+  placeholders: Type.Array(Type.String(), { description: '`1` of the body, `header.1`, `button.0.1`, or names.' }),
+  variables: Type.Array(Type.String()),
+  common: Type.Boolean({ description: 'Every account may send it; only the operator changes it.' }),
+  createdAt: Type.String({ format: 'date-time' }),
+  updatedAt: Type.String({ format: 'date-time' }),
+};
+
+export const WhatsappTemplateOut = Type.Object({
+  ...common,
+  language: Type.String(),
+  category: Type.String(),
+  reason: orNull(Type.String({ description: 'Why it was rejected or paused, in the words of the network.' })),
+  parameterFormat: Type.Enum(['POSITIONAL', 'NAMED'], { type: 'string' }),
+  components: Type.Array(Type.Object({}, { additionalProperties: true })),
+  headerLink: orNull(Type.String()),
+});
+export const RcsTemplateOut = Type.Object({
+  ...common,
+  content: Type.Object({}, { additionalProperties: true, description: 'As the network writes it: a contentMessage.' }),
+});
+
+const toOut = (template: Template) => ({
+  id: template.id,
+  name: template.name,
+  status: template.status,
+  placeholders: placeholdersOf(template).map(({ label }) => label),
+  variables: [...template.variables],
+  common: template.ownerId === null,
+  createdAt: template.createdAt.toISOString(),
+  updatedAt: template.updatedAt.toISOString(),
+});
+
+export const toWhatsappOut = (template: Template) => ({
+  ...toOut(template),
+  language: template.language,
+  category: template.category,
+  reason: template.reason,
+  parameterFormat: template.named ? ('NAMED' as const) : ('POSITIONAL' as const),
+  components: Array.isArray(template.content) ? template.content : [],
+  headerLink: template.headerLink,
+});
+
+export const toRcsOut = (template: Template) => ({
+  ...toOut(template),
+  content: typeof template.content === 'object' && template.content !== null ? template.content : {},
+});

@@ -1,0 +1,95 @@
+import type { Pool } from 'pg';
+import { createAuthenticator } from '../accounts/authenticate.ts';
+import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { createKey } from '../api-keys/create.ts';
+import { operatorOf } from '../audit/record.ts';
+import { campaignRoutes } from '../campaigns/routes.ts';
+import { contactRoutes } from '../contacts/routes.ts';
+import { insertConnection } from '../connections/sql.ts';
+import { transaction } from '../db/transaction.ts';
+import { createWaker } from '../dispatch/wake.ts';
+import { authentication } from '../http/auth.ts';
+import type { App } from '../http/deps.ts';
+import { takeIdempotencyKeys } from '../http/idempotency.ts';
+import { createServer } from '../http/server.ts';
+import { createAnswers } from '../idempotency/answers.ts';
+import type { Clock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
+import { type Scope, SCOPES } from '../lib/scope.ts';
+import { createSecretKey } from '../lib/secret-box.ts';
+import { listRoutes } from '../lists/routes.ts';
+import { createAccept } from '../messages/accept.ts';
+import { createPriceList } from '../pricing/price-list.ts';
+import { createRouter } from '../routing/router.ts';
+import { insertRoute } from '../routing/sql.ts';
+import { apiDeps } from './api.ts';
+import { createTestDatabase } from './database.ts';
+
+const PG = '/api/partner-gateway/v1';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/**
+ * The routes of campaigns, lists and contacts on a database of their own, with a route for every number and no worker:
+ * what is confirmed waits.
+ */
+export async function openCampaignApi({ clock }: { clock?: Clock } = {}) {
+  const database = await createTestDatabase();
+  const { pool } = database;
+  const connection = await insertConnection(pool, { name: 'one', kind: 'smpp', sandbox: true, settings: {} });
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: connection?.id ?? 0, priority: 1 });
+  const { app, reload } = buildApp(pool, clock);
+  await reload();
+
+  /** A request under `PG`. */
+  async function call(key: string, method: Method, path: string, body?: object, headers: object = {}) {
+    const answer = await app.inject({
+      method,
+      url: `${PG}${path}`,
+      headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }), ...headers },
+      ...(body && { payload: JSON.stringify(body) }),
+    });
+    return {
+      status: answer.statusCode,
+      body: answer.body === '' ? null : answer.json(),
+      headers: answer.headers,
+    };
+  }
+  const newAccount = (creditMicros = 1_000_000_000): Promise<NewAccount> =>
+    createAccount(pool, { name: 'Acme', plan: 'production', creditMicros, ratePerMinute: 0 });
+
+  /** Of this account, with these scopes alone. */
+  const newKey = async (account: NewAccount, operations: readonly Scope[]): Promise<string> => {
+    const actor = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
+    return (await transaction(pool, (tx) => createKey(tx, actor, { name: 'few', operations }))).apiKey;
+  };
+  const dispose = async (): Promise<void> => {
+    await app.close();
+    await database[Symbol.asyncDispose]();
+  };
+  return { pool, call, newAccount, newKey, reload, connectionId: connection?.id ?? 0, [Symbol.asyncDispose]: dispose };
+}
+
+function buildApp(pool: Pool, clock: Clock | undefined) {
+  const { authenticate } = createAuthenticator({ pool, log: silentLog });
+  const secretKey = createSecretKey(Buffer.alloc(32, 3));
+  const [router, prices] = [createRouter(pool), createPriceList(pool)];
+  const tables = {
+    findRoute: router.find,
+    findPolicy: router.findPolicy,
+    findPrice: prices.find,
+    maySend: router.maySend,
+  };
+  const accept = createAccept({ pool, tables, waker: createWaker(pool) });
+  const answers = createAnswers({ pool, secretKey });
+  const deps = apiDeps({ pool, authenticate, accept, answers, ...(clock && { clock }) });
+  const app = createServer(deps);
+  app.register(async (closed: App) => {
+    closed.register(authentication, { authenticate });
+    takeIdempotencyKeys(closed, deps);
+    for (const routes of [campaignRoutes, listRoutes, contactRoutes]) routes(closed, deps);
+  });
+  return { app, reload: () => Promise.all([router.reload(), prices.reload()]) };
+}
+
+export type CampaignApi = Awaited<ReturnType<typeof openCampaignApi>>;

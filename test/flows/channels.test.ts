@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { findConnection } from '../../src/connections/sql.ts';
+import { insertNumber, listInboundMessages } from '../../src/inbound/sql.ts';
+import { listOptOutsOf } from '../../src/consent/sql.ts';
+import { operate } from '../../src/testing/operator.ts';
+import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { until } from '../../src/testing/until.ts';
+
+const MS = '/api/message-server';
+const NUMBER = '+393331234567';
+
+const startSandboxed = () =>
+  startTestProgram({ carriers: {}, roles: { sandbox: true }, environment: { SANDBOX: 'on' } });
+
+/** Posts and answers the id of the message that was accepted. */
+async function send({ client }: TestProgram, path: string, body: object): Promise<string> {
+  const answer = await client.request('POST', `${MS}${path}`, { body });
+  expect(answer).toMatchObject({ status: 200, body: { messageId: expect.any(String) } });
+  return String((answer.body as { messageId: string }).messageId);
+}
+async function firstOf({ client }: TestProgram, path: string): Promise<Record<string, unknown>> {
+  const answer = await client.request('GET', `${MS}${path}`);
+  return (answer.body as { data: Record<string, unknown>[] }).data[0] ?? {};
+}
+
+test('an account without any contract sends on WhatsApp and RCS through the sandbox, and reads what became of it', {
+  timeout: 60_000,
+}, async () => {
+  await using program = await startSandboxed();
+  const { client } = program;
+  const { phoneNumberId } = await firstOf(program, '/whatsapp/phone-numbers');
+  const { agentId } = await firstOf(program, '/rcs/agents');
+  const named = { name: 'sandbox_welcome', language: 'en' };
+
+  const template = { ...named, variables: ['Ana'] };
+  const whatsapp = await send(program, '/whatsapp/send', { phoneNumberId, destination: NUMBER, template });
+  const hello = { type: 'TEXT', text: 'Hello' };
+  const closed = await send(program, '/whatsapp/send', { phoneNumberId, destination: NUMBER, body: hello });
+  const rcs = await send(program, '/rcs/send', { agentId, destination: NUMBER, body: hello });
+  const { id: templateId } = await firstOf(program, '/rcs/templates');
+  const variables = { firstName: 'Ana' };
+  const card = await send(program, '/rcs/send', { agentId, destination: NUMBER, templateId, variables });
+
+  await client.untilAll([whatsapp, rcs, card], 'DELIVERED');
+  await client.untilStatus(closed, 'CONVERSATION_CLOSED');
+  expect(await client.request('GET', `/api/partner-gateway/v1/whatsapp/messages/${whatsapp}`)).toMatchObject({
+    status: 200,
+    body: { status: 'DELIVERED' },
+  });
+});
+
+test('what people write on any channel arrives, opens the window, and STOP is obeyed on its channel', {
+  timeout: 60_000,
+}, async () => {
+  await using program = await startSandboxed();
+  const { pool, account, client } = program;
+  for (const name of ['sandbox', 'sandbox-whatsapp', 'sandbox-rcs']) {
+    const connection = await findConnection(pool, { name });
+    await insertNumber(pool, { connectionId: connection?.id ?? 0, number: '*', accountId: account.accountId });
+  }
+  for (const channel of ['sms', 'whatsapp', 'rcs']) {
+    const flags = ['--channel', channel, '--from', NUMBER, '--text', channel === 'rcs' ? 'STOP' : `Ciao ${channel}`];
+    // The connection is up a moment after the program.
+    await until(`inbound on ${channel}`, async () => (await operate(program, 'sandbox', 'inbound', ...flags)).code === 0);
+  }
+  const arrived = () => listInboundMessages(pool, { accountId: account.accountId, limit: 10 });
+  await until('three messages', async () => (await arrived()).length === 3);
+  const texts = new Map((await arrived()).map(({ channel, body, source }) => [channel, { body, source }]));
+  expect(texts.get('SMS')).toEqual({ body: 'Ciao sms', source: '393331234567' });
+  expect(texts.get('WHATSAPP')).toEqual({ body: 'Ciao whatsapp', source: '393331234567' });
+  expect(texts.get('RCS')).toEqual({ body: 'STOP', source: '393331234567' });
+  const outs = await listOptOutsOf(pool, { accountId: account.accountId, phoneNumber: NUMBER });
+  expect(outs.map(({ channel }) => channel)).toEqual(['RCS']);
+
+  const { phoneNumberId } = await firstOf(program, '/whatsapp/phone-numbers');
+  const body = { type: 'TEXT', text: 'Within the window' };
+  await client.untilStatus(await send(program, '/whatsapp/send', { phoneNumberId, destination: NUMBER, body }), 'DELIVERED');
+});
