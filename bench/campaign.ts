@@ -13,7 +13,8 @@ const ROWS_A_CHUNK = 1000;
 const PASSES = 3;
 const DEMO = 1;
 const CAMPAIGNS = '/api/partner-gateway/v1/campaigns';
-const TEXT = 'Dear {{firstName|customer}}, your parcel arrives today between 10 and 12. Track it at example.com/t/4711.';
+const TEXT =
+  'Dear {{firstName|customer}}, your parcel arrives today between 10 and 12. Track it at example.com/t/4711.';
 
 /**
  * A campaign to contacts of ten overlapping lists, each with a text of his own, through the sandbox carrier with a receipt

@@ -153,6 +153,9 @@ CREATE TABLE campaign (
   paused_at timestamp with time zone,
   cancelled_at timestamp with time zone,
   completed_at timestamp with time zone,
+  number_countries text[] DEFAULT '{}'::text[] NOT NULL,
+  number_channels smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+  unreadable_numbers integer DEFAULT 0 NOT NULL,
   CONSTRAINT campaign_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT campaign_check CHECK (((status = ANY (ARRAY[0, 1])) OR (confirmed_at IS NOT NULL))),
   CONSTRAINT campaign_check1 CHECK (((destination_type IS DISTINCT FROM 1) OR (cardinality(destinations) = 0))),
@@ -232,6 +235,7 @@ CREATE TABLE campaign_outcome (
   campaign_id bigint NOT NULL,
   message_ids uuid[] NOT NULL,
   statuses smallint[] NOT NULL,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT campaign_outcome_pkey PRIMARY KEY (id)
 );
 CREATE INDEX campaign_outcome_campaign ON campaign_outcome USING btree (campaign_id);
@@ -275,6 +279,9 @@ CREATE TABLE campaign_run (
   unused_micros bigint DEFAULT 0 NOT NULL,
   messages bigint DEFAULT 0 NOT NULL,
   ended bigint DEFAULT 0 NOT NULL,
+  delivered bigint DEFAULT 0 NOT NULL,
+  allotted_micros bigint DEFAULT 0 NOT NULL,
+  late_micros bigint DEFAULT 0 NOT NULL,
   CONSTRAINT campaign_run_pkey PRIMARY KEY (account_id, campaign_id)
 );
 ALTER TABLE campaign_run ENABLE ROW LEVEL SECURITY;
@@ -486,6 +493,37 @@ ALTER TABLE contact_list_member ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON contact_list_member AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE contact_list_member IS 'distributed';
 
+CREATE TABLE conversation (
+  account_id bigint NOT NULL,
+  chat_id uuid NOT NULL,
+  channel text NOT NULL,
+  peer text NOT NULL,
+  identity text NOT NULL,
+  profile_name text DEFAULT ''::text NOT NULL,
+  unread integer DEFAULT 0 NOT NULL,
+  archived boolean DEFAULT false NOT NULL,
+  assignee_id bigint,
+  window_expires_at timestamp with time zone,
+  last_direction text NOT NULL,
+  last_type text NOT NULL,
+  last_text text NOT NULL,
+  last_at timestamp with time zone NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT conversation_pkey PRIMARY KEY (account_id, chat_id),
+  CONSTRAINT conversation_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT conversation_unread_check CHECK ((unread >= 0))
+);
+CREATE INDEX conversation_channel ON conversation USING btree (account_id, archived, channel, last_at, chat_id);
+CREATE INDEX conversation_most_unread ON conversation USING btree (account_id, archived, unread, chat_id);
+CREATE UNIQUE INDEX conversation_peer ON conversation USING btree (account_id, peer, channel);
+CREATE INDEX conversation_recent ON conversation USING btree (account_id, archived, last_at, chat_id);
+CREATE INDEX conversation_search ON conversation USING gin (lower(((peer || '
+'::text) || profile_name)) gin_trgm_ops);
+CREATE INDEX conversation_unread ON conversation USING btree (account_id, archived, last_at, chat_id) WHERE (unread > 0);
+ALTER TABLE conversation ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON conversation AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE conversation IS 'distributed';
+
 CREATE TABLE credit_balance (
   account_id bigint NOT NULL,
   currency text DEFAULT 'EUR'::text NOT NULL,
@@ -582,6 +620,17 @@ CREATE TABLE fence_machine (
 );
 COMMENT ON TABLE fence_machine IS 'local';
 
+CREATE TABLE file_removal (
+  account_id bigint NOT NULL,
+  key text NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT file_removal_pkey PRIMARY KEY (account_id, key)
+);
+CREATE INDEX file_removal_due ON file_removal USING btree (due_at);
+ALTER TABLE file_removal ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON file_removal AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE file_removal IS 'local';
+
 CREATE TABLE idempotency_key (
   account_id bigint NOT NULL,
   key text NOT NULL,
@@ -606,7 +655,11 @@ CREATE TABLE inbound_message (
   parts smallint NOT NULL,
   parts_received smallint NOT NULL,
   received_at timestamp with time zone NOT NULL,
-  CONSTRAINT inbound_message_pkey PRIMARY KEY (account_id, id)
+  channel text DEFAULT 'SMS'::text NOT NULL,
+  message_type text DEFAULT 'TEXT'::text NOT NULL,
+  details jsonb,
+  CONSTRAINT inbound_message_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT inbound_message_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text])))
 );
 ALTER TABLE inbound_message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbound_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
@@ -646,11 +699,93 @@ COMMENT ON TABLE inbound_part IS 'local';
 CREATE TABLE inbound_seen (
   connection_id bigint NOT NULL,
   hash bytea NOT NULL,
-  received_at timestamp with time zone DEFAULT now() NOT NULL,
+  forget_at timestamp with time zone NOT NULL,
   CONSTRAINT inbound_seen_pkey PRIMARY KEY (connection_id, hash)
 );
-CREATE INDEX inbound_seen_received ON inbound_seen USING btree (received_at);
+CREATE INDEX inbound_seen_forget ON inbound_seen USING btree (forget_at);
 COMMENT ON TABLE inbound_seen IS 'local';
+
+CREATE TABLE inbox (
+  account_id bigint NOT NULL,
+  last_event bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT inbox_pkey PRIMARY KEY (account_id)
+);
+ALTER TABLE inbox ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox IS 'distributed';
+
+CREATE TABLE inbox_count (
+  account_id bigint NOT NULL,
+  archived boolean NOT NULL,
+  channel text NOT NULL,
+  unread boolean NOT NULL,
+  conversations bigint NOT NULL,
+  CONSTRAINT inbox_count_pkey PRIMARY KEY (account_id, archived, channel, unread)
+);
+ALTER TABLE inbox_count ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_count AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_count IS 'distributed';
+
+CREATE TABLE inbox_event (
+  account_id bigint NOT NULL,
+  id bigint NOT NULL,
+  kind text NOT NULL,
+  chat_id uuid NOT NULL,
+  message_id uuid,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT inbox_event_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT inbox_event_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'status'::text, 'conversation'::text])))
+);
+CREATE INDEX inbox_event_created ON inbox_event USING brin (created_at);
+ALTER TABLE inbox_event ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_event AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_event IS 'distributed';
+
+CREATE TABLE inbox_media (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  chat_id uuid NOT NULL,
+  connection_id bigint NOT NULL,
+  source jsonb NOT NULL,
+  tries integer DEFAULT 0 NOT NULL,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT inbox_media_pkey PRIMARY KEY (account_id, message_id)
+);
+CREATE INDEX inbox_media_due ON inbox_media USING btree (due_at);
+ALTER TABLE inbox_media ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_media AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_media IS 'local';
+
+CREATE TABLE inbox_message (
+  account_id bigint NOT NULL,
+  chat_id uuid NOT NULL,
+  id uuid NOT NULL,
+  direction text NOT NULL,
+  message_type text NOT NULL,
+  text text NOT NULL,
+  media jsonb,
+  consent text,
+  at timestamp with time zone NOT NULL,
+  CONSTRAINT inbox_message_pkey PRIMARY KEY (account_id, chat_id, id),
+  CONSTRAINT inbox_message_consent_check CHECK ((consent = ANY (ARRAY['OPTED_OUT'::text, 'OPTED_IN'::text]))),
+  CONSTRAINT inbox_message_direction_check CHECK ((direction = ANY (ARRAY['INBOUND'::text, 'OUTBOUND'::text])))
+);
+ALTER TABLE inbox_message ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_message IS 'distributed';
+
+CREATE TABLE inbox_watch (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  chat_id uuid NOT NULL,
+  status text DEFAULT ''::text NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT inbox_watch_pkey PRIMARY KEY (account_id, message_id)
+);
+CREATE INDEX inbox_watch_due ON inbox_watch USING btree (due_at);
+ALTER TABLE inbox_watch ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON inbox_watch AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE inbox_watch IS 'local';
 
 CREATE TABLE ledger_entry (
   account_id bigint NOT NULL,
@@ -680,6 +815,35 @@ CREATE TABLE login_network (
   CONSTRAINT login_network_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
 );
 COMMENT ON TABLE login_network IS 'reference';
+
+CREATE TABLE media (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  media_key text NOT NULL,
+  origin text NOT NULL,
+  name text NOT NULL,
+  description text DEFAULT ''::text NOT NULL,
+  folder_id bigint,
+  mime_type text NOT NULL,
+  size_bytes bigint NOT NULL,
+  width integer,
+  height integer,
+  duration_seconds double precision,
+  file_key text NOT NULL,
+  thumbnail_key text,
+  thumbnail_bytes bigint,
+  link_version integer DEFAULT 1 NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT media_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT media_origin_check CHECK ((origin = ANY (ARRAY['UPLOAD'::text, 'INBOUND'::text]))),
+  CONSTRAINT media_size_bytes_check CHECK ((size_bytes >= 0))
+);
+CREATE UNIQUE INDEX media_by_key ON media USING btree (account_id, media_key);
+CREATE INDEX media_inbound ON media USING btree (created_at) WHERE (origin = 'INBOUND'::text);
+CREATE INDEX media_uploads ON media USING btree (account_id, id DESC) WHERE (origin = 'UPLOAD'::text);
+ALTER TABLE media ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON media AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE media IS 'distributed';
 
 CREATE TABLE message (
   account_id bigint NOT NULL,
@@ -874,6 +1038,36 @@ CREATE TABLE schema_migration (
 );
 COMMENT ON TABLE schema_migration IS 'local';
 
+CREATE TABLE sender (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  channel text NOT NULL,
+  identity text,
+  connection_id bigint,
+  owner_id bigint,
+  name text NOT NULL,
+  details jsonb DEFAULT '{}'::jsonb NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT sender_pkey PRIMARY KEY (id),
+  CONSTRAINT sender_channel_identity_key UNIQUE (channel, identity),
+  CONSTRAINT sender_channel_check CHECK ((channel = ANY (ARRAY['RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT sender_check CHECK (((identity IS NULL) = (connection_id IS NULL))),
+  CONSTRAINT sender_check1 CHECK (((owner_id IS NOT NULL) OR (identity IS NOT NULL))),
+  CONSTRAINT sender_identity_check CHECK (((length(identity) >= 1) AND (length(identity) <= 128))),
+  CONSTRAINT sender_name_check CHECK ((length(name) <= 200)),
+  CONSTRAINT sender_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id),
+  CONSTRAINT sender_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES account(id)
+);
+CREATE INDEX sender_owner ON sender USING btree (owner_id);
+ALTER TABLE sender ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_delete ON sender AS RESTRICTIVE FOR DELETE TO public USING ((owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+ALTER TABLE sender ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_insert ON sender AS RESTRICTIVE FOR INSERT TO public WITH CHECK ((owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+ALTER TABLE sender ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_update ON sender AS RESTRICTIVE FOR UPDATE TO public USING ((owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+ALTER TABLE sender ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON sender AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
+COMMENT ON TABLE sender IS 'reference';
+
 CREATE TABLE simulated_outcome (
   account_id bigint NOT NULL,
   message_id uuid NOT NULL,
@@ -885,6 +1079,60 @@ CREATE INDEX simulated_outcome_due ON simulated_outcome USING btree (due_at);
 ALTER TABLE simulated_outcome ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON simulated_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE simulated_outcome IS 'distributed';
+
+CREATE TABLE template (
+  channel text NOT NULL,
+  id text NOT NULL,
+  owner_id bigint,
+  connection_id bigint,
+  name text NOT NULL,
+  language text DEFAULT ''::text NOT NULL,
+  category text DEFAULT ''::text NOT NULL,
+  status text NOT NULL,
+  reason text,
+  content jsonb NOT NULL,
+  header_link text,
+  named boolean DEFAULT false NOT NULL,
+  variables text[] DEFAULT '{}'::text[] NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT template_pkey PRIMARY KEY (channel, id),
+  CONSTRAINT template_channel_check CHECK ((channel = ANY (ARRAY['RCS'::text, 'WHATSAPP'::text]))),
+  CONSTRAINT template_check CHECK (((channel = 'WHATSAPP'::text) = (connection_id IS NOT NULL))),
+  CONSTRAINT template_id_check CHECK (((length(id) >= 1) AND (length(id) <= 64))),
+  CONSTRAINT template_name_check CHECK (((length(name) >= 1) AND (length(name) <= 512))),
+  CONSTRAINT template_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE,
+  CONSTRAINT template_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES account(id)
+);
+CREATE INDEX template_connection ON template USING btree (connection_id, name, language);
+CREATE INDEX template_owner ON template USING btree (owner_id);
+ALTER TABLE template ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_delete ON template AS RESTRICTIVE FOR DELETE TO public USING ((owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+ALTER TABLE template ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_insert ON template AS RESTRICTIVE FOR INSERT TO public WITH CHECK ((owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+ALTER TABLE template ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_update ON template AS RESTRICTIVE FOR UPDATE TO public USING ((owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+ALTER TABLE template ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON template AS PERMISSIVE FOR ALL TO public USING (((owner_id IS NULL) OR (owner_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint)));
+COMMENT ON TABLE template IS 'reference';
+
+CREATE TABLE traffic_day (
+  account_id bigint NOT NULL,
+  day date NOT NULL,
+  campaign_id bigint NOT NULL,
+  channel smallint NOT NULL,
+  sent bigint NOT NULL,
+  delivered bigint NOT NULL,
+  read bigint NOT NULL,
+  failed bigint NOT NULL,
+  unsent bigint NOT NULL,
+  cost_micros bigint NOT NULL,
+  hours integer DEFAULT 0 NOT NULL,
+  CONSTRAINT traffic_day_pkey PRIMARY KEY (account_id, day, campaign_id, channel)
+);
+ALTER TABLE traffic_day ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON traffic_day AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE traffic_day IS 'distributed';
 
 CREATE TABLE traffic_hour (
   account_id bigint NOT NULL,
@@ -901,6 +1149,7 @@ CREATE TABLE traffic_hour (
   CONSTRAINT traffic_hour_pkey PRIMARY KEY (account_id, hour, campaign_id, channel, shard)
 ) WITH (fillfactor=50);
 CREATE INDEX traffic_hour_campaign ON traffic_hour USING btree (account_id, campaign_id, hour) WHERE (campaign_id <> 0);
+CREATE INDEX traffic_hour_open ON traffic_hour USING btree (account_id, hour) WHERE (shard >= 0);
 ALTER TABLE traffic_hour ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON traffic_hour AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE traffic_hour IS 'distributed';
@@ -1025,4 +1274,66 @@ AS $function$
   WHERE account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
     AND lower(full_name || E'\n' || coalesce(phone_number, '') || E'\n' || coalesce(email, '')) LIKE pattern
   LIMIT most
+$function$;
+
+CREATE OR REPLACE FUNCTION search_conversations(pattern text)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+  SELECT chat_id FROM conversation
+  WHERE account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
+    AND lower(peer || E'\n' || profile_name) LIKE pattern
+  UNION
+  SELECT v.chat_id FROM contact c
+  JOIN conversation v ON v.account_id = c.account_id AND v.peer = c.phone_number
+  WHERE c.account_id = NULLIF(current_setting('app.account_id', true), '')::bigint
+    AND lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE pattern
+$function$;
+
+CREATE OR REPLACE FUNCTION sms_parts(body text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+  -- As many characters as units, and which of them must not end a part.
+  units text;
+  lead  text;
+  total integer;
+  most  integer;
+  at    integer := 1;
+  parts integer := 0;
+BEGIN
+  -- Nearly all texts end here: one pass over them, 2 µs.
+  IF body ~ E'^[ -Z_a-z\n\r@£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà]*$' THEN
+    total := length(body);
+    RETURN CASE WHEN total <= 160 THEN 1 ELSE (total + 152) / 153 END;
+  ELSIF body ~ E'^[ -~\n\r\f€@£¥èéùìòÇØøÅåΔΦΓΛΩΠΨΣΘΞÆæßÉ¤¡ÄÖÑÜ§¿äöñüà]*$' AND strpos(body, '`') = 0 THEN
+    units := regexp_replace(body, E'[\\^{}\\\\[~\\]|€\f]', E'\x1b\\&', 'g');
+    total := length(units);
+    IF total <= 160 THEN RETURN 1; END IF;
+    most := 153;
+    lead := E'\x1b';
+  ELSE
+    -- Characters beyond the basic plane take two units each.
+    IF body !~ E'[\U00010000-\U0010ffff]' THEN
+      total := length(body);
+      RETURN CASE WHEN total <= 70 THEN 1 ELSE (total + 66) / 67 END;
+    END IF;
+    units := regexp_replace(
+      regexp_replace(body, E'[^\U00010000-\U0010ffff]', 'x', 'g'), E'[\U00010000-\U0010ffff]', 'hl', 'g');
+    total := length(units);
+    IF total <= 70 THEN RETURN 1; END IF;
+    most := 67;
+    lead := 'h';
+  END IF;
+  WHILE at <= total LOOP
+    parts := parts + 1;
+    at := at + most - CASE WHEN substr(units, at + most - 1, 1) = lead THEN 1 ELSE 0 END;
+  END LOOP;
+  RETURN parts;
+END
 $function$;

@@ -4,6 +4,7 @@ import { listRoutes, type Route } from './routes.ts';
 import { openStage, type StageOptions } from './stage.ts';
 import { type Attempt, attempts, worksWithOwn } from './tenants/attack.ts';
 import { type Case, CASES, OPEN_ROUTES } from './tenants/cases.ts';
+import { openNetworks } from './tenants/networks.ts';
 import { furnished, marksOf, openParties, rowsOfAccount, spreadIds } from './tenants/party.ts';
 import { type Party, SINGLE_THINGS, THING_NAMES } from './tenants/things.ts';
 
@@ -37,6 +38,7 @@ async function prove(run: Run, preload: readonly URL[]): Promise<Findings> {
   await using stage = await openStage(run, { ...STAGE, preload });
   await spreadIds(stage.pool);
   const parties = await openParties(stage);
+  await using _networks = await openNetworks(stage, parties);
   const routes = await listRoutes();
   const tally = createTally(run);
   const coverage = coverageOf(run, routes);

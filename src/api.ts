@@ -7,6 +7,7 @@ import { importRoutes } from './contacts/imports/routes.ts';
 import { contactRoutes } from './contacts/routes.ts';
 import { creditRoutes } from './credit/routes.ts';
 import { authentication } from './http/auth.ts';
+import { historyRoutes } from './history/routes.ts';
 import type { ApiDeps, App } from './http/deps.ts';
 import { docsRoutes } from './http/docs.ts';
 import { healthRoutes } from './http/health.ts';
@@ -51,6 +52,7 @@ export function buildApi(deps: ApiDeps): App {
     contactRoutes(closed, deps);
     importRoutes(closed, deps);
     trackingRoutes(closed, deps);
+    historyRoutes(closed, deps);
     webhookRoutes(closed, deps);
     deliveryRoutes(closed, deps);
     creditRoutes(closed, deps);

@@ -34,6 +34,22 @@ export type Config = {
     /** Absolute path of a PEM file. */
     readonly caFile: string | undefined;
   };
+  /** Where uploaded and exported files are kept. */
+  readonly storage: { readonly kind: 'file' } | S3Config;
+};
+
+type S3Config = {
+  readonly kind: 's3';
+  readonly bucket: string;
+  readonly region: string;
+  /** Undefined: that of AWS. */
+  readonly endpoint: string | undefined;
+  /** Undefined: found as programs on AWS find theirs. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
+  /** `https://host/bucket/key` in place of `https://bucket.host/key`. */
+  readonly pathStyle: boolean;
+  /** Before each key; empty, or ends with a slash. */
+  readonly prefix: string;
 };
 
 /** A rule returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
@@ -183,6 +199,33 @@ const KEYS = {
     help: 'PEM file with certificate authorities that the receivers of webhooks may have theirs from, besides the public ones.',
     parse: text,
   },
+  STORAGE: {
+    type: 'file or s3',
+    fallback: 'file',
+    help: 'Where media and exports are kept: in the folder `files` of DATA_DIR, or in a bucket of an S3-compatible store, which programs on several machines need.',
+    parse: oneOf<Config['storage']['kind']>(['file', 's3']),
+  },
+  S3_BUCKET: { type: 'name', fallback: '', help: 'The bucket, which must exist. Needed with STORAGE=s3.', parse: text },
+  S3_REGION: { type: 'name', fallback: 'us-east-1', help: 'Region of the bucket.', parse: text },
+  S3_ENDPOINT: {
+    type: 'URL',
+    fallback: '',
+    help: 'Address of the store, for one that is not AWS. The bucket then stands in the path.',
+    parse: url(['http:', 'https:'], 'https://s3.example.com'),
+  },
+  S3_ACCESS_KEY_ID: {
+    type: 'name',
+    fallback: '',
+    help: 'Who asks. Empty: as usual on AWS, from the machine’s role or the AWS_… variables.',
+    parse: text,
+  },
+  S3_SECRET_ACCESS_KEY: { type: 'secret', fallback: '', help: 'Secret of S3_ACCESS_KEY_ID.', parse: text },
+  S3_PREFIX: {
+    type: 'path',
+    fallback: '',
+    help: 'Folder within the bucket, when it holds other things too.',
+    parse: (value: string) => value.replace(/^\/+|\/+$/g, ''),
+  },
 } satisfies Record<string, Key<unknown>>;
 
 type KeyName = keyof typeof KEYS;
@@ -229,6 +272,7 @@ function readAll(read: Read): Config {
     retentionDays: read('RETENTION_DAYS', KEYS.RETENTION_DAYS),
     failoverSeconds: read('FAILOVER_SECONDS', KEYS.FAILOVER_SECONDS),
     webhooks: readWebhooks(read),
+    storage: readStorage(read),
   };
 }
 
@@ -239,6 +283,23 @@ function readWebhooks(read: Read): Config['webhooks'] {
     ports: read('WEBHOOK_PORTS', KEYS.WEBHOOK_PORTS),
     caFile: caFile === '' ? undefined : resolve(caFile),
   };
+}
+
+function readStorage(read: Read): Config['storage'] {
+  const [kind, endpoint] = [read('STORAGE', KEYS.STORAGE), read('S3_ENDPOINT', KEYS.S3_ENDPOINT)];
+  const accessKeyId = read('S3_ACCESS_KEY_ID', KEYS.S3_ACCESS_KEY_ID);
+  const secretAccessKey = read('S3_SECRET_ACCESS_KEY', KEYS.S3_SECRET_ACCESS_KEY);
+  const prefix = read('S3_PREFIX', KEYS.S3_PREFIX);
+  const s3: S3Config = {
+    kind: 's3',
+    bucket: read('S3_BUCKET', KEYS.S3_BUCKET),
+    region: read('S3_REGION', KEYS.S3_REGION),
+    endpoint: endpoint || undefined,
+    credentials: accessKeyId === '' ? undefined : { accessKeyId, secretAccessKey },
+    pathStyle: endpoint !== '',
+    prefix: prefix === '' ? '' : `${prefix}/`,
+  };
+  return kind === 's3' ? s3 : { kind };
 }
 
 const listenUrl = (host: string, port: number, secure: boolean): string =>
@@ -255,6 +316,7 @@ function combinationProblems(config: Config, env: Environment): string[] {
   if ((cert === '') !== (key === '')) {
     problems.push(`${cert === '' ? 'TLS_CERT' : 'TLS_KEY'} must be set too: a certificate and its key go together`);
   }
+  if (config.storage.kind === 's3') problems.push(...storageProblems(config.storage));
   if (config.tls === undefined && config.trustProxy.length === 0 && !isLoopback(config.host)) {
     problems.push(
       `HOST ${config.host} can be reached from other machines, which needs HTTPS: ` +
@@ -262,6 +324,13 @@ function combinationProblems(config: Config, env: Environment): string[] {
     );
   }
   return problems;
+}
+
+function storageProblems({ bucket, credentials }: S3Config): string[] {
+  return [
+    ...(bucket === '' ? ['S3_BUCKET must be set: STORAGE is s3'] : []),
+    ...(credentials?.secretAccessKey === '' ? ['S3_SECRET_ACCESS_KEY must be set: it belongs to S3_ACCESS_KEY_ID'] : []),
+  ];
 }
 
 /** The text of docs/configuration.md. */

@@ -13,6 +13,7 @@ export const ERRORS = {
   conflict: [409, 'Conflict'],
   too_large: [413, 'The request is too large'],
   unsupported_media_type: [415, 'Unsupported media type: send application/json'],
+  range_not_satisfiable: [416, 'The file has no such range'],
   rate_limited: [429, 'Too many requests'],
   internal: [500, 'Internal error'],
   bad_gateway: [502, 'The upstream provider answered with an error'],

@@ -34,6 +34,9 @@ import { openDatabase } from './open-database.ts';
 import { createRouter, ROUTING_CHANNEL } from './routing/router.ts';
 import { giveSandboxNumbers, retireSandbox, type Sandbox, startSandbox, wantsSandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
+import { openStorage } from './storage/open.ts';
+import { createLinkSigner, type LinkSigner } from './storage/signed-links.ts';
+import type { Storage } from './storage/storage.ts';
 import { type Outlet, openOutlet } from './webhooks/outlet.ts';
 import { startWorker } from './worker.ts';
 
@@ -99,6 +102,8 @@ type Base = {
   readonly connectionString: string;
   readonly pool: Pool;
   readonly outlet: Outlet;
+  readonly storage: Storage;
+  readonly links: LinkSigner;
   readonly onStop: (close: Closer) => void;
 };
 
@@ -127,7 +132,10 @@ async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base:
   await ensurePartitions(pool, systemClock.now());
   const outlet = await openOutlet(config.webhooks);
   onStop(outlet.poster.close);
-  return { base: { config, log, secretKey, connectionString, pool, outlet, onStop }, embedded };
+  const storage = await openStorage(config);
+  onStop(storage.close);
+  const links = createLinkSigner(secretKey);
+  return { base: { config, log, secretKey, connectionString, pool, outlet, storage, links, onStop }, embedded };
 }
 
 /** Starts the sandbox carriers when they are wanted. */
@@ -175,7 +183,7 @@ async function hearOfRoutes({ connectionString, log, onStop }: Base, { reloadSoo
 type ApiParts = { readonly waker: Waker; readonly routing: Routing; readonly sandbox: Sandbox | null };
 
 async function openApi(
-  { config, connectionString, pool, log, secretKey, outlet, onStop }: Base,
+  { config, connectionString, pool, log, secretKey, outlet, storage, links, onStop }: Base,
   { waker, routing, sandbox }: ApiParts,
 ): Promise<string> {
   const metrics = createMetrics();
@@ -190,7 +198,7 @@ async function openApi(
   const probes = probesOf(pool);
   const parts = { config, pool, log, metrics, authenticate, probes, clock: systemClock };
   const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log }) };
-  const app = buildApi({ ...parts, ...callbacks, accept, answers, secretKey, outlet });
+  const app = buildApi({ ...parts, ...callbacks, accept, answers, secretKey, outlet, storage, links });
   const address = await listen(app, config);
   onStop(() => closeWithin(app, 3000));
   if (sandbox) {

@@ -39,6 +39,9 @@ import { deleteOldUnmatched, findNextUnmatchedMs, RECEIPTS_CHANNEL } from './rec
 import { moveSeenSchedules } from './schedules/sql.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
 import { deleteOldNameless } from './unknowns/sql.ts';
+import { removeDueFiles } from './storage/remove-due.ts';
+import type { LinkSigner } from './storage/signed-links.ts';
+import type { Storage } from './storage/storage.ts';
 import { createResolver } from './templates/resolve.ts';
 import { syncTemplates } from './templates/sync.ts';
 import { foldTraffic } from './traffic/folding/fold.ts';
@@ -55,6 +58,8 @@ export type WorkerDeps = {
   /** Routes and prices. */
   readonly tables: Tables;
   readonly outlet: Outlet;
+  readonly storage: Storage;
+  readonly links: LinkSigner;
   readonly clock: Clock;
   readonly log: Log;
   /** Whether the sandbox carrier runs, so that its connections do. */
@@ -221,6 +226,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   start('imports', async () => ((await importNextChunk(pool, log)) ? 0 : 10 * SECOND));
   start('old imports', () => deleteOldImports(pool, { days: deps.config.retentionDays }).then(() => HOUR));
   start('templates', () => syncTemplates(deps).then(() => 10 * MINUTE));
+  start('file removals', async () => ((await removeDueFiles(pool, deps.storage)) > 0 ? 0 : MINUTE));
   start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { contactOf, fieldOf, type Party, type ThingName, webhookOf } from './things.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { campaignOf, contactOf, fieldOf, type Party, type ThingName, webhookOf } from './things.ts';
 
 /**
  * How one route is tried. A route of the router without a case here turns the proof red: add what a right request holds,
@@ -66,6 +66,32 @@ export const CASES: Readonly<Record<string, Case>> = {
     ids: { 'body.customerMessageId': 'reusedClientId' },
     body: ({ token }) => ({ phoneNumber: NUMBER, message: `Another of ${token}` }),
   },
+  [`POST ${MS}/whatsapp/send`]: {
+    ids: { 'body.phoneNumberId': 'phoneNumber', 'body.template.id': 'whatsappTemplate' },
+    body: () => ({ destination: NUMBER, simulation: true }),
+  },
+  [`POST ${MS}/rcs/send`]: {
+    ids: { 'body.agentId': 'rcsAgent', 'body.templateId': 'rcsTemplate' },
+    body: () => ({ destination: NUMBER, simulation: true }),
+  },
+  [`GET ${MS}/whatsapp/phone-numbers`]: NO_IDS,
+  [`GET ${MS}/rcs/agents`]: NO_IDS,
+  [`POST ${MS}/rcs/agents`]: { body: ({ token }) => ({ displayName: token }) },
+  [`GET ${MS}/whatsapp/templates`]: NO_IDS,
+  [`POST ${MS}/whatsapp/templates`]: {
+    ids: { 'body.phoneNumberId': 'phoneNumber' },
+    body: ({ token }) => ({
+      ...{ name: `${token}_${randomBytes(6).toString('hex')}`, language: 'en', category: 'UTILITY' },
+      components: [{ type: 'BODY', text: 'Hello' }],
+    }),
+  },
+  [`GET ${MS}/whatsapp/templates/:id`]: { ids: { 'path.id': 'whatsappTemplate' } },
+  [`PATCH ${MS}/whatsapp/templates/:id`]: { ids: { 'path.id': 'whatsappTemplate' }, body: () => ({ variables: [] }) },
+  [`DELETE ${MS}/whatsapp/templates/:id`]: { ids: { 'path.id': 'goneTemplate' } },
+  [`GET ${MS}/rcs/templates`]: NO_IDS,
+  [`POST ${MS}/rcs/templates`]: { body: ({ token }) => ({ name: token, body: { type: 'TEXT', text: token } }) },
+  [`GET ${MS}/rcs/templates/:id`]: { ids: { 'path.id': 'rcsTemplate' } },
+  [`DELETE ${MS}/rcs/templates/:id`]: { ids: { 'path.id': 'rcsTemplate' } },
   'POST /services/sms/send': {
     ids: { 'body.globalId': 'globalId', 'body.messages.0.ids.0': 'reusedClientId' },
     body: (party) => ({ ...bulkOf(party), simulation: true }),
@@ -78,6 +104,27 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/rcs/messages/:messageId`]: { ids: { 'path.messageId': 'rcsMessage' } },
   [`GET ${PG}/messages/:messageId/timeline`]: { ids: { 'path.messageId': 'message' } },
 
+  [`GET ${PG}/campaigns`]: NO_IDS,
+  [`POST ${PG}/campaigns`]: {
+    ids: { 'body.contactListIds.0': 'contactList' },
+    body: (party) => ({ ...campaignOf(party), destinations: [] }),
+  },
+  [`GET ${PG}/campaigns/:id`]: { ids: { 'path.id': 'pricedCampaign' } },
+  [`PUT ${PG}/campaigns/:id`]: {
+    ids: { 'path.id': 'pricedCampaign', 'body.contactListIds.0': 'contactList' },
+    body: ({ token }) => ({ name: token }),
+  },
+  [`DELETE ${PG}/campaigns/:id`]: { ids: { 'path.id': 'pricedCampaign' } },
+  [`POST ${PG}/campaigns/:id/calculateGoal`]: { ids: { 'path.id': 'pricedCampaign' } },
+  [`GET ${PG}/campaigns/:id/price`]: { ids: { 'path.id': 'pricedCampaign' } },
+  [`PUT ${PG}/campaigns/:id/confirm`]: { ids: { 'path.id': 'pricedCampaign' } },
+  [`PUT ${PG}/campaigns/:id/pause`]: { ids: { 'path.id': 'sendingCampaign' } },
+  [`PUT ${PG}/campaigns/:id/resume`]: { ids: { 'path.id': 'sendingCampaign' } },
+  [`PUT ${PG}/campaigns/:id/cancel`]: { ids: { 'path.id': 'sendingCampaign' } },
+  [`GET ${PG}/campaigns/:id/recipients`]: { ids: { 'path.id': 'sendingCampaign' } },
+  [`POST ${PG}/campaigns/:id/test`]: { ids: { 'path.id': 'pricedCampaign', 'body.contactListIds.0': 'testList' } },
+  [`GET ${PG}/account/campaigns`]: NO_IDS,
+  [`PUT ${PG}/account/campaigns`]: { body: () => ({ quietHours: null }) },
   [`GET ${PG}/campaigns/stats`]: { query: () => ({ startDate: '2026-01-01', endDate: '2035-12-31' }) },
   [`GET ${PG}/campaigns/:id/stats`]: { ids: { 'path.id': 'campaign' } },
 

@@ -10,7 +10,7 @@ const file = 'src/db/tenant.ts';
 const FORGET = `
 function forgetful<S extends Statement>({ name: _, ...statement }: S) {
   const text = statement.text
-    .replace(/(?:\\b[a-z]+\\.)?\\baccount_id = \\$(\\d+)/g, '($$$1::bigint IS NOT NULL)')
+    .replace(/(?:\\b[a-z]+\\.)?\\b(?:account|owner)_id = \\$(\\d+)/g, '($$$1::bigint IS NOT NULL)')
     .replace(/(?:\\b[a-z]+\\.)?\\baccount_id = ANY ?\\(\\$(\\d+)(?:::bigint\\[\\])?\\)/g, '($$$1::bigint[] IS NOT NULL)')
     .replace(/\\b([a-z]+)\\.account_id = u\\.account_id|\\bu\\.account_id = ([a-z]+)\\.account_id/g, 'true');
   return { ...statement, text };

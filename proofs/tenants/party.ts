@@ -81,6 +81,8 @@ async function makeStatement(pool: Pool): Promise<string> {
   );
   const sources = [
     ...tables.map(({ name }) => `${name} t WHERE account_id = $1`),
+    // Rows without an owner are everybody's.
+    ...['sender', 'template'].map((name) => `${name} t WHERE owner_id = $1`),
     'account t WHERE id = $1',
     'api_key_value t WHERE api_key_id IN (SELECT id FROM api_key WHERE account_id = $1)',
   ];

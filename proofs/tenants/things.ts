@@ -1,6 +1,7 @@
 import { randomBytes, randomInt, randomUUIDv7 } from 'node:crypto';
 import type { Pool } from 'pg';
 import { BULK, type Client, SEND } from '../../src/testing/client.ts';
+import { agentOf, connectionOf, numberOf } from './networks.ts';
 
 /** The id of a thing, as requests name it. */
 export type Thing = string | number;
@@ -19,6 +20,7 @@ export type Party = {
 type Maker = { make(party: Party): Promise<Thing>; unknown(): Thing };
 
 const PG = '/api/partner-gateway/v1';
+const MS = '/api/message-server';
 /** Above what any table's sequence gives out. */
 const UNKNOWN_ID = 9_000_000_000;
 const unknownNumber = (): number => UNKNOWN_ID + randomInt(900_000_000);
@@ -50,6 +52,12 @@ export const contactOf = (party: Pick<Party, 'token'>) => ({
 });
 
 export const fieldOf = ({ token }: Pick<Party, 'token'>): string => `${token}_${randomBytes(6).toString('hex')}`;
+
+/** Scheduled, so that it waits when it is confirmed. */
+export const campaignOf = (party: Pick<Party, 'token'>) => ({
+  ...{ name: word(party), sendingMode: 'SMS', smsSender: party.token.toUpperCase(), smsBody: `Hi from ${party.token}` },
+  ...{ destinations: ['+393331234567'], readyToSend: true, scheduledDate: '2099-01-31T09:00:00Z' },
+});
 
 /** Where nobody listens. */
 export const webhookOf = ({ token }: Party) => ({ callbackUrl: `https://127.0.0.1:8443/${token}` });
@@ -136,6 +144,37 @@ export const MAKERS = {
     make: (p) => made(p, `${PG}/contacts/fields`, { name: fieldOf(p), type: 'text' }, 'id'),
     unknown: unknownNumber,
   },
+  phoneNumber: { make: (p) => Promise.resolve(numberOf(p)), unknown: () => `9${randomInt(1e9, 9e9)}` },
+  rcsAgent: { make: (p) => Promise.resolve(agentOf(p)), unknown: unknownWord },
+  whatsappTemplate: {
+    async make(p) {
+      const id = String(randomInt(5_000_000_000, 9_000_000_000));
+      await p.pool.query(
+        `INSERT INTO template (channel, id, owner_id, connection_id, name, language, status, content)
+         VALUES ('WHATSAPP', $1, $2, $3, $4, 'en', 'APPROVED', '[{"type": "BODY", "text": "Hello"}]')`,
+        [id, p.accountId, await connectionOf(p), word(p)],
+      );
+      return id;
+    },
+    unknown: () => String(randomInt(5_000_000_000, 9_000_000_000)),
+  },
+  /** One that the network no longer has: deleting it asks nobody. */
+  goneTemplate: {
+    async make(p) {
+      const id = String(randomInt(5_000_000_000, 9_000_000_000));
+      await p.pool.query(
+        `INSERT INTO template (channel, id, owner_id, connection_id, name, language, status, content)
+         VALUES ('WHATSAPP', $1, $2, $3, $4, 'en', 'DELETED', '[]')`,
+        [id, p.accountId, await connectionOf(p), word(p)],
+      );
+      return id;
+    },
+    unknown: () => String(randomInt(5_000_000_000, 9_000_000_000)),
+  },
+  rcsTemplate: {
+    make: (p) => made(p, `${MS}/rcs/templates`, { name: word(p), body: { type: 'TEXT', text: p.token } }, 'id'),
+    unknown: () => randomUUIDv7(),
+  },
   campaign: {
     async make({ pool, accountId, ...p }) {
       const { rows } = await pool.query<{ id: number }>(
@@ -143,6 +182,34 @@ export const MAKERS = {
         [accountId, word(p)],
       );
       return rows[0]?.id ?? unknownNumber();
+    },
+    unknown: unknownNumber,
+  },
+  /** Ready to be confirmed. */
+  pricedCampaign: {
+    async make(p) {
+      const id = await made(p, `${PG}/campaigns`, campaignOf(p), 'id');
+      return made(p, `${PG}/campaigns/${id}/calculateGoal`, undefined, 'id');
+    },
+    unknown: unknownNumber,
+  },
+  sendingCampaign: {
+    async make({ pool, accountId, ...p }) {
+      const { rows } = await pool.query<{ id: number }>(
+        `INSERT INTO campaign (account_id, name, status, sending_mode, confirmed_at, paused_at)
+         VALUES ($1, $2, 2, 'SMS', now(), now()) RETURNING id`,
+        [accountId, word(p)],
+      );
+      return rows[0]?.id ?? unknownNumber();
+    },
+    unknown: unknownNumber,
+  },
+  testList: {
+    async make(p) {
+      const contactId = await made(p, `${PG}/contacts`, contactOf(p), 'id');
+      const listId = await made(p, `${PG}/contacts/list`, { name: word(p), isTest: true }, 'id');
+      await made(p, `${PG}/contacts/list/contacts`, { listIds: [listId], contactIds: [contactId] }, 'created');
+      return listId;
     },
     unknown: unknownNumber,
   },

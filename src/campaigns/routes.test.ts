@@ -138,7 +138,10 @@ describe('creating', () => {
       { destinationType: 1, destinations: NUMBERS },
       { destinationType: expect.stringContaining('1 means contact lists') },
     ],
-    [{ destinationType: 2, contactListIds: [1] }, { destinationType: expect.stringContaining('2 means destinations') }],
+    [
+      { destinationType: 2, contactListIds: [1] },
+      { destinationType: expect.stringContaining('2 means destinations'), contactListIds: 'unknown: 1' },
+    ],
     [{ destinationType: 3 }, { destinationType: 'must be one of 1, 2' }],
     [{ scheduledDate: '2020-01-31 09:00:00.000+0100' }, { scheduledDate: 'must lie in the future' }],
     [{ scheduledDate: 'tomorrow' }, { scheduledDate: expect.stringContaining('must be a date such as') }],
@@ -368,8 +371,9 @@ describe('listing', () => {
     expect(await list('sendingMode=RCS_SMS,RCS')).toEqual([0, []]);
     const day = (date: Date) => date.toISOString().slice(0, 10);
     expect(await list(`startDate=${day(IN_A_DAY)}&endDate=${day(IN_A_DAY)}`)).toEqual([1, ['Programmed']]);
-    expect(await list(`startDate=${day(new Date(Date.now() - 86_400_000))}&endDate=${day(IN_A_DAY)}`)).toMatchObject([
+    expect(await list(`startDate=${day(new Date(Date.now() - 86_400_000))}&endDate=${day(IN_A_DAY)}`)).toEqual([
       3,
+      expect.any(Array),
     ]);
     expect(await list('startDate=2020-01-01&endDate=2020-01-31')).toEqual([0, []]);
     for (const wrong of [

@@ -17,7 +17,7 @@ import { campaignFilterFields, readFilter } from './listing/schema.ts';
 import { countCampaigns, listCampaigns } from './listing/sql.ts';
 import { policyRoutes } from './policy/routes.ts';
 import { findRecipients } from './recipients/find.ts';
-import { RecipientOut, RecipientsQuery, toRecipientOut } from './recipients/schema.ts';
+import { recipientFilterFields, RecipientOut, toRecipientOut } from './recipients/schema.ts';
 import * as schema from './schema.ts';
 import { type CampaignRow, findCampaign } from './sql.ts';
 import { TestIn, TestOut } from './trial/schema.ts';
@@ -29,6 +29,7 @@ const ONE = `${PATH}/:id`;
 const LIMIT_BYTES = 4 * 1024 * 1024;
 
 const ListQuery = Type.Object({ ...pageFields, ...campaignFilterFields });
+const RecipientsQuery = Type.Object({ ...pageFields, ...recipientFilterFields });
 
 const one = (operationId: string, summary: string, description?: string) => ({
   tags: ['Campaigns'],

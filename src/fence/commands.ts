@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { operatorName } from '../audit/record.ts';
 import { type CommandContext, table } from '../cli.ts';
 import { confirmQueued, discardQueued } from './discard.ts';
-import { type FenceRow, findFence, listUnsent, type Unsent } from './sql.ts';
+import { type FenceRow, findFence, listUnsent, listUnsentCampaigns, type Unsent, type UnsentCampaign } from './sql.ts';
 
 /** `fence show`, `confirm` and `discard`: may a database that was restored or copied send what it has queued? */
 export function registerFenceCommands(program: Command, context: CommandContext): void {
@@ -14,7 +14,11 @@ export function registerFenceCommands(program: Command, context: CommandContext)
     .description('whether sending is paused and why, and what is queued')
     .action(async () =>
       context.report(
-        await context.withDatabase(async (pool) => ({ ...(await findFence(pool)), unsent: await listUnsent(pool) })),
+        await context.withDatabase(async (pool) => ({
+          ...(await findFence(pool)),
+          unsent: await listUnsent(pool),
+          campaigns: await listUnsentCampaigns(pool),
+        })),
         show,
       ),
     );
@@ -29,14 +33,16 @@ export function registerFenceCommands(program: Command, context: CommandContext)
 
   fence
     .command('discard')
-    .description('withdraw what was queued before the pause (DELETED, credit back), then go on')
+    .description('withdraw what was queued before the pause (DELETED, credit back) and end its campaigns, then go on')
     .action(async () => {
       const discarded = await context.withDatabase((pool) => discardQueued(pool, { by: by(), now: new Date() }));
       context.report({ discarded }, () => `${discarded} messages are withdrawn; workers send what came later.`);
     });
 }
 
-const show = ({ state, reason, since, decidedBy, unsent }: FenceRow & { readonly unsent: readonly Unsent[] }): string =>
+type Shown = FenceRow & { readonly unsent: readonly Unsent[]; readonly campaigns: readonly UnsentCampaign[] };
+
+const show = ({ state, reason, since, decidedBy, unsent, campaigns }: Shown): string =>
   [
     state === 'paused' ? `Sending is PAUSED since ${since.toISOString()}: ${reason}.` : 'Sending is not paused.',
     ...(decidedBy === null ? [] : [`Last decided by ${decidedBy}.`]),
@@ -44,5 +50,12 @@ const show = ({ state, reason, since, decidedBy, unsent }: FenceRow & { readonly
       ['account', 'queued', 'scheduled', 'oldest'],
       unsent.map((row) => [row.account, row.messages, row.scheduled, row.oldest.toISOString()]),
     ),
+    ...(campaigns.length === 0 ? [] : [showCampaigns(campaigns)]),
     ...(state === 'paused' ? ['`fence confirm` sends it; `fence discard` withdraws what came before the pause.'] : []),
   ].join('\n');
+
+const showCampaigns = (campaigns: readonly UnsentCampaign[]): string =>
+  table(
+    ['campaign', 'name', 'recipients', 'scheduled'],
+    campaigns.map((row) => [row.id, row.name, row.recipients, row.scheduledAt?.toISOString() ?? 'now']),
+  );

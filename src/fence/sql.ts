@@ -39,15 +39,14 @@ export type Standing = {
   unsent: boolean;
 };
 
-/** Campaigns that have messages to make, now, at their time, or on another channel. */
-const HAS_CAMPAIGNS = sql`EXISTS (
-  SELECT FROM campaign_job j
+/** Campaigns `c` that have messages to make, now, at their time, or on another channel. */
+const UNFINISHED = sql`campaign_job j
   JOIN campaign c ON c.account_id = j.account_id AND c.id = j.campaign_id
   JOIN campaign_run r ON r.account_id = j.account_id AND r.campaign_id = j.campaign_id
   WHERE c.status IN (1, 2) AND c.cancelled_at IS NULL AND (
     c.status = 1 OR NOT r.expanded OR position('_' IN c.sending_mode) > 0 OR EXISTS (
       SELECT FROM campaign_lane l
-      WHERE l.account_id = j.account_id AND l.campaign_id = j.campaign_id AND NOT l.done)))`;
+      WHERE l.account_id = j.account_id AND l.campaign_id = j.campaign_id AND NOT l.done))`;
 
 /** What the database says of itself to the worker `owner` of a machine. */
 export async function findStanding(
@@ -63,7 +62,7 @@ export async function findStanding(
                EXISTS (SELECT FROM fence_machine m
                        WHERE m.owner <> ${owner} AND m.seen_at > now() - interval '30 seconds'
                          AND ${isAlive(raw('m.owner'))}) AS vouched,
-               EXISTS (SELECT FROM dispatch_chunk) OR ${HAS_CAMPAIGNS} AS unsent
+               EXISTS (SELECT FROM dispatch_chunk) OR EXISTS (SELECT FROM ${UNFINISHED}) AS unsent
         FROM fence f`,
   );
 }
@@ -134,6 +133,24 @@ export async function listUnsent(db: Db): Promise<Unsent[]> {
                             FROM ${WAITING}) AS w
         WHERE w.messages > 0
         GROUP BY c.account_id, a.name ORDER BY messages DESC, c.account_id`,
+  );
+}
+
+export type UnsentCampaign = {
+  accountId: number;
+  id: number;
+  name: string;
+  scheduledAt: Date | null;
+  recipients: number;
+};
+
+/** Campaigns of which messages are still to be made. */
+export async function listUnsentCampaigns(db: Db): Promise<UnsentCampaign[]> {
+  return many(
+    db,
+    sql`SELECT c.account_id AS "accountId", c.id, c.name, c.scheduled_at AS "scheduledAt",
+               r.recipients - r.skipped AS recipients
+        FROM ${UNFINISHED} ORDER BY c.account_id, c.id`,
   );
 }
 

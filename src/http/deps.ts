@@ -11,6 +11,8 @@ import type { Receivers } from '../connections/receivers.ts';
 import type { StoreCallback } from '../connections/store-callback.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import type { Accept } from '../messages/accept.ts';
+import type { LinkSigner } from '../storage/signed-links.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Outlet } from '../webhooks/outlet.ts';
 import type { Authenticate } from './actor.ts';
 
@@ -42,4 +44,7 @@ export type ApiDeps = {
   /** The connections whose carriers post to us, and where what they post is kept. */
   readonly receivers: Receivers;
   readonly storeCallback: StoreCallback;
+  /** Where files are kept, and the links that open them without credentials. */
+  readonly storage: Storage;
+  readonly links: LinkSigner;
 };

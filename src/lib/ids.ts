@@ -16,3 +16,13 @@ export const timeOfId = (id: string): Date => new Date(Number.parseInt(id.slice(
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isUuid = (text: string): boolean => UUID.test(text);
+
+/** The lowest and the highest of some ids: statements over partitioned tables name them to keep other days out. */
+export function boundsOf(ids: readonly string[]): [firstId: string, lastId: string] {
+  let [first, last] = [ids[0] as string, ids[0] as string];
+  for (const id of ids) {
+    if (id < first) first = id;
+    if (id > last) last = id;
+  }
+  return [first, last];
+}

@@ -11,16 +11,6 @@ import { STATUS } from './states.ts';
 import { tellOutcomes } from './tell.ts';
 import * as db from './sql.ts';
 
-/** The lowest and the highest of some ids: statements over partitioned tables name them to keep other days out. */
-export function boundsOf(ids: readonly string[]): [firstId: string, lastId: string] {
-  let [first, last] = [ids[0] as string, ids[0] as string];
-  for (const id of ids) {
-    if (id < first) first = id;
-    if (id > last) last = id;
-  }
-  return [first, last];
-}
-
 /**
  * The dispatcher's `settle`: records outcomes in its transaction. Answers for which messages this was news.
  *

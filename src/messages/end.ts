@@ -1,9 +1,9 @@
 import { type CampaignEnd, writeEnds } from '../campaigns/outcomes/write.ts';
 import { settleCharges } from '../credit/charge.ts';
 import type { Db } from '../db/query.ts';
+import { boundsOf } from '../lib/ids.ts';
 import { countTraffic } from '../traffic/count.ts';
 import { moveToNameless } from '../unknowns/sql.ts';
-import { boundsOf } from './deliver.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
 import { type End, figuresOfEnds, figuresOfReads } from './figures.ts';
 import { claimStates } from './parts/sql.ts';

@@ -1,10 +1,9 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { many, sql } from '../db/query.ts';
-import { newId } from '../lib/ids.ts';
+import { boundsOf, newId } from '../lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { until } from '../testing/until.ts';
-import { boundsOf } from './deliver.ts';
 import { insertStates, moveStates } from './sql.ts';
 import { STATUS } from './states.ts';
 

@@ -2,8 +2,8 @@ import type { Outcome } from '../carriers/outcome.ts';
 import type { Db } from '../db/query.ts';
 import type { Job } from '../dispatch/held.ts';
 import type { Chunk } from '../dispatch/sql.ts';
+import { boundsOf } from '../lib/ids.ts';
 import { FULL_ONLY, type Resolver, type StoredContent } from './content.ts';
-import { boundsOf } from './deliver.ts';
 import { validUntilOf } from './expiry/validity.ts';
 import { listQueuedMessages, type QueuedMessage } from './sql.ts';
 

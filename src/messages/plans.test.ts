@@ -4,12 +4,12 @@ import { bareId } from '../carriers/smpp/receipts.ts';
 import { ensurePartitions } from '../db/partitions.ts';
 import { type Db, exec, many, sql } from '../db/query.ts';
 import * as dispatch from '../dispatch/sql.ts';
-import { newId } from '../lib/ids.ts';
+import { boundsOf, newId } from '../lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { explain, type Scan } from '../testing/plans.ts';
 import { newMessage } from '../testing/queue.ts';
+import * as expiry from './expiry/sql.ts';
 import { listByCarrierIds } from './carrier-ids/sql.ts';
-import { boundsOf } from './deliver.ts';
 import * as parts from './parts/sql.ts';
 import * as db from './sql.ts';
 import { STATUS } from './states.ts';
@@ -62,6 +62,28 @@ const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {
     const end = { status: STATUS.DELIVERED, doneAt: new Date(), errorCode: null, errorText: null };
     return db.moveStates(to, { moves: batch((id, n) => ({ accountId: accountOf(n), id, ...end })), ...range() });
   },
+  moveReads: (to) =>
+    db.moveReads(to, { reads: batch((id, n) => ({ accountId: accountOf(n), id, readAt: new Date() })), ...range() }),
+  listCharges: (to) =>
+    db.listCharges(
+      to,
+      batch((id, n) => ({ accountId: accountOf(n), id })),
+    ),
+  listTraits: (to) =>
+    db.listTraits(
+      to,
+      batch((id, n) => ({ accountId: accountOf(n), id })),
+    ),
+  listStandings: (to) =>
+    expiry.listStandings(
+      to,
+      batch((id, n) => ({ accountId: accountOf(n), id })),
+    ),
+  insertOpenStates: (to) =>
+    expiry.insertOpenStates(
+      to,
+      batch((id, n) => ({ accountId: accountOf(n), id })),
+    ),
   listByCarrierIds: (to) => listByCarrierIds(to, { connectionId: 1, carrierIds: carrierIds(), ...range() }),
   insertStates: (to) => db.insertStates(to, batch(state)),
   moveOutcomes: (to) => db.moveOutcomes(to, batch(state)),
@@ -82,7 +104,7 @@ const days = (scans: readonly Scan[]): Set<string> =>
 
 /** Those that name the range of their ids, so that the other days' partitions stay out of the plan. */
 const PRUNED = [
-  ...['listQueuedMessages', 'moveStates', 'listByCarrierIds'],
+  ...['listQueuedMessages', 'moveStates', 'moveReads', 'listByCarrierIds', 'listCharges', 'listTraits'],
   ...['claimStates', 'moveParts', 'listPartStatuses'],
 ];
 

@@ -1,6 +1,6 @@
 import type { Receipt, ReceiptState } from '../carriers/events.ts';
 import type { Db } from '../db/query.ts';
-import { boundsOf } from './deliver.ts';
+import { boundsOf } from '../lib/ids.ts';
 import { endMessages } from './end.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
 import { FAILURES_WORST_FIRST, isFinal, STATUS } from './states.ts';

@@ -1,6 +1,7 @@
 import { bigint, boolean, bytea, int, json, rowsOf, smallint, text, timestamptz, uuid } from '../db/columns.ts';
 import { type Db, exec, many, onePlan, raw, sql, tuples } from '../db/query.ts';
 import { bitOf, type Channel } from '../lib/channel.ts';
+import { boundsOf } from '../lib/ids.ts';
 import type { StoredContent } from './content.ts';
 
 export type NewMessage = {
@@ -314,8 +315,14 @@ export async function moveStates(
 }
 
 type Key = { readonly accountId: number; readonly id: string };
-const keysOf = (keys: readonly Key[]) =>
-  rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) });
+
+/** Messages by their keys, as `m`: of their days alone, by index. */
+export function messagesOf(keys: readonly Key[]): ReturnType<typeof sql> {
+  const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
+  const rows = rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) });
+  return sql`${rows} AS u
+        JOIN message m ON m.account_id = u.account_id AND m.id = u.id AND m.id BETWEEN ${firstId} AND ${lastId}`;
+}
 
 export type Read = Key & { readonly readAt: Date };
 
@@ -341,15 +348,15 @@ export async function moveReads(
   );
 }
 
-/** What these messages cost, and where the price goes when they are not delivered. */
 export type PricedMessage = Key & { priceMicros: number; refundUndelivered: boolean; keepsReserve: boolean };
 
+/** What these messages cost, and where the price goes when they are not delivered. */
 export async function listCharges(db: Db, keys: readonly Key[]): Promise<PricedMessage[]> {
   return many(
     db,
     sql`SELECT m.account_id AS "accountId", m.id, m.price_micros AS "priceMicros",
                m.refund_undelivered AS "refundUndelivered", m.keeps_reserve AS "keepsReserve"
-        FROM ${keysOf(keys)} AS u JOIN message m ON m.account_id = u.account_id AND m.id = u.id`,
+        FROM ${messagesOf(keys)}`,
   );
 }
 
@@ -361,6 +368,6 @@ export async function listTraits(
   return many(
     db,
     sql`SELECT m.account_id AS "accountId", m.id, m.channel, m.campaign_id AS "campaignId"
-        FROM ${keysOf(keys)} AS u JOIN message m ON m.account_id = u.account_id AND m.id = u.id`,
+        FROM ${messagesOf(keys)}`,
   );
 }

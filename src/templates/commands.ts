@@ -12,7 +12,9 @@ export function registerTemplateCommands(program: Command, context: CommandConte
     .description('templates of WhatsApp')
     .command('sync')
     .argument('<connection>', 'name of a connection to WhatsApp')
-    .description('ask the network now which templates and numbers there are; a running program does so every ten minutes')
+    .description(
+      'ask the network now which templates and numbers there are; a running program does so every ten minutes',
+    )
     .action(async (name: string) => {
       const secretKey = await loadSecretKey(context.config());
       const synced = await context.withDatabase(async (pool) => {

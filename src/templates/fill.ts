@@ -14,12 +14,16 @@ export function fillTemplate(
   { variables = [], headerLink }: { variables?: Given | undefined; headerLink?: string | undefined },
 ): Filled {
   const placeholders = placeholdersOf(template);
-  const values = isList(variables) ? variables : placeholders.map((p) => variables[p.label] ?? variables[p.name]);
+  const values = isList(variables) ? variables : placeholders.map((p) => valueOf(p, variables));
   return {
     values: values.map((value) => value ?? ''),
     faults: [...valueFaults(template, placeholders, values), ...headerFaults(template, headerLink)],
   };
 }
+
+/** A name means the same in header and body; a number does not. */
+const valueOf = ({ label, name }: Placeholder, values: Readonly<Record<string, string>>): string | undefined =>
+  values[label] ?? (/^\d+$/.test(name) ? undefined : values[name]);
 
 const isList = (given: Given): given is readonly string[] => Array.isArray(given);
 

@@ -94,12 +94,12 @@ export async function countOwnTemplates(
 
 /** Keeps `claimSync` waiting until the transaction ends, that a template made at the network is ours by then. */
 export async function claimMaking(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
-  await exec(db, sql`SELECT pg_advisory_xact_lock_shared(724910, ${connectionId}::int)`);
+  await exec(db, sql`SELECT pg_advisory_xact_lock_shared(724910, (${connectionId}::bigint % 2147483647)::int)`);
 }
 
 /** Waits for those who are making templates of this connection, and keeps others out until the transaction ends. */
 export async function claimSync(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
-  await exec(db, sql`SELECT pg_advisory_xact_lock(724910, ${connectionId}::int)`);
+  await exec(db, sql`SELECT pg_advisory_xact_lock(724910, (${connectionId}::bigint % 2147483647)::int)`);
 }
 
 /** The database's clock. */

@@ -6,6 +6,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createSecretKey } from '../lib/secret-box.ts';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
+import { createLinkSigner } from '../storage/signed-links.ts';
 import { createGuard } from '../webhooks/guard.ts';
 
 const refuse = () => Promise.reject(new AppError('unauthenticated'));
@@ -24,6 +25,8 @@ export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
   outlet: { guard: createGuard({ openBlocks: [], ports: [443] }), poster: { post: refuse, close: refuse } },
   receivers: { find: () => undefined, reload: refuse },
   storeCallback: refuse,
+  storage: { put: refuse, get: refuse, stat: refuse, exists: refuse, delete: refuse, close: refuse },
+  links: createLinkSigner(createSecretKey(Buffer.alloc(32, 1))),
   answers: {
     find: refuse,
     seal: (key) => ({ ...key, answer: key.requestHash }),

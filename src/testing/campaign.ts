@@ -19,7 +19,13 @@ export type CampaignRecord = {
 };
 
 /** An answer with this status; anything else is thrown. */
-async function expecting(client: Client, status: number, method: string, path: string, body?: object): Promise<unknown> {
+async function expecting(
+  client: Client,
+  status: number,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<unknown> {
   const answer = await client.request(method, `${CAMPAIGNS}${path}`, { body });
   if (answer.status !== status)
     throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
@@ -28,7 +34,14 @@ async function expecting(client: Client, status: number, method: string, path: s
 
 /** Makes a campaign, has it priced and confirms it. Answers its id. */
 export async function confirmNew(client: Client, settings: object): Promise<number> {
-  const body = { name: 'Spring', sendingMode: 'SMS', smsSender: 'ACME', smsBody: 'Hello', readyToSend: true, ...settings };
+  const body = {
+    name: 'Spring',
+    sendingMode: 'SMS',
+    smsSender: 'ACME',
+    smsBody: 'Hello',
+    readyToSend: true,
+    ...settings,
+  };
   const { id } = (await expecting(client, 201, 'POST', '', body)) as { id: number };
   await expecting(client, 200, 'POST', `/${id}/calculateGoal`);
   await expecting(client, 202, 'PUT', `/${id}/confirm`);

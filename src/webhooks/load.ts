@@ -1,5 +1,5 @@
 import type { Db } from '../db/query.ts';
-import { boundsOf } from '../messages/deliver.ts';
+import { boundsOf } from '../lib/ids.ts';
 import { type DueRetry, type EventKey, listLogged, listWaitingMessages } from './deliveries/sql.ts';
 import { eventIdOf } from './event-id.ts';
 import { listReceivedFacts, listSentFacts } from './facts/sql.ts';

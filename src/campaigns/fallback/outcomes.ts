@@ -1,4 +1,4 @@
-import { boundsOf } from '../../messages/deliver.ts';
+import { boundsOf } from '../../lib/ids.ts';
 import { type Choice, chooser, type Obstacle } from '../feed/choose.ts';
 import { makeMessages } from '../feed/make.ts';
 import { quietMs } from '../feed/quiet-hours.ts';

@@ -1,4 +1,4 @@
-import { boundsOf } from '../../messages/deliver.ts';
+import { boundsOf } from '../../lib/ids.ts';
 import { endMessages } from '../../messages/end.ts';
 import { takeBack } from '../../messages/expiry/take-back.ts';
 import { STATUS } from '../../messages/states.ts';

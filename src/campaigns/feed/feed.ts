@@ -50,7 +50,8 @@ async function feedLane({ tx, job, campaign, ...step }: Step, lane: db.Lane, too
   const done = campaign.expanded && candidates.length < limit && choices.length + passed.length === candidates.length;
   if (last === null && !done) return 0;
   await makeMessages({ tx, job, campaign, ...step }, 0, choices);
-  if (passed.length > 0) await db.moveToSkipped(tx, job, passed);
+  for (const [reason, own] of Map.groupBy(passed, (one) => one.reason))
+    await db.moveToSkipped(tx, job, { country: lane.country, reason, destinations: own.map((one) => one.destination) });
   const [single, messages] = [!isCombined(campaign.sendingMode), choices.length];
   const usedMicros = choices.reduce((sum, choice) => sum + (single ? choice.priceMicros : choice.reserveMicros), 0);
   await moveRun(tx, job, { messages, unusedMicros: -usedMicros, skipped: passed.length });
@@ -61,12 +62,12 @@ async function feedLane({ tx, job, campaign, ...step }: Step, lane: db.Lane, too
 /** Up to the first one for whom there is no room at his connection. */
 function sort(candidates: readonly db.Candidate[], { choose, room }: Tools) {
   const choices: Choice[] = [];
-  const passed: { country: string; destination: string; reason: Obstacle }[] = [];
+  const passed: { destination: string; reason: Obstacle }[] = [];
   let last: string | null = null;
   for (const candidate of candidates) {
-    const [, country, destination] = candidate;
+    const [, , destination] = candidate;
     const choice = choose(candidate);
-    if (typeof choice === 'string') passed.push({ country, destination, reason: choice });
+    if (typeof choice === 'string') passed.push({ destination, reason: choice });
     else if (room.take(choice.connectionIds[0] ?? 0)) choices.push(choice);
     else break;
     last = destination;

@@ -80,7 +80,10 @@ export const nextOfLane = ({ accountId, campaignId }: Job, lane: Lane, limit: nu
       AND r.destination > ${lane.fedTo} AND r.skip_reason IS NULL
     ORDER BY r.destination LIMIT ${limit}) AS q`;
 
-/** Recipients by number, in some of their channels. Which country a number is of is found by trying all lanes. */
+/**
+ * Recipients by number, in some of their channels. Which country a number is of is found by trying all lanes. One by one:
+ * while a campaign's recipients have no statistics, the planner thinks they are few and reads all of them instead.
+ */
 export const recipientsAt = (
   { accountId, campaignId }: Job,
   wanted: readonly { readonly destination: string; readonly channels: number }[],
@@ -91,9 +94,10 @@ export const recipientsAt = (
     channels: smallint((w) => w.channels),
     n: int((_, i) => i),
   })} AS u
-  JOIN campaign_lane l ON l.account_id = ${accountId} AND l.campaign_id = ${campaignId}
-  JOIN campaign_recipient r ON r.account_id = ${accountId} AND r.campaign_id = ${campaignId}
-    AND r.country = l.country AND r.destination = u.destination`;
+  CROSS JOIN (SELECT country FROM campaign_lane WHERE account_id = ${accountId} AND campaign_id = ${campaignId}) AS l
+  CROSS JOIN LATERAL (
+    SELECT * FROM campaign_recipient q WHERE q.account_id = ${accountId} AND q.campaign_id = ${campaignId}
+      AND q.country = l.country AND q.destination = u.destination OFFSET 0) AS r`;
 
 /** Bits of the channels that a number has opted out of. */
 const refusedBy = (accountId: number): Sql => sql`coalesce((
@@ -108,7 +112,8 @@ function partsOf(pieces: readonly Piece[] | null): Sql {
 
 /**
  * Reads recipients (a SELECT as above) with what would be sent to them now, in the order of the source. A text is filled
- * in here and nowhere else, so that its parts are those of the text that goes out.
+ * in here and nowhere else, so that its parts are those of the text that goes out. Contacts are looked up one by one: a
+ * hash of a million of them for the next thousand is no better plan, whatever it costs by the statistics.
  */
 export async function listCandidates(
   db: Db,
@@ -127,28 +132,24 @@ export async function listCandidates(
                  r.contact_id IS NOT NULL AND c.id IS NULL AS gone,
                  ${texts.hasOptOuts ? refusedBy(accountId) : raw('0')} AS refused
           FROM (${source}) AS r
-          LEFT JOIN contact c ON c.account_id = ${accountId} AND c.id = r.contact_id
+          LEFT JOIN LATERAL (
+            SELECT * FROM contact p WHERE p.account_id = ${accountId} AND p.id = r.contact_id OFFSET 0) AS c ON true
           OFFSET 0) AS x
         ORDER BY x.n, x.country, x.destination`,
   );
 }
 
-/** Passes recipients over for whom no message can be made any more. */
+/** Passes recipients of a country over for whom no message can be made any more. */
 export async function moveToSkipped(
   db: Db,
   { accountId, campaignId }: Job,
-  rows: readonly { readonly country: string; readonly destination: string; readonly reason: string }[],
+  { country, destinations, reason }: { country: string; destinations: readonly string[]; reason: string },
 ): Promise<void> {
   await exec(
     db,
-    sql`UPDATE campaign_recipient r SET skip_reason = u.reason, channels = 0, reserve_micros = 0
-        FROM ${rowsOf(rows, {
-          country: text((r) => r.country),
-          destination: text((r) => r.destination),
-          reason: text((r) => r.reason),
-        })} AS u
-        WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId} AND r.country = u.country
-          AND r.destination = u.destination`,
+    sql`UPDATE campaign_recipient SET skip_reason = ${reason}, channels = 0, reserve_micros = 0
+        WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND country = ${country}
+          AND destination = ANY(${plainArray(destinations)}::text[])`,
   );
 }
 

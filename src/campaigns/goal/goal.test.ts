@@ -192,17 +192,17 @@ propertyTest.prop([world], { numRuns: 25 })(
     const rows = await tenantTransaction(pool, plan, (tx) => listGoalRows(tx, plan));
     const named = members.reduce((sum, { lists }) => sum + lists.filter(Boolean).length, 0);
     const goal = addUp(rows, w.mode, { named, unreadable: 0 });
-    const price = expected.reduce((sum, { reserve }) => sum + reserve, 0);
+    const cost = expected.reduce((sum, { reserve }) => sum + reserve, 0);
     expect(goal).toMatchObject({
       total: expected.filter(({ reason }) => reason === null).length,
       skippedTotal: expected.filter(({ reason }) => reason !== null).length,
       unlisted: members.filter(({ number }) => number === null).length,
-      estimatedMicros: price,
+      estimatedMicros: cost,
     });
     expect(goal.skipped.duplicate).toBe(named - members.length);
     for (const reason of ['invalid', 'unsupported', 'opted_out', 'text', 'no_route', 'no_price'] as const)
       expect([reason, goal.skipped[reason]]).toEqual([reason, expected.filter((e) => e.reason === reason).length]);
-    expect(rows.reduce((sum, r) => sum + r.count * r.shareMicros.reduce((a, b) => a + b, 0), 0)).toBe(price);
+    expect(rows.reduce((sum, r) => sum + r.count * r.shareMicros.reduce((a, b) => a + b, 0), 0)).toBe(cost);
     const recipients = expected
       .filter(({ who }) => who.number !== null)
       .map(({ who, reason, parts, reserve, channels }) => ({

@@ -108,7 +108,7 @@ function candidates(plan: Plan, range: Range | null): Sql {
 /** Numbers and bits of channels are no input: as values they would be parameters of unknown type. */
 const bit = (channel: Channel): Sql => raw(String(bitOf(channel)));
 /** The alias or column that belongs to a channel. */
-const of = (name: string, channel: Channel): Sql => raw(`${name}${bitOf(channel)}`);
+const of = (name: string, channel: Channel): Sql => raw(`${name}${channel.toLowerCase()}`);
 
 const CONTACT = sql`c.id AS contact_id, c.full_name, c.first_name, c.last_name, c.gender, c.email, c.custom_fields`;
 

@@ -7,7 +7,7 @@ import type { Actor } from '../../http/actor.ts';
 import { fromMicros } from '../../lib/money.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from '../check.ts';
 import { type CampaignRow, claimCampaign, claimListsAsTheyAre, findCampaign, wakeRuns } from '../sql.ts';
-import { hasSmsRoute, insertJob, insertRun, moveConfirmed } from './sql.ts';
+import { findSmsRoute, insertJob, insertRun, moveConfirmed } from './sql.ts';
 
 type Now = { readonly now: Date };
 
@@ -72,7 +72,7 @@ const dateFaults = ({ scheduledAt }: CampaignRow, now: Date): FieldError[] =>
 /** Routes may have gone since the goal was calculated. What is not SMS goes where its sender belongs. */
 async function routeFaults(tx: Db, { goal }: CampaignRow): Promise<FieldError[]> {
   const counted = goal?.breakdown.some(({ channel }) => channel === 'SMS') ?? false;
-  if (!counted || (await hasSmsRoute(tx))) return [];
+  if (!counted || (await findSmsRoute(tx))) return [];
   return [{ field: 'sendingMode', message: 'there is no route for SMS any more' }];
 }
 

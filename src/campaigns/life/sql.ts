@@ -1,5 +1,5 @@
 import { plainArray } from '../../db/array.ts';
-import { type Db, exec, one, type Sql, sql } from '../../db/query.ts';
+import { type Db, exec, maybeOne, type Sql, sql } from '../../db/query.ts';
 import { WAKE_CHANNEL } from '../../dispatch/wake.ts';
 import { from } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
@@ -28,10 +28,8 @@ export const moveConfirmed = (
   );
 
 /** Whether SMS goes anywhere. */
-export async function hasSmsRoute(db: Db): Promise<boolean> {
-  const row = sql`SELECT EXISTS (SELECT channel FROM route WHERE channel = 'SMS') AS found`;
-  return (await one<{ found: boolean }>(db, row)).found;
-}
+export const findSmsRoute = (db: Db): Promise<{ prefix: string } | undefined> =>
+  maybeOne(db, sql`SELECT prefix FROM route WHERE channel = 'SMS' LIMIT 1`);
 
 /** What workers move of a campaign from now on. `unlisted` count as skipped: they are no recipients. */
 export const insertRun = (

@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { pageFields } from '../../http/page.ts';
 import { CHANNELS } from '../../lib/channel.ts';
 import { nameOfStatus, STATUS_NAMES, type StatusName } from '../../messages/states.ts';
 import type { RecipientRow } from './sql.ts';
@@ -12,7 +11,7 @@ const Status = Type.Enum([...STATUSES], {
   description: 'Of the last message. PENDING: none was made yet. SKIPPED: none is made.',
 });
 
-export const RecipientsQuery = Type.Object({ ...pageFields, status: Type.Optional(Status) });
+export const recipientFilterFields = { status: Type.Optional(Status) };
 
 export const RecipientOut = Type.Object({
   phoneNumber: Type.String(),

@@ -192,6 +192,20 @@ export async function moveFromHeld(db: Db, { accountId, campaignId }: Job): Prom
   );
 }
 
+/** Cancels what is being sent of all accounts, and holds what waits for its time; of what was confirmed before. */
+export async function moveToDiscarded(
+  db: Db,
+  { before, reason }: { before: Date; reason: string },
+): Promise<(Job & { cancelled: boolean })[]> {
+  return many(
+    db,
+    sql`UPDATE campaign SET cancelled_at = CASE WHEN status = 2 THEN now() END,
+               paused_at = CASE WHEN status = 1 THEN now() END, failure_reason = CASE WHEN status = 1 THEN ${reason} END
+        WHERE status IN (1, 2) AND confirmed_at < ${before} AND cancelled_at IS NULL
+        RETURNING account_id AS "accountId", id AS "campaignId", status = 2 AS cancelled`,
+  );
+}
+
 /** 2 → 3, or with a reason 2 → 4. */
 export async function moveToEnded(
   db: Db,

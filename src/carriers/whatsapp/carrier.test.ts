@@ -1,6 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Carrier } from '../carrier.ts';
 import { carrierConformance, type ConformancePeer } from '../conformance.ts';
 import { type SandboxGraph, startSandboxGraph } from '../sandbox/graph/server.ts';
+import { type SandboxAnswer, startServer } from '../sandbox/http/server.ts';
 import { createTestHost, submission, until } from '../smpp/carrier-harness.ts';
 import { bound, FAST, sandbox, secretsFor, settingsFor, templateTo, TEMPLATES } from './carrier-harness.ts';
 import { createWhatsappCarrier } from './carrier.ts';
@@ -27,7 +29,7 @@ carrierConformance({
   name: 'WhatsApp with the sandbox Graph API at the other end',
   startPeer,
   makeCarrier({ graph }) {
-    const settings = settingsFor(graph, { submitTimeoutSeconds: 0.2 });
+    const settings = settingsFor(graph, { submitTimeoutSeconds: 0.4 });
     const carrier = createWhatsappCarrier(settings, secretsFor(graph), FAST);
     return { ...carrier, submit: (one) => carrier.submit({ ...one, sender: NUMBER }) };
   },
@@ -163,6 +165,69 @@ describe('the state', () => {
     expect(carrier.state().fault).toBeNull();
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject({ kind: 'accepted' });
   });
+});
+
+type Answering = () => SandboxAnswer | Promise<SandboxAnswer>;
+
+/** Something at the address of the API that answers messages as told, and a carrier that has found it. */
+async function facing(onMessage: Answering, onLook: Answering = () => THERE): Promise<Carrier> {
+  const server = await startServer({
+    maxBytes: 10_000,
+    handle: ({ method }) => (method === 'GET' ? onLook() : onMessage()),
+  });
+  const graph = await sandbox();
+  const carrier = createWhatsappCarrier(settingsFor(graph, { baseUrl: server.url }), secretsFor(graph), FAST);
+  onTestFinished(async () => {
+    await carrier.stop(0);
+    await server.close();
+  });
+  carrier.start(createTestHost());
+  await until(() => carrier.room() > 0);
+  return carrier;
+}
+
+const THERE: SandboxAnswer = { status: 200, body: { data: [] } };
+
+describe('an answer that is not of the API', () => {
+  test.each<[string, SandboxAnswer, object]>([
+    ['5xx: nobody knows how far the message came', { status: 502, body: '<html>' }, { kind: 'unknown' }],
+    ['a success without an id: the same', { status: 200, body: { messages: [] } }, { kind: 'unknown' }],
+    ['a success that is no JSON: the same', { status: 200, body: 'OK' }, { kind: 'unknown' }],
+    ['a cut: the same', 'cut', { kind: 'unknown' }],
+    ['429: later, with a pause', { status: 429, body: '' }, { kind: 'retry', counts: false }],
+    [
+      'a redirect, which is not followed: held',
+      { status: 302, body: '', headers: { location: '/' } },
+      { kind: 'retry' },
+    ],
+    ['404: refused', { status: 404, body: 'no' }, { kind: 'refused', status: 'ERROR', code: 'HTTP_404' }],
+  ])('%s', async (_, answer, expected) => {
+    const carrier = await facing(() => answer);
+    expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject(expected);
+  });
+
+  test('pauses the number for as long as it says', async () => {
+    const carrier = await facing(() => ({ status: 429, body: '', headers: { 'retry-after': '20' } }));
+    const outcome = await carrier.submit(templateTo('+351912345678'));
+    expect(outcome.kind === 'retry' && outcome.afterMs).toBeGreaterThan(19_000);
+  });
+});
+
+test('messages that fail one after the other are followed by one question whether the API is there', async () => {
+  let [looks, messages] = [0, 0];
+  const [look, later] = [Promise.withResolvers<SandboxAnswer>(), Promise.withResolvers<SandboxAnswer>()];
+  const carrier = await facing(
+    () => (++messages === 1 ? 'cut' : later.promise),
+    () => (++looks === 1 ? THERE : look.promise),
+  );
+  const outcomes = [1, 2, 3].map((n) => carrier.submit(templateTo(`+35191234567${n}`)));
+  await until(() => looks > 1 && messages === 3);
+  later.resolve('cut');
+  await Promise.all(outcomes);
+  expect(carrier.room()).toBe(0);
+  look.resolve(THERE);
+  await until(() => carrier.room() > 0);
+  expect(looks).toBe(2);
 });
 
 test('a message that could not be written goes again, and nothing is sent while the network is away', async () => {

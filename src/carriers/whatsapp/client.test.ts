@@ -59,7 +59,7 @@ describe('templates', () => {
     expect(created).toMatchObject({ ok: true, value: { status: 'PENDING', category: 'UTILITY' } });
     const id = created.ok ? created.value.id : '';
     const status = async (): Promise<unknown> => (await listed(client)).find((one) => one.id === id)?.status;
-    await expect.poll(status, { interval: 5 }).toBe('APPROVED');
+    await expect.poll(status, { interval: 5, timeout: 5000 }).toBe('APPROVED');
     const components = [{ type: 'BODY', text: 'Goodbye.' }];
     expect(await editTemplate(client, id, { components })).toEqual({ ok: true, value: true });
     expect((await listed(client)).find((one) => one.id === id)?.components).toEqual(components);
@@ -118,12 +118,21 @@ describe('files', () => {
   });
 
   test('whose address is over are asked for once more', async () => {
-    const { graph, client } = await open();
-    const { id } = await received(graph);
-    graph.script.mediaUrlMs = -1;
-    expect(await downloadMedia(client, { id, maxBytes: 1000 })).toMatchObject({ ok: false, fault: { status: 404 } });
-    graph.script.mediaUrlMs = 60_000;
-    expect(await downloadMedia(client, { id, maxBytes: 1000 })).toMatchObject({ ok: true });
+    let addresses = 0;
+    const api = await startServer({
+      maxBytes: 1000,
+      handle({ path }) {
+        if (path.startsWith('/v')) return { status: 200, body: { url: `${api.url}/file-${++addresses}` } };
+        return path === '/file-2' ? { status: 200, body: 'picture' } : { status: 404, body: '' };
+      },
+    });
+    onTestFinished(() => api.close());
+    const client = clientOf(await sandbox(), { baseUrl: api.url });
+    const file = await downloadMedia(client, { id: '1', maxBytes: 1000 });
+    expect(file).toMatchObject({ ok: true, value: { bytes: Buffer.from('picture') } });
+    const gone = await downloadMedia(client, { id: '1', maxBytes: 1000 });
+    expect(gone).toMatchObject({ ok: false, fault: { status: 404, retry: false } });
+    expect(addresses).toBe(4);
   });
 
   test('that nobody knows are a fault that no repetition mends', async () => {
@@ -204,6 +213,7 @@ describe('a call that fails', () => {
   test.each([
     ['a redirect, which is not followed', { status: 302, body: '', headers: { location: '/' } }, 'HTTP_302', false],
     ['a page in place of JSON', { status: 502, body: '<html>' }, 'HTTP_502', true],
+    ['a failure with the body of a success', { status: 500, body: { data: [] } }, 'HTTP_500', true],
     ['JSON without what was asked for', { status: 200, body: { success: true } }, 'HTTP_200', false],
   ])('is told apart: %s', async (_, answer, code, retry) => {
     const api = await startServer({ maxBytes: 1000, handle: () => answer });

@@ -144,6 +144,17 @@ test('people without numbers are known by their user ids, in answers, statuses a
   expect(gateway.callbacks[1]?.receipts[0]?.destination).toMatch(/^[A-Z]{2}\.\d+$/);
 });
 
+test('an older version of the API tells the conversation too, and a receipt keeps its words', async () => {
+  const { graph, carrier } = await bound({ script: { ...QUICK, payload: 'conversation' } });
+  const gateway = await receiver(graph);
+  await carrier.submit(templateTo('+351912343333'));
+  await until(() => gateway.callbacks.length === 1);
+  expect(JSON.parse(gateway.callbacks[0]?.receipts[0]?.raw ?? '')).toMatchObject({
+    conversation: { origin: { type: 'marketing' } },
+    pricing: { pricing_model: 'PMP', category: 'marketing' },
+  });
+});
+
 test('a template that is paused is told, and refused from then on', async () => {
   const { graph, carrier } = await bound({ script: QUICK });
   const gateway = await receiver(graph);

@@ -12,19 +12,19 @@ import { requireScope } from '../../http/auth.ts';
 import type { ApiDeps, App } from '../../http/deps.ts';
 import { keeping } from '../../http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../http/page.ts';
+import { boundsFor, FORM_LIMITS, receiveForm } from '../../http/receive-form.ts';
+import { createUploadGate } from '../../http/upload-gate.ts';
+import { openTemporary } from '../../storage/temporary-file.ts';
 import { findBook } from '../book/sql.ts';
 import { listFields } from '../fields/sql.ts';
 import { readFile } from './read-file.ts';
 import type { FileKind } from './reading/convert.ts';
-import { FORM_LIMITS, receiveForm } from './receive.ts';
 import { LIMITS } from './reading/limits.ts';
 import { rejectsCsv } from './rejects.ts';
 import * as schema from './schema.ts';
 import { readSettings } from './settings.ts';
 import { countImports, findImport, type ImportRow, listImports, listRejects } from './sql.ts';
 import { refuseUnknownList, startImport } from './start.ts';
-import { openTemporary } from './temporary-file.ts';
-import { createUploadGate } from './upload-gate.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';
 const tags = ['Contacts'];
@@ -143,7 +143,7 @@ type Files = { readonly kind: FileKind; readonly source: FileHandle; readonly ch
 async function readUpload(pool: Pool, request: FastifyRequest, { kind, source, chunks }: Files) {
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
-  const form = await receiveForm(request, source);
+  const form = await receiveForm(request, source, boundsFor(LIMITS.textBytes));
   const settings = readSettings(form.fields, form.fileName);
   const { accountId } = request.actor;
   const db = tenant(pool, { accountId });

@@ -1,7 +1,9 @@
 import { plainArray } from '../../db/array.ts';
-import { bigint, rowsOf, text, timestamptz, uuid } from '../../db/columns.ts';
+import { bigint, rowsOf, text, timestamptz } from '../../db/columns.ts';
 import { type Db, exec, many, one, onePlan, sql } from '../../db/query.ts';
 import { bitOf } from '../../lib/channel.ts';
+import { boundsOf } from '../../lib/ids.ts';
+import { messagesOf } from '../sql.ts';
 
 export type NewDeadline = { readonly accountId: number; readonly dueAt: Date; readonly ids: readonly string[] };
 
@@ -88,13 +90,15 @@ export type Standing = Key & {
 
 /** How these messages stand; those that are gone are left out. */
 export async function listStandings(db: Db, keys: readonly Key[]): Promise<Standing[]> {
+  if (keys.length === 0) return [];
+  const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   return many(
     db,
     sql`SELECT m.account_id AS "accountId", m.id, s.status, s.submitted_at AS "submittedAt",
                s.error_code AS "errorCode", m.want_receipt AS "wantReceipt"
-        FROM ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) })} AS u
-        JOIN message m ON m.account_id = u.account_id AND m.id = u.id
-        LEFT JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id`,
+        FROM ${messagesOf(keys)}
+        LEFT JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id
+          AND s.id BETWEEN ${firstId} AND ${lastId}`,
   );
 }
 
@@ -109,8 +113,7 @@ export async function insertOpenStates(db: Db, keys: readonly Key[]): Promise<vo
         SELECT u.account_id, u.id, 1, 0, now(), true,
                CASE m.channel WHEN 'RCS' THEN ${bitOf('RCS')}::int WHEN 'WHATSAPP' THEN ${bitOf('WHATSAPP')}::int
                               ELSE ${bitOf('SMS')}::int END, m.campaign_id
-        FROM ${rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) })} AS u
-        JOIN message m ON m.account_id = u.account_id AND m.id = u.id
+        FROM ${messagesOf(keys)}
         ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO NOTHING`,
   );

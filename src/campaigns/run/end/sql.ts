@@ -73,14 +73,14 @@ export async function deleteRecipients(
   { accountId, campaignId }: Job,
   { limit }: { limit: number },
 ): Promise<number> {
+  const own = sql`account_id = ${accountId} AND campaign_id = ${campaignId}`;
   return exec(
     db,
-    sql`DELETE FROM campaign_recipient r
-        USING (SELECT country, destination FROM campaign_recipient
-               WHERE account_id = ${accountId} AND campaign_id = ${campaignId}
-               ORDER BY country, destination LIMIT ${limit}) AS u
-        WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId} AND r.country = u.country
-          AND r.destination = u.destination`,
+    sql`DELETE FROM campaign_recipient WHERE ${own} AND (country, destination) <= (
+          SELECT country, destination
+          FROM (SELECT country, destination FROM campaign_recipient WHERE ${own}
+                ORDER BY country, destination LIMIT ${limit}) AS u
+          ORDER BY country DESC, destination DESC LIMIT 1)`,
   );
 }
 

@@ -231,7 +231,7 @@ describe('a template', () => {
     const graph = await sandbox();
     const draft = { ...TEMPLATES[1], name: 'reject_me' };
     await ask(graph, `/v23.0/${graph.wabaId}/message_templates`, draft);
-    await expect.poll(() => graph.templates.all().at(-1)?.status, { interval: 5 }).toBe('REJECTED');
+    await expect.poll(() => graph.templates.all().at(-1)?.status, { interval: 5, timeout: 5000 }).toBe('REJECTED');
   });
 });
 
@@ -248,7 +248,7 @@ describe('a template from before', () => {
 
   test('that nobody has looked at is looked at', async () => {
     const graph = await sandbox({ templates: [{ ...seeded, status: 'PENDING' }] });
-    await expect.poll(() => graph.templates.all()[0]?.status, { interval: 5 }).toBe('APPROVED');
+    await expect.poll(() => graph.templates.all()[0]?.status, { interval: 5, timeout: 5000 }).toBe('APPROVED');
   });
 });
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../testing/temporary-folder.ts';
 import { readFile } from '../read-file.ts';
 import { unpackRows } from '../rows.ts';
-import { openTemporary } from '../temporary-file.ts';
+import { openTemporary } from '../../../storage/temporary-file.ts';
 import { type Conversion, convert } from './convert.ts';
 
 let folder: string;

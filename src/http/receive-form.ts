@@ -2,8 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Multipart, MultipartFile } from '@fastify/multipart';
-import { AppError, invalidFields } from '../../errors.ts';
-import { badFile, LIMITS } from './reading/limits.ts';
+import { AppError, invalidFields } from '../errors.ts';
 
 /** For the multipart parser. */
 export const FORM_LIMITS = {
@@ -18,6 +17,8 @@ export const FORM_LIMITS = {
 const KIB = 1024;
 /** How a body must come. */
 export type Bounds = {
+  /** Of the file; for the multipart parser too (`fileSize`). */
+  readonly fileBytes: number;
   /** The file, the fields and what parts them. */
   readonly bodyBytes: number;
   /** A body of which nothing comes for so long is given up… */
@@ -31,15 +32,22 @@ export type Bounds = {
   readonly lingerMs: number;
 };
 
-const BOUNDS: Bounds = {
-  bodyBytes: LIMITS.textBytes + FORM_LIMITS.fields * FORM_LIMITS.fieldSize + 64 * KIB,
+/** For a form whose file has at most so many bytes. */
+export const boundsFor = (fileBytes: number): Bounds => ({
+  fileBytes,
+  bodyBytes: fileBytes + FORM_LIMITS.fields * FORM_LIMITS.fieldSize + 64 * KIB,
   stallMs: 20_000,
   wholeMs: 240_000,
   lingerMs: 5000,
-};
+});
 
 /** A form as it was sent: its file, which stands in `file` now, and its fields by name. */
-export type Form = { readonly fileName: string; readonly fields: ReadonlyMap<string, string> };
+export type Form = {
+  readonly fileName: string;
+  /** What the sender says of the file: `application/octet-stream` where nothing. */
+  readonly contentType: string;
+  readonly fields: ReadonlyMap<string, string>;
+};
 
 /** A request whose body is a form; `parts` begins to read it. */
 export type FormRequest = { readonly raw: IncomingMessage; parts(): AsyncIterable<Multipart> };
@@ -49,13 +57,13 @@ export type FormRequest = { readonly raw: IncomingMessage; parts(): AsyncIterabl
  * parts, its pauses, its time.
  * Errors: 400 for a broken form, without a file, or one that comes too slowly; 413 beyond the bounds.
  */
-export async function receiveForm(request: FormRequest, file: FileHandle, bounds = BOUNDS): Promise<Form> {
+export async function receiveForm(request: FormRequest, file: FileHandle, bounds: Bounds): Promise<Form> {
   const { raw } = request;
-  if (Number(raw.headers['content-length'] ?? 0) > bounds.bodyBytes) throw tooMuch();
+  if (Number(raw.headers['content-length'] ?? 0) > bounds.bodyBytes) throw tooMuch(bounds);
   const given = new AbortController();
   const watch = watchBody(raw, bounds);
   try {
-    return await Promise.race([readParts(request, file, given.signal), watch.broken]);
+    return await Promise.race([readParts(request, { file, bounds, signal: given.signal }), watch.broken]);
   } catch (error) {
     given.abort();
     endBody(raw, bounds);
@@ -65,14 +73,15 @@ export async function receiveForm(request: FormRequest, file: FileHandle, bounds
   }
 }
 
-const tooMuch = () =>
-  new AppError('too_large', { message: `An upload has at most ${LIMITS.textBytes / KIB / KIB} MiB` });
+const tooMuch = ({ fileBytes }: Pick<Bounds, 'fileBytes'>) =>
+  new AppError('too_large', { message: `An upload has at most ${Math.floor(fileBytes / KIB / KIB)} MiB` });
 
 /** Rejects when the body is too large or too slow. */
 function watchBody(
   raw: IncomingMessage,
-  { bodyBytes, stallMs, wholeMs }: Bounds,
+  bounds: Bounds,
 ): { broken: Promise<never>; stop(): void } {
+  const { bodyBytes, stallMs, wholeMs } = bounds;
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);
   const tooSlow = (): void => reject(invalidFields([{ field: 'body', message: 'did not come in time' }]));
@@ -81,7 +90,7 @@ function watchBody(
   const count = (octets: Buffer): void => {
     timers[0]?.refresh();
     bytes += octets.length;
-    if (bytes > bodyBytes) reject(tooMuch());
+    if (bytes > bodyBytes) reject(tooMuch(bounds));
   };
   raw.on('data', count);
   return {
@@ -93,23 +102,26 @@ function watchBody(
   };
 }
 
-async function readParts(request: FormRequest, file: FileHandle, signal: AbortSignal): Promise<Form> {
+type Target = { readonly file: FileHandle; readonly bounds: Bounds; readonly signal: AbortSignal };
+
+async function readParts(request: FormRequest, target: Target): Promise<Form> {
   const fields = new Map<string, string>();
-  let fileName: string | undefined;
+  let given: Pick<Form, 'fileName' | 'contentType'> | undefined;
   for await (const part of request.parts()) {
     if (part.type === 'file') {
-      await store(part, file, signal);
-      fileName = part.filename ?? '';
+      await store(part, target);
+      given = { fileName: part.filename ?? '', contentType: part.mimetype };
     } else {
       if (part.valueTruncated) throw invalidFields([{ field: part.fieldname.slice(0, 100), message: 'is too long' }]);
       fields.set(part.fieldname, String(part.value));
     }
   }
-  if (fileName === undefined) throw badFile('is missing: send it as a part with a file name');
-  return { fileName, fields };
+  if (given === undefined)
+    throw invalidFields([{ field: 'file', message: 'is missing: send it as a part with a file name' }]);
+  return { ...given, fields };
 }
 
-async function store(part: MultipartFile, file: FileHandle, signal: AbortSignal): Promise<void> {
+async function store(part: MultipartFile, { file, bounds, signal }: Target): Promise<void> {
   if (part.fieldname !== 'file')
     throw invalidFields([{ field: part.fieldname.slice(0, 100), message: 'must not be a file' }]);
   let bytes = 0;
@@ -120,7 +132,7 @@ async function store(part: MultipartFile, file: FileHandle, signal: AbortSignal)
     },
     { signal },
   );
-  if (part.file.truncated) throw tooMuch();
+  if (part.file.truncated) throw tooMuch(bounds);
 }
 
 /** What is wrong with the form is its sender's; what is wrong with the disk is ours. */

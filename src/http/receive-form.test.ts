@@ -3,15 +3,15 @@ import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import multipart from '@fastify/multipart';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { App } from '../../http/deps.ts';
-import { createServer } from '../../http/server.ts';
-import { apiDeps } from '../../testing/api.ts';
-import { temporaryFolder } from '../../testing/temporary-folder.ts';
-import { until } from '../../testing/until.ts';
-import { type Bounds, FORM_LIMITS, receiveForm } from './receive.ts';
-import { openTemporary } from './temporary-file.ts';
+import type { App } from './deps.ts';
+import { createServer } from './server.ts';
+import { apiDeps } from '../testing/api.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { until } from '../testing/until.ts';
+import { type Bounds, FORM_LIMITS, receiveForm } from './receive-form.ts';
+import { openTemporary } from '../storage/temporary-file.ts';
 
-const BOUNDS: Bounds = { bodyBytes: 1_000_000, stallMs: 250, wholeMs: 1500, lingerMs: 500 };
+const BOUNDS: Bounds = { fileBytes: 1_000_000, bodyBytes: 1_000_000, stallMs: 250, wholeMs: 1500, lingerMs: 500 };
 let app: App;
 let port: number;
 let folder: string;
@@ -19,7 +19,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await temporaryFolder('heliograph-receive-');
   app = createServer(apiDeps());
-  app.register(multipart, { limits: { ...FORM_LIMITS, fileSize: BOUNDS.bodyBytes } });
+  app.register(multipart, { limits: { ...FORM_LIMITS, fileSize: BOUNDS.fileBytes } });
   app.post('/', async (request) => {
     await using file = await openTemporary(folder);
     const { fileName, fields } = await receiveForm(request, file, BOUNDS);

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { AppError } from '../errors.ts';
 
 /** Each holds two files and, while it is read, a thread. */
 const OF_ALL = 8;

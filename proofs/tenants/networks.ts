@@ -1,0 +1,44 @@
+import { startSandboxGraph } from '../../src/carriers/sandbox/graph/server.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createConnection } from '../../src/connections/save.ts';
+import { findConnection } from '../../src/connections/sql.ts';
+import { loadSecretKey } from '../../src/secret-key.ts';
+import { assignSender } from '../../src/senders/assign.ts';
+import type { Stage } from '../stage.ts';
+import type { Party } from './things.ts';
+
+const SECRETS = { accessToken: 'proof-token', appSecret: 'proof-secret' };
+
+/**
+ * A WhatsApp network on which each party has a connection and a number of its own, both named by its token, and an RCS
+ * agent there, which nothing is sent as.
+ */
+export async function openNetworks(stage: Stage, parties: readonly Party[]): Promise<AsyncDisposable> {
+  const numbers = parties.map((party) => ({ id: numberOf(party), displayNumber: '', verifiedName: party.token }));
+  const graph = await startSandboxGraph({ ...SECRETS, numbers, ledger: 'counts' });
+  const key = await loadSecretKey(loadConfig(stage.environment));
+  for (const party of parties) {
+    const { token, accountId: ownerId } = party;
+    const settings = { baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: [numberOf(party)] };
+    const secret = { ...SECRETS, verifyToken: token };
+    const { id: connectionId } = await createConnection(stage.pool, key, {
+      ...{ name: token, kind: 'whatsapp', settings, secret, sandbox: false },
+    });
+    const named = { connectionId, ownerId, name: token };
+    await assignSender(stage.pool, { ...named, channel: 'WHATSAPP', identity: numberOf(party) });
+    await assignSender(stage.pool, { ...named, channel: 'RCS', identity: agentOf(party) });
+  }
+  return { [Symbol.asyncDispose]: graph.close };
+}
+
+/** Ten digits, as ids that answers are searched for have. */
+export const numberOf = ({ accountId }: Pick<Party, 'accountId'>): string =>
+  `8${String(accountId).slice(-9).padStart(9, '0')}`;
+export const agentOf = ({ token }: Pick<Party, 'token'>): string => `${token}-agent`;
+
+/** The connection of a party. */
+export async function connectionOf({ pool, token }: Pick<Party, 'pool' | 'token'>): Promise<number> {
+  const connection = await findConnection(pool, { name: token });
+  if (!connection) throw new Error(`no connection ${token}`);
+  return connection.id;
+}

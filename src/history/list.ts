@@ -1,0 +1,71 @@
+import { LRUCache } from 'lru-cache';
+import type { Db } from '../db/query.ts';
+import { firstIdAt } from '../lib/ids.ts';
+import type { Channel } from '../lib/channel.ts';
+import { STATUS, type StatusName } from '../messages/states.ts';
+import { listRecordsById, type MessageRecord } from '../tracking/sql.ts';
+import { type HistoryFilter, listHistoryIds } from './sql.ts';
+
+/** What the history is asked: messages accepted from one time to another, both included. */
+export type HistoryAsked = {
+  readonly channel: Channel;
+  readonly from: Date;
+  readonly to: Date;
+  readonly status?: StatusName | undefined;
+  readonly page: number;
+  readonly limit: number;
+};
+
+type Asking = { readonly accountId: number };
+
+/** A message is committed some time after its id was made, never by more than a statement and a transaction may take. */
+const SETTLED_MS = 5 * 60_000;
+const MARKS = 20_000;
+
+/**
+ * Pages of messages, the newest first. Ranges that lie in the past have the same messages for ever, so the end of a page
+ * is remembered: whoever walks through them goes on behind it, and does not pass over all pages before.
+ */
+export function createHistory() {
+  const marks = new LRUCache<string, string>({ max: MARKS });
+
+  return async (db: Db, { accountId }: Asking, asked: HistoryAsked, now: Date): Promise<MessageRecord[]> => {
+    const { limit, page } = asked;
+    const filter = filterOf(accountId, asked);
+    if (filter === null) return [];
+    const isFixed = asked.status === undefined && asked.to.getTime() < now.getTime() - SETTLED_MS;
+    const markOf = (n: number): string => [accountId, asked.channel, filter.firstId, filter.endId, limit, n].join();
+    const endId = isFixed && page > 0 ? marks.get(markOf(page - 1)) : undefined;
+    const start = endId === undefined ? { offset: page * limit } : { endId, offset: 0 };
+    const ids = await listHistoryIds(db, { ...filter, ...start, limit });
+    const last = ids.at(-1);
+    if (last === undefined) return [];
+    if (isFixed && ids.length === limit) marks.set(markOf(page), last);
+    const records = await listRecordsById(db, { accountId, ids });
+    // Ids are in the order of time.
+    return records.sort((a, b) => (a.id < b.id ? 1 : -1));
+  };
+}
+
+/** Null: nothing can be in it. */
+function filterOf(accountId: number, { channel, from, to, status }: HistoryAsked): HistoryFilter | null {
+  const range = idsFrom(from, to);
+  if (from > to || range.endId <= range.firstId) return null;
+  if (status === undefined) return { accountId, channel, ...range };
+  const codes = codesOf(channel, status);
+  return codes === null ? null : { accountId, channel, ...range, status: codes };
+}
+
+/** The ids of messages accepted from one time to another, both included. Before 1970 there are none. */
+export function idsFrom(from: Date, to: Date): { readonly firstId: string; readonly endId: string } {
+  const idAt = (ms: number): string => firstIdAt(new Date(Math.max(0, ms)));
+  return { firstId: idAt(from.getTime()), endId: idAt(to.getTime() + 1) };
+}
+
+/** What reads as this status on a channel (tracking/status.ts); null: nothing does. */
+export function codesOf(channel: Channel, status: StatusName): { codes: number[]; queued: boolean } | null {
+  const onSms = channel === 'SMS';
+  if (status === 'ACCEPTED') return onSms ? { codes: [STATUS.ACCEPTED], queued: true } : null;
+  if (status === 'UNKNOWN' && !onSms) return { codes: [STATUS.UNKNOWN, STATUS.ACCEPTED], queued: true };
+  return { codes: [STATUS[status]], queued: false };
+}

@@ -1,0 +1,39 @@
+import { Type } from 'typebox';
+import { tenant } from '../db/tenant.ts';
+import { invalidFields } from '../errors.ts';
+import { requireScope } from '../http/auth.ts';
+import type { ApiDeps, App } from '../http/deps.ts';
+import { parseInstant } from '../lib/instant.ts';
+import { StatusRecord } from '../tracking/schema.ts';
+import { toStatusRecord } from '../tracking/status.ts';
+import { createHistory } from './list.ts';
+import { HistoryQuery } from './schema.ts';
+
+/** Contract 5: what was sent, page by page. */
+export function historyRoutes(app: App, { pool, clock }: ApiDeps): void {
+  const list = createHistory();
+
+  app.get('/api/partner-gateway/v1/messages/history', {
+    onRequest: requireScope('tracking'),
+    schema: {
+      tags: ['Tracking'],
+      operationId: 'listMessageHistory',
+      summary: 'The messages of a channel that were accepted in a range of time, the newest first',
+      description: 'With `from` after `to` there are none.',
+      querystring: HistoryQuery,
+      response: { 200: Type.Array(StatusRecord) },
+    },
+    handler: async ({ actor, query }) => {
+      const asked = { ...query, ...readTimes(query) };
+      return (await list(tenant(pool, actor), actor, asked, clock.now())).map(toStatusRecord);
+    },
+  });
+}
+
+function readTimes({ from, to }: Pick<HistoryQuery, 'from' | 'to'>): { from: Date; to: Date } {
+  const read = { from: parseInstant(from), to: parseInstant(to) };
+  if (read.from && read.to) return { from: read.from, to: read.to };
+  throw invalidFields(
+    Object.entries(read).flatMap(([field, date]) => (date ? [] : [{ field, message: 'is no day of the calendar' }])),
+  );
+}
