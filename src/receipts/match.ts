@@ -63,9 +63,15 @@ async function matchBy(
 const UNKNOWN: Match = { kind: 'unknown' };
 const AMBIGUOUS: Match = { kind: 'ambiguous' };
 
-/** Both, when they do not speak of different messages. */
+/**
+ * Both, when they do not speak of different messages: of a message that was in doubt and sent again, one id may be its own
+ * and the other that of its first part.
+ */
 function agreed(a: Match = UNKNOWN, b: Match = UNKNOWN): Match {
   if (a.kind === 'unknown' || b.kind === 'ambiguous') return b;
   if (b.kind === 'unknown' || a.kind === 'ambiguous') return a;
-  return a.messageId === b.messageId && a.part === b.part && a.accountId === b.accountId ? a : AMBIGUOUS;
+  if (a.messageId !== b.messageId || a.accountId !== b.accountId) return AMBIGUOUS;
+  if (a.part === b.part) return a;
+  if (a.part === null) return a;
+  return b.part === null ? b : AMBIGUOUS;
 }

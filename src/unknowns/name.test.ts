@@ -154,6 +154,21 @@ describe('the one unknown that a stray receipt fits', () => {
     expect([await statusOf(id), await parked()]).toEqual([STATUS.DELIVERED, []]);
   });
 
+  test('is the one whose id of ours the network gives back, among others to the same number', async () => {
+    const ids = [await given(NO_ANSWER), await given(NO_ANSWER)];
+    const wamid = (n: number) => receipt(`wamid.${n}`, { carrierIds: [`wamid.${n}`, ids[n] ?? ''] });
+    await late([wamid(1)]);
+    expect([await statusOf(ids[0] ?? ''), await statusOf(ids[1] ?? '')]).toEqual([STATUS.UNKNOWN, STATUS.DELIVERED]);
+    await late([wamid(0)]);
+    expect(await stateOf(ids[0] ?? '')).toMatchObject({ status: STATUS.DELIVERED, carrierId: 'wamid.0' });
+  });
+
+  test('is no message when the network gives back an id of ours that none of them has', async () => {
+    const id = await given(NO_ANSWER);
+    await late([receipt('wamid.2', { carrierIds: ['wamid.2', newMessage({ accountId }).id] })]);
+    expect(await statusOf(id)).toBe(STATUS.UNKNOWN);
+  });
+
   test('is settled once when two workers try at the same moment', async () => {
     const id = await given(NO_ANSWER);
     await Promise.all([

@@ -56,18 +56,25 @@ async function judge(
   receipts: readonly db.Addressed[],
 ): Promise<Named[]> {
   const candidates = Map.groupBy(await db.listCandidates(tx, { connectionId, receipts }), ({ n }) => n);
-  const named = strays.map((_, n) => theOne(candidates.get(n) ?? []));
+  const named = strays.map(({ receipt }, n) => theOne(candidates.get(n) ?? [], receipt));
   const contested = contestedIn(strays, named);
   return named.map((one) => (one.kind === 'hit' && contested.has(one.messageId) ? AMBIGUOUS : one));
 }
 
-/** Parts of a long message have receipts of their own, so nobody can tell which one this is. */
-function theOne(candidates: readonly db.Candidate[]): Named {
-  const [one, another] = candidates;
+/**
+ * Some networks give our own id back: then it is that message and no other. Parts of a long message have receipts of
+ * their own, so nobody can tell which one this is.
+ */
+function theOne(candidates: readonly db.Candidate[], { carrierIds }: Receipt): Named {
+  const own = candidates.filter(({ messageId }) => carrierIds.includes(messageId));
+  const [one, another] = carrierIds.some(isOurs) ? own : candidates;
   if (one === undefined) return UNKNOWN;
   if (another !== undefined || !one.open || one.parts > 1) return AMBIGUOUS;
   return { kind: 'hit', accountId: one.accountId, messageId: one.messageId, part: null };
 }
+
+/** A UUIDv7: no carrier makes such ids, so it is one of ours that a network gave back. */
+const isOurs = (id: string): boolean => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id);
 
 const idOf = ({ receipt }: Stray): string => receipt.carrierIds[0] ?? '';
 
