@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { mobileOf, sendCampaign } from './campaigns.ts';
 import { takenByDestination } from './carrier.ts';
-import { destinationOf, untilQuiet } from './messages.ts';
+import { untilQuiet } from './messages.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -13,6 +14,8 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { schedules: 200, jumps: 12 },
   full: { schedules: 1000, jumps: 100 },
 };
+/** One in so many is a campaign, the others are single messages. */
+const CAMPAIGN_EVERY = 5;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const SPREAD_MS = 24 * HOUR_MS;
@@ -43,7 +46,13 @@ export const clock: Proof = {
 };
 
 /** A message and its time, on the clock as it stands. */
-type Schedule = { readonly number: string; due: number; firedAt: number | null };
+type Schedule = {
+  readonly number: string;
+  due: number;
+  firedAt: number | null;
+  /** Whether it was missed at any look: a campaign asks then, whatever the clock does afterwards. */
+  wasMissed: boolean;
+};
 
 async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
@@ -57,7 +66,7 @@ async function prove(run: Run): Promise<Findings> {
     preload: [new URL('./moved-clock.ts', import.meta.url)],
   });
   const schedules = await sendScheduled(run, stage, size.schedules);
-  const counts = { schedules: schedules.length, jumps: 0, early: 0, wronglySent: 0, notSent: 0 };
+  const counts = { schedules: schedules.length, jumps: 0, early: 0, wronglySent: 0, notSent: 0, askedInVain: 0 };
   let jumpedMs = 0;
   for (; counts.jumps < size.jumps; counts.jumps++) {
     const jumpMs = oneOf(run, JUMPS)(run, jumpedMs);
@@ -80,24 +89,30 @@ async function prove(run: Run): Promise<Findings> {
     'none fires before its time': counts.early === 0,
     'none fires that was missed by more than an hour': counts.wronglySent === 0,
     'each other one fires': counts.notSent === 0,
+    'no campaign asks that was not missed': counts.askedInVain === 0,
     'some fired and some were missed': fired > 0 && missed > 0,
   });
 }
 
 async function sendScheduled(run: Run, { client }: Stage, count: number): Promise<Schedule[]> {
   const schedules = Array.from({ length: count }, (_, n) => ({
-    number: destinationOf(n),
+    number: mobileOf(n),
     due: Date.now() + between(run, 30_000, SPREAD_MS),
     firedAt: null,
+    wasMissed: false,
   }));
-  const messages = schedules.map(({ number, due }) => ({
+  const campaigns = schedules.filter((_, n) => n % CAMPAIGN_EVERY === 0);
+  for (const { number, due } of campaigns)
+    await sendCampaign(client, [number], { scheduledDate: new Date(due).toISOString() });
+  const others = schedules.filter((_, n) => n % CAMPAIGN_EVERY !== 0);
+  const messages = others.map(({ number, due }) => ({
     destinations: [number],
     sender: 'Acme',
     body: 'On time',
     scheduling: new Date(due).toISOString(),
   }));
   const { accepted } = await client.bulk({ messages });
-  if (accepted !== count) throw new Error(`${accepted} of ${count} schedules were accepted`);
+  if (accepted !== others.length) throw new Error(`${accepted} of ${others.length} schedules were accepted`);
   return schedules;
 }
 
@@ -109,19 +124,33 @@ async function moveClock({ pool }: Stage, ms: number): Promise<void> {
   const by = [`${ms} milliseconds`];
   await pool.query('UPDATE message SET scheduled_at = scheduled_at - $1::interval', by);
   await pool.query('UPDATE message_deadline SET due_at = due_at - $1::interval', by);
+  await pool.query('UPDATE campaign SET scheduled_at = scheduled_at - $1::interval', by);
+  await pool.query('UPDATE campaign_job SET due_at = due_at - $1::interval', by);
   await pool.query('UPDATE dispatch_chunk SET available_at = available_at - $1::interval', by);
 }
 
-type Counts = { early: number; wronglySent: number; notSent: number };
+/** The numbers of campaigns that wait for a person. */
+async function listAsking({ pool }: Stage): Promise<Set<string>> {
+  const { rows } = await pool.query<{ number: string }>(
+    'SELECT unnest(numbers) AS number FROM campaign WHERE paused_at IS NOT NULL',
+  );
+  return new Set(rows.map(({ number }) => number));
+}
+
+type Counts = { early: number; wronglySent: number; notSent: number; askedInVain: number };
 
 /** Looks what the carrier got since the jump, and what it should have got. */
 async function observe(stage: Stage, schedules: readonly Schedule[], jumpedAt: number, counts: Counts): Promise<void> {
   const taken = takenByDestination(await stage.carrier.ledger());
+  const asking = await listAsking(stage);
   const now = Date.now();
   for (const schedule of schedules.filter(({ firedAt }) => firedAt === null)) {
     const at = taken.get(schedule.number)?.[0]?.at ?? null;
     const isMissed = schedule.due < jumpedAt - ASKS_AFTER_MS;
-    if (at === null) {
+    schedule.wasMissed ||= schedule.due < now - ASKS_AFTER_MS;
+    if (at === null && asking.has(schedule.number)) {
+      if (!schedule.wasMissed) counts.askedInVain++;
+    } else if (at === null) {
       if (!isMissed && schedule.due < now - SETTLING_MS) counts.notSent++;
     } else if (at < schedule.due) counts.early++;
     else if (isMissed && schedule.due < jumpedAt - ASKS_AFTER_MS - SETTLING_MS) counts.wronglySent++;

@@ -5,6 +5,7 @@ import { listRoutes, type Route } from './routes.ts';
 import { openStage } from './stage.ts';
 import { freshThings, requestOf, send, type Sent, withoutChance } from './tenants/attack.ts';
 import { type Case, CASES } from './tenants/cases.ts';
+import { openNetworks } from './tenants/networks.ts';
 import { furnished, openParties, rowsOfAccount, spreadIds } from './tenants/party.ts';
 import { type Party, SINGLE_THINGS } from './tenants/things.ts';
 
@@ -32,6 +33,7 @@ async function prove(run: Run): Promise<Findings> {
   await spreadIds(stage.pool);
   const [by, victim] = await openParties(stage);
   if (!by || !victim) throw new Error('two accounts are needed');
+  await using _networks = await openNetworks(stage, [by, victim]);
   const routes = await listRoutes();
   const smuggled = await smuggledFields(stage.pool, routes, victim.accountId);
   const tally = createTally(run);

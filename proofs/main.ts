@@ -45,9 +45,13 @@ function show({ figures, broken }: Findings, say: (line: string) => void): void 
 }
 
 /** Some options belong to the name: they choose another proof. */
-function nameOf(wanted: string, values: { pg?: boolean; policy?: string; 'rls-only'?: boolean }): string {
-  const { pg = false, policy, 'rls-only': rlsOnly = false } = values;
+function nameOf(
+  wanted: string,
+  values: { pg?: boolean; campaign?: boolean; policy?: string; 'rls-only'?: boolean },
+): string {
+  const { pg = false, campaign = false, policy, 'rls-only': rlsOnly = false } = values;
   if (pg) return `${wanted} --pg`;
+  if (campaign) return `${wanted} --campaign`;
   if (rlsOnly) return `${wanted} --rls-only`;
   return policy === undefined ? wanted : `${wanted} --policy ${policy}`;
 }
@@ -62,6 +66,7 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       sabotage: { type: 'boolean', default: false },
       pg: { type: 'boolean' },
+      campaign: { type: 'boolean' },
       policy: { type: 'string' },
       'rls-only': { type: 'boolean' },
     },

@@ -8,6 +8,7 @@ import { listRoutes, type Route } from './routes.ts';
 import { openStage, type Stage } from './stage.ts';
 import { freshThings, requestOf, wireOf } from './tenants/attack.ts';
 import { CASES } from './tenants/cases.ts';
+import { openNetworks } from './tenants/networks.ts';
 import { furnished } from './tenants/party.ts';
 import { SINGLE_THINGS } from './tenants/things.ts';
 
@@ -41,18 +42,27 @@ async function prove(run: Run): Promise<Findings> {
     environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...TIDY },
   });
   const routes = await listRoutes();
+  await using networks = new AsyncDisposableStack();
+  const ground: Ground = { stage, networks, routes };
   const verdict = createJudge(run);
-  const first = await newAccount(stage, routes);
+  const first = await newAccount(ground);
   await warmUp(stage, first, verdict);
   const usualPeak = peakMiB(stage.gateway.pid);
   await sendFixed(stage, fixedRequests(routes, first.apiKey), verdict);
   run.say(`${verdict.counts.requests} fixed requests are through`);
-  await fuzz(run, stage, routes, first, verdict);
+  await fuzz(run, ground, first, verdict);
   const rssGrowthMiB = Math.round(peakMiB(stage.gateway.pid) - usualPeak);
   return conclude(verdict, { ...(await standing(stage)), rssGrowthMiB, unreached: unreached(run, routes, verdict) });
 }
 
 type Verdict = ReturnType<typeof createJudge>;
+
+type Ground = {
+  readonly stage: Stage;
+  /** Those of the accounts so far. */
+  readonly networks: AsyncDisposableStack;
+  readonly routes: readonly Route[];
+};
 
 async function sendFixed(stage: Stage, fixed: RawRequest[], { hear }: Verdict): Promise<void> {
   await atOnce(async () => {
@@ -128,9 +138,10 @@ type Fuzzed = {
 };
 
 /** An account with a thing of each kind, and a right request of it to each route that has a case. */
-async function newAccount(stage: Stage, routes: readonly Route[]): Promise<Fuzzed> {
+async function newAccount({ stage, networks, routes }: Ground): Promise<Fuzzed> {
   const { accountId, apiKey, client } = await stage.newAccount({ plan: 'unlimited' });
-  const bare = { accountId, token: 'quokka', client, pool: stage.pool, things: new Map() };
+  const bare = { accountId, token: `quokka${accountId}`, client, pool: stage.pool, things: new Map() };
+  networks.use(await openNetworks(stage, [bare]));
   const party = await furnished(bare, SINGLE_THINGS);
   const rights = new Map<string, Wire>();
   // What ends things comes last: until then there is something to be right about.
@@ -141,13 +152,8 @@ async function newAccount(stage: Stage, routes: readonly Route[]): Promise<Fuzze
   return { apiKey, rights, restore: () => furnished(bare, SINGLE_THINGS) };
 }
 
-async function fuzz(
-  run: Run,
-  stage: Stage,
-  routes: readonly Route[],
-  first: Fuzzed,
-  { hear, hearRefusal, counts }: Verdict,
-): Promise<void> {
+async function fuzz(run: Run, ground: Ground, first: Fuzzed, { hear, hearRefusal, counts }: Verdict): Promise<void> {
+  const { stage, routes } = ground;
   let { apiKey, rights } = first;
   let left = SIZES[run.mode];
   const sender = createSender(String(stage.gateway.ready['address']), CONNECTIONS, () => apiKey);
@@ -164,7 +170,7 @@ async function fuzz(
     await atOnce(attack);
     left = rest;
     // When a right request is refused, it is told of, and the fuzzing goes on as before.
-    const next = await newAccount(stage, routes).catch(hearRefusal);
+    const next = await newAccount(ground).catch(hearRefusal);
     if (next) ({ apiKey, rights } = next);
     if (counts.requests % 10_000 < REQUESTS_AN_ACCOUNT) run.say(`${counts.requests} requests`);
   }

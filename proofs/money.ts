@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { transaction } from '../src/db/transaction.ts';
 import { topUp } from '../src/credit/charge.ts';
+import { CAMPAIGNS } from '../src/testing/campaign.ts';
 import { type Ledger, takenByDestination } from './carrier.ts';
 import { cutGateway } from './kills.ts';
 import { untilQuiet } from './messages.ts';
@@ -16,6 +17,10 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 /** Requests of one round, all at the same time, that together want more than there is. */
 const RACERS = 50;
+/** Of so many rounds some have credit for a campaign, and some have not. */
+const LUCK_ENDS = 20;
+/** Campaigns that are confirmed at that time as well. */
+const CAMPAIGNS_A_ROUND = 3;
 const LOOK_MS = 50;
 const PATIENCE_MS = 20_000;
 const CUT_EVERY_MS = 300;
@@ -59,6 +64,8 @@ async function prove(run: Run): Promise<Findings> {
     'what was earned is the price of what the carrier took and nobody gets back': books.earnedMicros === due,
     'what was put in is spent or there': books.toppedUpMicros === books.earnedMicros + books.bookedMicros,
     'credit was short': races.refused > 0,
+    'some campaigns had their credit and some had not':
+      races.rounds < LUCK_ENDS || (races.campaignsConfirmed > 0 && races.campaignsConfirmed < races.campaigns),
     'most requests were answered': races.failedRequests < races.requests / 2,
     'of requests with one globalId one wins': twins.winners === 1 && twins.twinsFailed === 0,
   });
@@ -66,7 +73,10 @@ async function prove(run: Run): Promise<Findings> {
 
 /** Rounds of requests at the same time for credit that does not last, while connections to PostgreSQL are cut. */
 async function race(run: Run, stage: Stage, account: Account, rounds: number) {
-  const counts = { rounds, requests: 0, accepted: 0, refused: 0, failedRequests: 0, belowZero: 0, connectionsCut: 0 };
+  const counts = {
+    ...{ rounds, requests: 0, accepted: 0, refused: 0, failedRequests: 0, belowZero: 0, connectionsCut: 0 },
+    ...{ campaigns: 0, campaignsConfirmed: 0 },
+  };
   let next = 0;
   let racing = true;
 
@@ -81,14 +91,32 @@ async function race(run: Run, stage: Stage, account: Account, rounds: number) {
     counts.refused += answer.results.length - answer.accepted;
   }
 
+  /** Answers how to confirm it; null when it could not be made. */
+  async function prepareCampaign(): Promise<(() => Promise<void>) | null> {
+    const destinations = Array.from({ length: between(run, 1, 5) }, () => mobileFor(run, next++));
+    const sms = { sendingMode: 'SMS', smsSender: 'Acme', smsBody: oneOf(run, BODIES) };
+    const body = { name: 'Race', ...sms, destinations, readyToSend: true };
+    const ask = (method: string, path: string) =>
+      account.client.request(method, `${CAMPAIGNS}${path}`, { body: path === '' ? body : undefined }).catch(() => null);
+    const id = (await ask('POST', ''))?.body;
+    if (typeof id !== 'object' || id === null || !('id' in id)) return null;
+    const path = `/${String(id.id)}`;
+    if ((await ask('POST', `${path}/calculateGoal`))?.status !== 200) return null;
+    counts.campaigns++;
+    return async () => {
+      if ((await ask('PUT', `${path}/confirm`))?.status === 202) counts.campaignsConfirmed++;
+    };
+  }
+
   const cutting = (async () => {
     for (; racing; await delay(between(run, 1, 2 * CUT_EVERY_MS)))
       counts.connectionsCut += await cutGateway(stage).catch(() => 0);
   })();
   for (let round = 0; round < rounds; round++) {
+    const campaigns = await Promise.all(Array.from({ length: CAMPAIGNS_A_ROUND }, prepareCampaign));
     const micros = between(run, 1, 60) * PLAIN.unitMicros;
     await transaction(stage.pool, (tx) => topUp(tx, { accountId: account.accountId, micros, reference: 'proof' }));
-    await Promise.all(Array.from({ length: RACERS }, request));
+    await Promise.all([...Array.from({ length: RACERS }, request), ...campaigns.map((confirm) => confirm?.())]);
     if ((await booksOf(stage, account)).availableMicros < 0) counts.belowZero++;
   }
   racing = false;
@@ -98,6 +126,10 @@ async function race(run: Run, stage: Stage, account: Account, rounds: number) {
 
 const numberFor = (run: Run, n: number): string =>
   `+${oneOf(run, [PLAIN, REFUNDING]).prefix}${String(n).padStart(7, '0')}${oneOf(run, ENDINGS)}`;
+
+/** A number that a campaign takes: one that its country has. They come round; each ends as its last digits say. */
+const mobileFor = (run: Run, n: number): string =>
+  `+${REFUNDING.prefix}${String(n % 10_000).padStart(4, '0')}${oneOf(run, ENDINGS)}`;
 
 /** What the carrier's ledger makes the account owe: its prices, but for what was refused or is given back. */
 function earnedBy(ledger: Ledger): number {

@@ -4,6 +4,7 @@ import { listRoutes, type Route } from './routes.ts';
 import { openStage } from './stage.ts';
 import { requestOf, send } from './tenants/attack.ts';
 import { type Case, CASES } from './tenants/cases.ts';
+import { openNetworks } from './tenants/networks.ts';
 import { furnished, openParties, ownThing, spreadIds } from './tenants/party.ts';
 import { MAKERS, type Party, type Thing, type ThingName } from './tenants/things.ts';
 
@@ -45,6 +46,7 @@ async function prove(run: Run): Promise<Findings> {
   await spreadIds(stage.pool);
   const [mine, other] = await openParties(stage);
   if (!mine || !other) throw new Error('two accounts are needed');
+  await using _networks = await openNetworks(stage, [mine, other]);
   const by = await furnished(mine);
   const routes = (await listRoutes()).filter(({ closed }) => closed);
   const fields = await fieldsOf(routes, other);

@@ -3,8 +3,11 @@ import { allowlist } from './allowlist.ts';
 import { canary } from './canary.ts';
 import { clock } from './clock.ts';
 import { crash, crashPostgres } from './crash.ts';
+import { crashCampaign } from './crash-campaign.ts';
 import { csv } from './csv.ts';
+import { deleteRace } from './delete-race.ts';
 import { fair } from './fair.ts';
+import { fallback } from './fallback.ts';
 import { guess } from './guess.ts';
 import { fields } from './fields.ts';
 import { malformed } from './malformed.ts';
@@ -28,6 +31,7 @@ import { webhooks } from './webhooks.ts';
 export const PROOFS: Readonly<Record<string, Proof>> = {
   crash,
   'crash --pg': crashPostgres,
+  'crash --campaign': crashCampaign,
   'crash --policy resubmit': resubmit,
   accept,
   settle,
@@ -35,6 +39,8 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   throttle,
   smpp,
   money,
+  'delete-race': deleteRace,
+  fallback,
   fair,
   clock,
   restore,

@@ -1,12 +1,12 @@
-// Writes docs/carriers.md: names, values and defaults from the schema in src/carriers/smpp/settings.ts, meanings from
+// Writes docs/carriers.md: names, values and defaults from the schemas in src/carriers/*/settings.ts, meanings from
 // here (a setting without one does not compile); --check fails when the file is out of date.
+import { RcsSettings } from '../src/carriers/rcs/settings.ts';
 import { SmppSettings } from '../src/carriers/smpp/settings.ts';
+import { WhatsappSettings } from '../src/carriers/whatsapp/settings.ts';
 import { checkOrWrite } from './generated-file.ts';
 
-type Name = keyof SmppSettings;
-
-/** How the operator says it, where `connection add smpp` has an option of its own; all else goes through `--set`. */
-const OPTIONS: Partial<Record<Name, string>> = {
+/** How the operator says it, where `connection add` has an option of its own; all else goes through `--set`. */
+const SMPP_OPTIONS: Partial<Record<keyof SmppSettings, string>> = {
   host: '--host',
   port: '--port',
   systemId: '--system-id',
@@ -17,7 +17,7 @@ const OPTIONS: Partial<Record<Name, string>> = {
   tls: '--tls',
 };
 
-const MEANINGS: Record<Name, string> = {
+const SMPP: Record<keyof SmppSettings, string> = {
   host: 'Name or address of the carrier.',
   port: 'Its port.',
   tls: 'TLS from the first byte.',
@@ -52,19 +52,51 @@ const MEANINGS: Record<Name, string> = {
   dlrOffsetMinutes: "The carrier's clock in receipt texts, in minutes ahead of UTC.",
 };
 
+const WHATSAPP: Record<keyof WhatsappSettings, string> = {
+  baseUrl: 'Where the Graph API is, without a path; plain HTTP is for this machine only.',
+  apiVersion: 'Its version, a part of each path.',
+  wabaId: 'The business account.',
+  phoneNumberIds: 'Its numbers that are sent from; callbacks about others are passed over.',
+  concurrency: 'Messages without an answer at a time, over all numbers.',
+  tps: 'Messages a second of each number; 0 is without a limit.',
+  submitTimeoutSeconds: 'A message without an answer for this long has the outcome "unknown".',
+  connectTimeoutSeconds: 'A connection that takes longer is given up, and tried again.',
+  throttlePauseMs: 'First pause of a number after "too fast"; it doubles up to 30 s.',
+  mediaHosts: 'Hosts, beside that of `baseUrl`, that files may be fetched from with the access token.',
+};
+
+const RCS: Record<keyof RcsSettings, string> = {
+  baseUrl: "Where the RBM API is: the regional host must be that of the agents' hosting region.",
+  concurrency: 'Requests at the same time.',
+  tps: 'Messages a second over all workers; 0 is without a limit.',
+  trafficType: 'What the messages are for; agents with several uses need it.',
+  defaultTtlSeconds: 'The life of a message that has no validity of its own.',
+  requestTimeoutSeconds: 'A request without an answer for this long is sent again under its id, which counts once.',
+  connectTimeoutSeconds: 'A connection that takes longer is given up, and tried again.',
+  resends: 'How often it is sent again before its outcome is "unknown".',
+  throttlePauseMs: 'First pause after "too fast"; it doubles up to 30 s.',
+  faultPauseSeconds: 'Rest after the service account was refused.',
+  reachableCacheSeconds: 'How long a number counts as reached by RCS.',
+  unreachableCacheSeconds: 'How long a number counts as not reached.',
+  batchMinimum: 'Fewest numbers that the network checks in one request; fewer are asked for one by one.',
+  capabilityConcurrency: 'Checks of numbers at the same time.',
+};
+
 type Schema = {
   readonly type?: string;
   readonly enum?: readonly unknown[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
-  readonly default?: string | number | boolean;
+  readonly default?: string | number | boolean | readonly string[];
+  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
 };
 
 function valuesOf({ type, enum: choices, minimum, maximum, maxLength }: Schema): string {
   if (choices) return choices.map((choice) => `\`${choice}\``).join(', ');
   if (type === 'object') return 'ton, npi: 0 to 255';
+  if (type === 'array') return 'list';
   if (minimum !== undefined) return maximum === undefined ? `${minimum} or more` : `${minimum} to ${maximum}`;
   if (type === 'boolean') return '`true`, `false`';
   return maxLength === undefined ? 'text' : `text, up to ${maxLength} characters`;
@@ -79,32 +111,63 @@ function defaultOf(schema: Schema, required: boolean): string {
   return required && schema.default === undefined ? 'required' : '–';
 }
 
-function row([name, schema]: [string, Schema]): string {
-  const key = name as Name;
-  const option = OPTIONS[key] ? ` (\`${OPTIONS[key]}\`)` : '';
-  const required = SmppSettings.required.some((other) => other === key);
-  return `| \`${name}\`${option} | ${valuesOf(schema)} | ${defaultOf(schema, required)} | ${MEANINGS[key]} |`;
+/** One table; `schema` as JSON. */
+function tableOf(
+  schema: Schema,
+  meanings: Readonly<Record<string, string>>,
+  options: Readonly<Record<string, string>>,
+) {
+  const rows = Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const option = options[name] ? ` (\`${options[name]}\`)` : '';
+    const required = schema.required?.includes(name) === true;
+    return `| \`${name}\`${option} | ${valuesOf(property)} | ${defaultOf(property, required)} | ${meanings[name]} |`;
+  });
+  return ['| Setting | Values | Default | What it does |', '|---|---|---|---|', ...rows, ''].join('\n');
 }
 
-const TEXT = `# Settings of an SMPP connection
+const asJson = (schema: object): Schema => JSON.parse(JSON.stringify(schema));
 
-This page is generated (\`node scripts/generate-carriers.ts\`) from \`src/carriers/smpp/settings.ts\`.
+const TEXT = `# Settings of connections
 
-Add a connection with \`npm run -s heliograph -- connection add smpp\`. Settings with an option of their own show it;
-the others are given with \`--set name=value\`, several of them after each other:
+This page is generated (\`node scripts/generate-carriers.ts\`) from \`src/carriers/*/settings.ts\`.
+
+Add a connection with \`npm run -s heliograph -- connection add smpp\`, \`whatsapp\` or \`rcs\`. Settings with an option of
+their own show it; the others are given with \`--set name=value\`, several of them after each other. Secrets are sealed
+with SECRET_KEY before they are stored and never shown again. \`connection test\` tries a connection once.
+
+## SMPP
 
 \`\`\`
 npm run -s heliograph -- connection add smpp --name acme --host smpp.example.com --port 2775 \\
   --system-id user1 --password secret12 --window 20 --tps 50 --set longMode=udh16 validity=relative
+npm run -s heliograph -- route add --channel SMS --connection acme
 \`\`\`
 
-The password is sealed with SECRET_KEY before it is stored and never shown again. Types of number and numbering plans
-(\`alphaAddress\` and its neighbours) cannot be given on the command line yet.
+Types of number and numbering plans (\`alphaAddress\` and its neighbours) cannot be given on the command line yet.
 
-| Setting | Values | Default | What it does |
-|---|---|---|---|
-`;
+${tableOf(asJson(SmppSettings), SMPP, SMPP_OPTIONS)}
+## WhatsApp
 
-const properties: Record<string, Schema> = JSON.parse(JSON.stringify(SmppSettings.properties));
-const rows = Object.entries(properties).map(row);
-await checkOrWrite(new URL('../docs/carriers.md', import.meta.url), `${TEXT}${rows.join('\n')}\n`);
+\`\`\`
+npm run -s heliograph -- connection add whatsapp --name meta --waba-id 102290129340398 \\
+  --phone-number-id 106540352242922 --access-token TOKEN --app-secret SECRET
+npm run -s heliograph -- sender assign --connection meta --id 106540352242922 --account acme
+\`\`\`
+
+The first prints the callback URL and the verify token that Meta asks for. The numbers of one connection share its
+templates, so they are all one account's, or with \`--common\` everybody's.
+
+${tableOf(asJson(WhatsappSettings), WHATSAPP, { wabaId: '--waba-id', phoneNumberIds: '--phone-number-id' })}
+## RCS
+
+\`\`\`
+npm run -s heliograph -- connection add rcs --name google --service-account key.json
+npm run -s heliograph -- sender assign --connection google --id my_agent --account acme
+\`\`\`
+
+The first prints the webhook URL and the client token that Google asks for. An agent that an account has asked for
+(\`POST /api/message-server/rcs/agents\`) gets its id with \`sender register\`.
+
+${tableOf(asJson(RcsSettings), RCS, {})}`;
+
+await checkOrWrite(new URL('../docs/carriers.md', import.meta.url), TEXT);

@@ -29,6 +29,7 @@ test('without any variable the program serves this machine only, with its own da
     retentionDays: 90,
     failoverSeconds: 30,
     webhooks: { openBlocks: [], ports: [443, 8443], caFile: undefined },
+    storage: { kind: 'file' },
   });
 });
 
@@ -51,6 +52,13 @@ test('every variable reaches its setting', () => {
     WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8,::1',
     WEBHOOK_PORTS: '443, 9443',
     WEBHOOK_CA_FILE: '/etc/ca.pem',
+    STORAGE: 's3',
+    S3_BUCKET: 'files',
+    S3_REGION: 'eu-south-1',
+    S3_ENDPOINT: 'https://s3.example.com',
+    S3_ACCESS_KEY_ID: 'us',
+    S3_SECRET_ACCESS_KEY: 'secret',
+    S3_PREFIX: '/heliograph/',
   });
   expect(config).toEqual({
     host: '::',
@@ -67,6 +75,18 @@ test('every variable reaches its setting', () => {
     retentionDays: 30,
     failoverSeconds: 5,
     webhooks: { openBlocks: ['10.0.0.0/8', '::1'], ports: [443, 9443], caFile: '/etc/ca.pem' },
+    storage: {
+      ...{ kind: 's3', bucket: 'files', region: 'eu-south-1', endpoint: 'https://s3.example.com', pathStyle: true },
+      credentials: { accessKeyId: 'us', secretAccessKey: 'secret' },
+      prefix: 'heliograph/',
+    },
+  });
+});
+
+test('on AWS the region and the bucket are enough', () => {
+  expect(loadConfig({ STORAGE: 's3', S3_BUCKET: 'files' }).storage).toEqual({
+    ...{ kind: 's3', bucket: 'files', region: 'us-east-1', pathStyle: false, prefix: '' },
+    ...{ endpoint: undefined, credentials: undefined },
   });
 });
 
@@ -92,6 +112,10 @@ const REFUSED: [env: Record<string, string>, sentence: string][] = [
   [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS must be'],
   [{ WEBHOOK_PORTS: '443;8443' }, 'WEBHOOK_PORTS must be ports from 1 to 65535'],
   [{ WEBHOOK_PORTS: '443,0' }, 'WEBHOOK_PORTS must be'],
+  [{ STORAGE: 'disk' }, 'STORAGE must be one of file, s3'],
+  [{ STORAGE: 's3' }, 'S3_BUCKET must be set'],
+  [{ STORAGE: 's3', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'us' }, 'S3_SECRET_ACCESS_KEY must be set'],
+  [{ S3_ENDPOINT: 's3.example.com' }, 'S3_ENDPOINT must be a URL'],
   [{ WEBHOOK_ALLOW_CIDRS: 'localhost' }, 'WEBHOOK_ALLOW_CIDRS must be IP addresses'],
 ];
 test.each(REFUSED)('%o is refused with what to set', (env, sentence) => {

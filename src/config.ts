@@ -1,6 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { StartupError } from './db/startup-error.ts';
+import type { Platform } from './lib/platform.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -36,7 +37,15 @@ export type Config = {
   };
   /** Where uploaded and exported files are kept. */
   readonly storage: { readonly kind: 'file' } | S3Config;
+  readonly social: {
+    /** Undefined: the networks themselves. */
+    readonly baseUrl: string | undefined;
+    /** As each network knows us; empty where that was not set. */
+    readonly clients: Readonly<Record<Platform, SocialClient>>;
+  };
 };
+
+export type SocialClient = { readonly clientId: string; readonly clientSecret: string };
 
 type S3Config = {
   readonly kind: 's3';
@@ -104,6 +113,20 @@ function secretKey(value: string): Buffer | undefined {
   // The value itself stays out of the message: it would end up in a log.
   return bytes.length === 32 ? bytes : must('32 random bytes in hex (64 digits) or base64url (43 characters)');
 }
+
+/** What a social network knows the program by. Its redirect URI is <PUBLIC_URL>/oauth/<network>/callback. */
+function clientKeys<N extends string>(network: N, help: string) {
+  const id = {
+    type: 'name',
+    fallback: '',
+    help: `${help}; its redirect URI is PUBLIC_URL/oauth/${network.toLowerCase()}/callback.`,
+    parse: text,
+  };
+  const secret = { type: 'secret', fallback: '', help: `Secret of ${network}_CLIENT_ID.`, parse: text };
+  return { [`${network}_CLIENT_ID`]: id, [`${network}_CLIENT_SECRET`]: secret } as ClientKeys<N>;
+}
+
+type ClientKeys<N extends string> = Readonly<Record<`${N}_CLIENT_ID` | `${N}_CLIENT_SECRET`, Key<string>>>;
 
 /** The one table of settings: what may be set, to what, and what it does. docs/configuration.md is made from it. */
 const KEYS = {
@@ -226,6 +249,17 @@ const KEYS = {
     help: 'Folder within the bucket, when it holds other things too.',
     parse: (value: string) => value.replace(/^\/+|\/+$/g, ''),
   },
+  ...clientKeys('FACEBOOK', 'Id of the application at Facebook that profiles are connected to'),
+  ...clientKeys('INSTAGRAM', 'Id of the Instagram application, which is not that of Facebook'),
+  ...clientKeys('LINKEDIN', 'Client id of the application at LinkedIn'),
+  ...clientKeys('GOOGLE', 'Client id of the web application at Google'),
+  ...clientKeys('TIKTOK', 'Client key of the application at TikTok'),
+  SOCIAL_URL: {
+    type: 'URL',
+    fallback: '',
+    help: 'For tests: what stands in for the social networks; https://host/path is asked as <SOCIAL_URL>/host/path.',
+    parse: url(['http:', 'https:'], 'http://127.0.0.1:9000'),
+  },
 } satisfies Record<string, Key<unknown>>;
 
 type KeyName = keyof typeof KEYS;
@@ -273,6 +307,7 @@ function readAll(read: Read): Config {
     failoverSeconds: read('FAILOVER_SECONDS', KEYS.FAILOVER_SECONDS),
     webhooks: readWebhooks(read),
     storage: readStorage(read),
+    social: readSocial(read),
   };
 }
 
@@ -302,6 +337,21 @@ function readStorage(read: Read): Config['storage'] {
   return kind === 's3' ? s3 : { kind };
 }
 
+function readSocial(read: Read): Config['social'] {
+  const clientOf = (network: Uppercase<Platform>): SocialClient => {
+    const [id, secret] = [`${network}_CLIENT_ID`, `${network}_CLIENT_SECRET`] as const;
+    return { clientId: read(id, KEYS[id]), clientSecret: read(secret, KEYS[secret]) };
+  };
+  const clients = {
+    facebook: clientOf('FACEBOOK'),
+    instagram: clientOf('INSTAGRAM'),
+    linkedin: clientOf('LINKEDIN'),
+    google: clientOf('GOOGLE'),
+    tiktok: clientOf('TIKTOK'),
+  };
+  return { baseUrl: read('SOCIAL_URL', KEYS.SOCIAL_URL).replace(/\/+$/, '') || undefined, clients };
+}
+
 const listenUrl = (host: string, port: number, secure: boolean): string =>
   `${secure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
@@ -329,7 +379,9 @@ function combinationProblems(config: Config, env: Environment): string[] {
 function storageProblems({ bucket, credentials }: S3Config): string[] {
   return [
     ...(bucket === '' ? ['S3_BUCKET must be set: STORAGE is s3'] : []),
-    ...(credentials?.secretAccessKey === '' ? ['S3_SECRET_ACCESS_KEY must be set: it belongs to S3_ACCESS_KEY_ID'] : []),
+    ...(credentials?.secretAccessKey === ''
+      ? ['S3_SECRET_ACCESS_KEY must be set: it belongs to S3_ACCESS_KEY_ID']
+      : []),
   ];
 }
 

@@ -21,6 +21,8 @@ import { registerGauges } from './gauges.ts';
 import type { Probe } from './http/deps.ts';
 import { listen } from './http/listen.ts';
 import { closeWithin } from './http/shutdown.ts';
+import { createHub } from './inbox/stream/hub.ts';
+import { INBOX_CHANNEL } from './inbox/stream/sql.ts';
 import { createAnswers } from './idempotency/answers.ts';
 import { systemClock } from './lib/clock.ts';
 import { startLoop } from './lib/loop.ts';
@@ -191,14 +193,21 @@ async function openApi(
   registerGauges(metrics.registry, pool);
   const { authenticate, close, ...counts } = createAuthenticator({ pool, log });
   onStop(close);
-  const session = await openWorkerSession({ connectionString, ...counts, log });
+  const inboxHub = createHub({ pool, log });
+  const session = await openWorkerSession({
+    ...{ connectionString, log, channels: [...counts.channels, INBOX_CHANNEL] },
+    onNotify(channel, payload) {
+      if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
+      else counts.onNotify(channel, payload);
+    },
+  });
   onStop(session.close);
   const accept = createAccept({ pool, tables: routing.tables, waker });
   const answers = createAnswers({ pool, secretKey });
   const probes = probesOf(pool);
   const parts = { config, pool, log, metrics, authenticate, probes, clock: systemClock };
   const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log }) };
-  const app = buildApi({ ...parts, ...callbacks, accept, answers, secretKey, outlet, storage, links });
+  const app = buildApi({ ...parts, ...callbacks, accept, answers, secretKey, outlet, storage, links, inboxHub });
   const address = await listen(app, config);
   onStop(() => closeWithin(app, 3000));
   if (sandbox) {

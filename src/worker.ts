@@ -18,11 +18,18 @@ import { WAKE_CHANNEL, type Waker } from './dispatch/wake.ts';
 import { deleteOldAnswers } from './idempotency/sql.ts';
 import { createInboundInbox, endOverdueParts } from './inbound/receive.ts';
 import { deleteOldSeen } from './inbound/sql.ts';
+import { deleteOldInboxEvents, INBOX_CHANNEL } from './inbox/stream/sql.ts';
+import { lookAtAnswers } from './inbox/watch/look.ts';
+import { findNextWatchedMs } from './inbox/watch/sql.ts';
+import { expireExports } from './exports/expire.ts';
+import { deleteOldExports, EXPORTS_CHANNEL } from './exports/sql.ts';
+import { createExporter } from './exports/work.ts';
 import { createFence, type Fence } from './fence/fence.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { type Loop, startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
+import { removeOldInbound } from './media/remove.ts';
 import { deleteOldBulkRequests } from './messages/bulk/sql.ts';
 import { settleOutcomes } from './messages/deliver.ts';
 import { endDeadlines, expireQueued, expireUsual } from './messages/expiry/expire.ts';
@@ -37,6 +44,7 @@ import { processReceipts, retryUnmatched } from './receipts/process.ts';
 import { createRecent } from './receipts/recent.ts';
 import { deleteOldUnmatched, findNextUnmatchedMs, RECEIPTS_CHANNEL } from './receipts/sql.ts';
 import { moveSeenSchedules } from './schedules/sql.ts';
+import { removeOld } from './retention/remove-old.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
 import { deleteOldNameless } from './unknowns/sql.ts';
 import { removeDueFiles } from './storage/remove-due.ts';
@@ -99,32 +107,38 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   let deliveries: Deliveries | null = null;
   let campaigns: Campaigns | null = null;
   const fence = createFence({ dataDir: deps.config.dataDir, pool, owner: () => session.owner, log });
-  const session = await openWorkerSession({
-    connectionString: deps.connectionString,
-    channels: [
-      ...[WAKE_CHANNEL, ROUTING_CHANNEL, LINKS_CHANNEL, IMPORTS_CHANNEL, WEBHOOKS_CHANNEL],
-      ...[SIMULATED_CHANNEL, RECEIPTS_CHANNEL, CAMPAIGNS_CHANNEL],
-    ],
-    onNotify: (channel, payload) => {
-      if (channel === WAKE_CHANNEL) return waker.wakeHere(Number(payload));
-      if (channel === IMPORTS_CHANNEL) return loops['imports']?.wake();
-      if (channel === WEBHOOKS_CHANNEL) return deliveries?.wake();
-      if (channel === RECEIPTS_CHANNEL) return loops['receipts']?.wake();
-      if (channel === CAMPAIGNS_CHANNEL) {
-        if (payload !== '') campaigns?.wake(Number(payload));
-        return loops['campaigns']?.wake();
-      }
-      if (channel === SIMULATED_CHANNEL) return loops['simulated outcomes']?.wake();
-      // Without a payload the session was away: others may have taken this worker for dead.
-      if (payload === '') loops['fence']?.wake();
-      if (channel === LINKS_CHANNEL) {
-        loops['failover']?.wake();
-        return loops[payload === '' ? 'connections' : 'rates']?.wake();
-      }
+  /** Without a payload the session was away: others may have taken this worker for dead. */
+  const doubtIfAway = (payload: string): void => (payload === '' ? loops['fence']?.wake() : undefined);
+  const listeners: Readonly<Record<string, (payload: string) => void>> = {
+    [WAKE_CHANNEL]: (payload) => waker.wakeHere(Number(payload)),
+    [IMPORTS_CHANNEL]: () => loops['imports']?.wake(),
+    [EXPORTS_CHANNEL]: () => loops['exports']?.wake(),
+    [WEBHOOKS_CHANNEL]: () => deliveries?.wake(),
+    [RECEIPTS_CHANNEL]: () => loops['receipts']?.wake(),
+    [SIMULATED_CHANNEL]: () => loops['simulated outcomes']?.wake(),
+    [INBOX_CHANNEL]() {
+      loops['inbox statuses']?.wake();
+    },
+    [CAMPAIGNS_CHANNEL](payload) {
+      if (payload !== '') campaigns?.wake(Number(payload));
+      loops['campaigns']?.wake();
+    },
+    [LINKS_CHANNEL](payload) {
+      doubtIfAway(payload);
+      loops['failover']?.wake();
+      loops[payload === '' ? 'connections' : 'rates']?.wake();
+    },
+    [ROUTING_CHANNEL](payload) {
+      doubtIfAway(payload);
       deps.onRoutingChange();
       void supervisor.reload();
       loops['failover']?.wake();
     },
+  };
+  const session = await openWorkerSession({
+    connectionString: deps.connectionString,
+    channels: Object.keys(listeners),
+    onNotify: (channel, payload) => listeners[channel]?.(payload),
     onLost: fence.doubt,
     log,
   });
@@ -210,6 +224,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   startUnlessPaused('campaigns', campaigns.work);
   start('traffic', async () => ((await foldTraffic(pool, now)) > 0 ? 0 : 10 * MINUTE));
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
+  startUnlessPaused('retention', () => removeOld({ pool, log, now }, { days: deps.config.retentionDays }));
   start('old receipts', async () => {
     await deleteOldUnmatched(pool, UNMATCHED_DAYS);
     await deleteOldNameless(pool, UNMATCHED_DAYS);
@@ -225,8 +240,27 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   // Woken by what comes in; the wait is for one that failed, or was a dead worker's.
   start('imports', async () => ((await importNextChunk(pool, log)) ? 0 : 10 * SECOND));
   start('old imports', () => deleteOldImports(pool, { days: deps.config.retentionDays }).then(() => HOUR));
+  const exporter = createExporter({
+    ...deps,
+    dataDir: deps.config.dataDir,
+    owner: session.owner,
+    onEnd: () => loops['exports']?.wake(),
+  });
+  start('exports', () => exporter.work().then(() => 10 * SECOND));
+  start('expired exports', async () => ((await expireExports(pool)) > 0 ? 0 : MINUTE));
+  start('old exports', () => deleteOldExports(pool, { days: deps.config.retentionDays }).then(() => HOUR));
   start('templates', () => syncTemplates(deps).then(() => 10 * MINUTE));
+  start(
+    'inbox statuses',
+    whenDue(
+      () => lookAtAnswers(pool, now),
+      () => findNextWatchedMs(pool),
+      10 * SECOND,
+    ),
+  );
+  start('old inbox events', async () => ((await deleteOldInboxEvents(pool, { limit: 10_000 })) > 0 ? 0 : 10 * MINUTE));
   start('file removals', async () => ((await removeDueFiles(pool, deps.storage)) > 0 ? 0 : MINUTE));
+  start('old media', async () => ((await removeOldInbound(pool, { days: deps.config.retentionDays })) > 0 ? 0 : HOUR));
   start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {
@@ -235,6 +269,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await Promise.all([supervisor.stop(deadlineMs), deliveries?.stop(deadlineMs)]);
       await Promise.all(Object.values(loops).map((loop) => loop.stop()));
       await campaigns?.stop();
+      await exporter.stop();
       await fence.stop();
       await session.close();
     },

@@ -55,6 +55,6 @@ ALTER TABLE campaign ADD COLUMN unreadable_numbers integer NOT NULL DEFAULT 0;
 -- Of `ended`: recipients of combined modes that one of their messages was delivered to.
 ALTER TABLE campaign_run ADD COLUMN delivered bigint NOT NULL DEFAULT 0;
 
--- Goals are calculated behind row-level security. Of the routes, which prefixes have one.
-GRANT SELECT ON price TO heliograph_tenant;
+-- Goals are calculated behind row-level security. Prices are no secret; of routes, which prefixes have one.
+GRANT SELECT (id, channel, prefix, unit_micros, refund_undelivered) ON price TO heliograph_tenant;
 GRANT SELECT (channel, prefix) ON route TO heliograph_tenant;

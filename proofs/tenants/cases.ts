@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { campaignOf, contactOf, fieldOf, type Party, type ThingName, webhookOf } from './things.ts';
+import { campaignOf, contactOf, fieldOf, type Party, PICTURE, type ThingName, webhookOf } from './things.ts';
 
 /**
  * How one route is tried. A route of the router without a case here turns the proof red: add what a right request holds,
@@ -172,6 +172,25 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/contacts/imports/:id`]: { ids: { 'path.id': 'contactImport' } },
   [`GET ${PG}/contacts/imports/:id/rejects`]: { ids: { 'path.id': 'contactImport' } },
 
+  [`GET ${PG}/inbox/conversations`]: NO_IDS,
+  [`GET ${PG}/inbox/conversations/stream`]: NO_IDS,
+  [`GET ${PG}/inbox/conversations/assignable-users`]: NO_IDS,
+  [`GET ${PG}/inbox/conversations/:chatId`]: { ids: { 'path.chatId': 'conversation' } },
+  [`GET ${PG}/inbox/conversations/:chatId/messages`]: { ids: { 'path.chatId': 'conversation' } },
+  // With somebody who has no number, so that nothing is sent.
+  [`POST ${PG}/inbox/conversations/reply`]: {
+    ids: { 'body.chatId': 'conversation' },
+    body: ({ token }) => ({ text: token }),
+    answers: [400],
+  },
+  [`PATCH ${PG}/inbox/conversations/:chatId/read`]: { ids: { 'path.chatId': 'conversation' } },
+  [`PATCH ${PG}/inbox/conversations/:chatId/archive`]: { ids: { 'path.chatId': 'conversation' } },
+  [`PATCH ${PG}/inbox/conversations/:chatId/unarchive`]: { ids: { 'path.chatId': 'conversation' } },
+  [`POST ${PG}/inbox/conversations/:chatId/assignee`]: {
+    ids: { 'path.chatId': 'conversation', 'body.userId': 'user' },
+  },
+  [`DELETE ${PG}/inbox/conversations/:chatId/assignee`]: { ids: { 'path.chatId': 'conversation' } },
+
   [`POST ${PG}/webhooks/delivery-status`]: { body: webhookOf },
   [`GET ${PG}/webhooks/delivery-status`]: NO_IDS,
   [`PUT ${PG}/webhooks/delivery-status`]: { body: webhookOf },
@@ -198,9 +217,16 @@ export const CASES: Readonly<Record<string, Case>> = {
     body: () => ({ currentPassword: 'x', newPassword: randomUUID() }),
     answers: [403],
   },
+  [`POST ${PG}/media`]: { body: ({ token }) => ({ file: PICTURE, name: token }), form: 'a.gif' },
+  [`GET ${PG}/media`]: NO_IDS,
+  [`GET ${PG}/media/:id`]: { ids: { 'path.id': 'media' } },
+  [`POST ${PG}/media/:id/revoke-links`]: { ids: { 'path.id': 'media' } },
+  [`DELETE ${PG}/media/:id`]: { ids: { 'path.id': 'media' } },
+  'GET /api/files/:mediaKey': { ids: { 'path.mediaKey': 'mediaKey' } },
   [`GET ${PG}/audit`]: NO_IDS,
   [`GET ${PG}/account/security`]: NO_IDS,
   [`PUT ${PG}/account/security`]: { body: () => ({ ipAllowList: ['127.0.0.0/8'], enforced: false }) },
   'GET /services/sms/credit': NO_IDS,
+  [`GET ${PG}/subscription`]: NO_IDS,
   [`GET ${PG}/subscription/credit`]: NO_IDS,
 };

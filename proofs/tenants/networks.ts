@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { startSandboxGraph } from '../../src/carriers/sandbox/graph/server.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createConnection } from '../../src/connections/save.ts';
@@ -5,7 +6,9 @@ import { findConnection } from '../../src/connections/sql.ts';
 import { loadSecretKey } from '../../src/secret-key.ts';
 import { assignSender } from '../../src/senders/assign.ts';
 import type { Stage } from '../stage.ts';
-import type { Party } from './things.ts';
+
+/** What is needed of a party. */
+type Owner = { readonly accountId: number; readonly token: string };
 
 const SECRETS = { accessToken: 'proof-token', appSecret: 'proof-secret' };
 
@@ -13,7 +16,7 @@ const SECRETS = { accessToken: 'proof-token', appSecret: 'proof-secret' };
  * A WhatsApp network on which each party has a connection and a number of its own, both named by its token, and an RCS
  * agent there, which nothing is sent as.
  */
-export async function openNetworks(stage: Stage, parties: readonly Party[]): Promise<AsyncDisposable> {
+export async function openNetworks(stage: Stage, parties: readonly Owner[]): Promise<AsyncDisposable> {
   const numbers = parties.map((party) => ({ id: numberOf(party), displayNumber: '', verifiedName: party.token }));
   const graph = await startSandboxGraph({ ...SECRETS, numbers, ledger: 'counts' });
   const key = await loadSecretKey(loadConfig(stage.environment));
@@ -32,12 +35,12 @@ export async function openNetworks(stage: Stage, parties: readonly Party[]): Pro
 }
 
 /** Ten digits, as ids that answers are searched for have. */
-export const numberOf = ({ accountId }: Pick<Party, 'accountId'>): string =>
+export const numberOf = ({ accountId }: Pick<Owner, 'accountId'>): string =>
   `8${String(accountId).slice(-9).padStart(9, '0')}`;
-export const agentOf = ({ token }: Pick<Party, 'token'>): string => `${token}-agent`;
+export const agentOf = ({ token }: Pick<Owner, 'token'>): string => `${token}-agent`;
 
 /** The connection of a party. */
-export async function connectionOf({ pool, token }: Pick<Party, 'pool' | 'token'>): Promise<number> {
+export async function connectionOf({ pool, token }: { pool: Pool; token: string }): Promise<number> {
   const connection = await findConnection(pool, { name: token });
   if (!connection) throw new Error(`no connection ${token}`);
   return connection.id;

@@ -85,6 +85,15 @@ const messageOn = (channel: 'RCS' | 'WHATSAPP'): Maker => ({
   unknown: () => randomUUIDv7(),
 });
 
+/** A GIF of one pixel, which UTF-8 leaves as it is. */
+export const PICTURE = 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;';
+
+function uploadPicture(party: Party): Promise<Thing> {
+  const headers = { 'content-type': 'multipart/form-data; boundary=end' };
+  const file = `Content-Disposition: form-data; name="file"; filename="${word(party)}.gif"`;
+  return made(party, `${PG}/media`, `--end\r\n${file}\r\n\r\n${PICTURE}\r\n--end--\r\n`, 'id', headers);
+}
+
 /** Every kind of thing that an id can name. */
 export const MAKERS = {
   key: { make: (p) => made(p, `${PG}/authentication`, { name: word(p) }, 'id'), unknown: unknownNumber },
@@ -213,6 +222,29 @@ export const MAKERS = {
     },
     unknown: unknownNumber,
   },
+  conversation: {
+    async make({ pool, accountId, ...p }) {
+      const chatId = randomUUIDv7();
+      const peer = word(p);
+      await pool.query(
+        `INSERT INTO conversation (account_id, chat_id, channel, peer, identity, unread, last_direction, last_type, last_text, last_at)
+         VALUES ($1, $2, 'SMS', $3, '4400', 1, 'INBOUND', 'TEXT', $4, now())`,
+        [accountId, chatId, peer, p.token],
+      );
+      await pool.query(
+        `INSERT INTO inbox_message (account_id, chat_id, id, direction, message_type, text, at)
+         VALUES ($1, $2, $3, 'INBOUND', 'TEXT', $4, now())`,
+        [accountId, chatId, randomUUIDv7(), p.token],
+      );
+      await pool.query(
+        `INSERT INTO inbox_count (account_id, archived, channel, unread, conversations) VALUES ($1, false, 'SMS', true, 1)
+         ON CONFLICT (account_id, archived, channel, unread) DO UPDATE SET conversations = inbox_count.conversations + 1`,
+        [accountId],
+      );
+      return chatId;
+    },
+    unknown: () => randomUUIDv7(),
+  },
   webhookEvent: {
     async make({ pool, accountId, token }) {
       const id = randomUUIDv7();
@@ -233,6 +265,16 @@ export const MAKERS = {
       return made(p, `${PG}/contacts/upload`, `--end\r\n${part}\r\n\r\n${rows}\r\n--end--\r\n`, 'importId', headers);
     },
     unknown: unknownNumber,
+  },
+  media: { make: uploadPicture, unknown: unknownNumber },
+  mediaKey: {
+    async make(p) {
+      const { rows } = await p.pool.query<{ key: string }>('SELECT media_key AS key FROM media WHERE id = $1', [
+        await uploadPicture(p),
+      ]);
+      return rows[0]?.key ?? '';
+    },
+    unknown: () => randomBytes(16).toString('base64url'),
   },
   webhook: { make: (p) => made(p, `${PG}/webhooks/delivery-status`, webhookOf(p), 'id'), unknown: unknownNumber },
 } as const satisfies Readonly<Record<string, Maker>>;

@@ -8,6 +8,7 @@ import { createPool } from '../db/pool.ts';
 import { type Db, exec, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import { silentLog } from '../lib/log.ts';
+import { CHANNELS } from '../lib/channel.ts';
 import { SCOPES } from '../lib/scope.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { hashPassword } from '../users/password.ts';
@@ -59,6 +60,7 @@ test('a key tells its account, its maker and its scopes', async () => {
     role: 'owner',
     operations: new Set(SCOPES),
     plan: 'production',
+    channels: new Set(CHANNELS),
     hasOptOuts: false,
   });
 });
@@ -84,6 +86,7 @@ test('a user of the account is let in with Basic, with the scopes of the role', 
     role: 'owner',
     operations: new Set(SCOPES),
     plan: 'production',
+    channels: new Set(CHANNELS),
     hasOptOuts: false,
   });
 });

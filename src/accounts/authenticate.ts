@@ -7,6 +7,7 @@ import { shareCounts } from '../db/share-counts.ts';
 import { AppError } from '../errors.ts';
 import type { Actor, Admitted, Authenticate } from '../http/actor.ts';
 import { networkOf } from '../lib/address.ts';
+import { channelSet } from '../lib/channel.ts';
 import { readCredentials } from '../lib/credentials.ts';
 import type { Log } from '../lib/log.ts';
 import type { RateLimiter } from '../lib/rate-limit.ts';
@@ -124,6 +125,7 @@ const actorOfKey = (key: LiveKey): Actor => ({
   role: key.role,
   operations: scopesOfKey(key.role, key.operations),
   plan: key.plan,
+  channels: channelSet(key.channels),
   hasOptOuts: key.hasOptOuts,
 });
 
@@ -136,5 +138,6 @@ const actorOfLogin = (login: Login): Actor => ({
   role: login.role,
   operations: scopesOfRole(login.role),
   plan: login.plan,
+  channels: channelSet(login.channels),
   hasOptOuts: login.hasOptOuts,
 });

@@ -8,12 +8,12 @@ import { toMicros } from '../lib/money.ts';
 import { createAccount, type NewAccount } from './create.ts';
 import { changeStatus } from './change-status.ts';
 import { findAccount } from './find.ts';
+import { registerChannelsCommand } from '../subscription/commands.ts';
+import { PLANS } from '../subscription/plans.ts';
 import { registerSecurityCommands } from './security/commands.ts';
 import { type AccountRow, type AccountStatus, listAccounts } from './sql.ts';
 
-const PLANS: readonly Plan[] = ['production', 'trial', 'unlimited'];
-
-/** `account create`, `list`, `suspend` and `resume`, and those of security/. */
+/** `account create`, `list`, `suspend` and `resume`, and those of security/ and subscription/. */
 export function registerAccountCommands(program: Command, context: CommandContext): void {
   const account = program.command('account').description('the accounts (tenants) of this gateway');
   const plan = new Option('--plan <plan>', 'what its traffic counts as').choices(PLANS).default('production');
@@ -40,6 +40,7 @@ export function registerAccountCommands(program: Command, context: CommandContex
   addStatusCommand(account, context, { verb: 'suspend', from: 'active', to: 'suspended' });
   addStatusCommand(account, context, { verb: 'resume', from: 'suspended', to: 'active' });
   registerSecurityCommands(account, context);
+  registerChannelsCommand(account, context);
 }
 
 type StatusCommand = { verb: string; from: AccountStatus; to: AccountStatus };

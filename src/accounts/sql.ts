@@ -11,6 +11,8 @@ export type AccountGate = {
   accountId: number;
   accountStatus: AccountStatus;
   plan: Plan;
+  /** Bits of its channels. */
+  channels: number;
   /** null: what the plan gives. */
   ratePerMinute: number | null;
   ratePerSecond: number | null;
@@ -20,7 +22,7 @@ export type AccountGate = {
 };
 
 /** The columns of an AccountGate, of `account a`. */
-export const GATE = sql`a.id AS "accountId", a.status AS "accountStatus", a.plan,
+export const GATE = sql`a.id AS "accountId", a.status AS "accountStatus", a.plan, a.channels,
   a.rate_per_minute AS "ratePerMinute", a.rate_per_second AS "ratePerSecond",
   CASE WHEN a.ip_allow_list_enforced THEN a.ip_allow_list::text[] END AS "allowList", a.has_opt_outs AS "hasOptOuts"`;
 

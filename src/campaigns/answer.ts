@@ -57,7 +57,7 @@ const toSkipped = ({ opted_out, no_route, no_price, ...rest }: NonNullable<Campa
 });
 
 /** What came of its recipients: of single modes by the roll-ups, of combined ones as their chains end. */
-export function totalsOf(row: CampaignEntry) {
+function totalsOf(row: CampaignEntry) {
   const { totalDestinations } = row;
   const { totalSuccess, totalFailed } = endsOf(row);
   const { everybody, totalSkipped } = recipientsOf(row);

@@ -1,5 +1,6 @@
 import { countParts } from '../carriers/smpp/text.ts';
 import { type FieldRow, listFields } from '../contacts/fields/sql.ts';
+import { refuseOutsidePlan } from '../accounts/refuse-outside-plan.ts';
 import type { Db } from '../db/query.ts';
 import { AppError, type FieldError } from '../errors.ts';
 import type { Actor } from '../http/actor.ts';
@@ -110,7 +111,9 @@ export async function checkTemplates(db: Db, { accountId, settings }: Checked): 
 }
 
 /** Errors: 403. Who may not send on a channel may not have a campaign do it either. */
-export function refuseWithoutScope({ operations }: Actor, { sendingMode }: Pick<Settings, 'sendingMode'>): void {
+export function refuseWithoutScope(actor: Actor, { sendingMode }: Pick<Settings, 'sendingMode'>): void {
+  const { operations } = actor;
+  refuseOutsidePlan(actor, chainOf(sendingMode));
   const lacking = chainOf(sendingMode).filter((channel) => !operations.has(channel));
   if (lacking.length > 0)
     throw new AppError('forbidden', { message: `These credentials lack the scope "${lacking.join('", "')}"` });

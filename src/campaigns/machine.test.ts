@@ -85,28 +85,27 @@ const create = (recipients: number, ready: boolean): Step =>
     });
   });
 
-const update = (
-  n: number,
-  change: { text?: string; recipients?: number; scheduled?: boolean; ready?: boolean },
-): Step =>
-  step(`update ${JSON.stringify(change)}`, n, async (_, id, c) => {
-    const { text, recipients, scheduled, ready } = change;
-    const { status } = await call('PUT', `/${id}`, {
-      ...(text !== undefined && { smsBody: text }),
-      ...(recipients !== undefined && { destinations: NUMBERS.slice(0, recipients) }),
-      ...(scheduled !== undefined && { scheduledDate: scheduled ? inADay() : null }),
-      ...(ready !== undefined && { readyToSend: ready }),
-    });
+type Change = { text?: string; recipients?: number; scheduled?: boolean; ready?: boolean };
+
+const bodyOf = ({ text, recipients, scheduled, ready }: Change): object => ({
+  ...(text !== undefined && { smsBody: text }),
+  ...(recipients !== undefined && { destinations: NUMBERS.slice(0, recipients) }),
+  ...(scheduled !== undefined && { scheduledDate: scheduled ? inADay() : null }),
+  ...(ready !== undefined && { readyToSend: ready }),
+});
+
+function apply(c: Campaign, { ready, ...change }: Change): void {
+  const before = { ...c };
+  Object.assign(c, change);
+  if (c.text !== before.text || c.recipients !== before.recipients) c.goal = null;
+  if (ready !== undefined) c.status = ready ? 1 : 0;
+}
+
+const update = (which: number, change: Change): Step =>
+  step(`update ${JSON.stringify(change)}`, which, async (_, id, c) => {
+    const { status } = await call('PUT', `/${id}`, bodyOf(change));
     expect(status).toBe(!c ? 404 : c.confirmed ? 400 : 200);
-    if (!c || c.confirmed) return;
-    const differs = (text ?? c.text) !== c.text || (recipients ?? c.recipients) !== c.recipients;
-    if (differs) c.goal = null;
-    Object.assign(c, {
-      text: text ?? c.text,
-      recipients: recipients ?? c.recipients,
-      scheduled: scheduled ?? c.scheduled,
-    });
-    if (ready !== undefined) c.status = ready ? 1 : 0;
+    if (c && !c.confirmed) apply(c, change);
   });
 
 const calculate = (n: number): Step =>

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { refuseOutsidePlan } from '../accounts/refuse-outside-plan.ts';
 import type { Db } from '../db/query.ts';
 import { tenant, tenantTransaction } from '../db/tenant.ts';
 import { AppError } from '../errors.ts';
@@ -15,6 +16,7 @@ import { cancelCampaign, pauseCampaign, resumeCampaign } from './life/hold.ts';
 import { removeCampaign } from './life/remove.ts';
 import { campaignFilterFields, readFilter } from './listing/schema.ts';
 import { countCampaigns, listCampaigns } from './listing/sql.ts';
+import { chainOf } from './mode.ts';
 import { policyRoutes } from './policy/routes.ts';
 import { findRecipients } from './recipients/find.ts';
 import { recipientFilterFields, RecipientOut, toRecipientOut } from './recipients/schema.ts';
@@ -84,6 +86,7 @@ function editingRoutes(app: App, deps: ApiDeps): void {
       response: { 201: schema.CampaignOut },
     },
     handler: once(deps, 201, async ({ actor, body }, tx) => {
+      refuseOutsidePlan(actor, chainOf(body.sendingMode));
       const { id } = await createCampaign(tx, actor, body, { now: clock.now() });
       return toCampaignOut(await find(tx, actor, id));
     }),
@@ -105,6 +108,7 @@ function editingRoutes(app: App, deps: ApiDeps): void {
     },
     handler: ({ actor, params, body }) =>
       tenantTransaction(pool, actor, async (tx) => {
+        if (body.sendingMode) refuseOutsidePlan(actor, chainOf(body.sendingMode));
         await updateCampaign(tx, actor, { id: params.id, patch: body, now: clock.now() });
         return toCampaignOut(await find(tx, actor, params.id));
       }),

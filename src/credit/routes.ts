@@ -1,16 +1,8 @@
 import { Type } from 'typebox';
-import type { Db } from '../db/query.ts';
 import { tenant } from '../db/tenant.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
-import { fromMicros } from '../lib/money.ts';
-import { findBalance } from './sql.ts';
-
-const CreditOut = Type.Object({
-  credit: Type.Number({ description: 'Available and frozen together.' }),
-  frozenCredit: Type.Number({ description: 'Reserved for messages whose outcome is open.' }),
-  availableCredit: Type.Number(),
-  currency: Type.String(),
-});
+import { CreditOut } from './schema.ts';
+import { creditOf } from './show.ts';
 
 /** Contract 7 and 12: what the account has to spend. */
 export function creditRoutes(app: App, { pool }: ApiDeps): void {
@@ -33,14 +25,4 @@ export function creditRoutes(app: App, { pool }: ApiDeps): void {
     },
     handler: ({ actor }) => creditOf(tenant(pool, actor), actor),
   });
-}
-
-async function creditOf(pool: Db, { accountId }: { readonly accountId: number }) {
-  const { availableMicros = 0, frozenMicros = 0, currency = 'EUR' } = (await findBalance(pool, { accountId })) ?? {};
-  return {
-    credit: fromMicros(availableMicros + frozenMicros),
-    frozenCredit: fromMicros(frozenMicros),
-    availableCredit: fromMicros(availableMicros),
-    currency,
-  };
 }

@@ -1,5 +1,7 @@
+import type { Pool } from 'pg';
 import { firstIdAt } from '../lib/ids.ts';
 import { type Db, exec, many, raw, sql } from './query.ts';
+import { transaction } from './transaction.ts';
 
 const DAY_MS = 86_400_000;
 const AHEAD_DAYS = 7;
@@ -56,4 +58,41 @@ export async function ensurePartitions(db: Db, now: Date): Promise<number> {
   if (missing.length > 0)
     await exec(db, raw(`DO $$ BEGIN PERFORM pg_advisory_xact_lock(724906);\n${missing.join(';\n')};\nEND $$`));
   return missing.length;
+}
+
+/** Midnight UTC, where the day begins; undefined for what is no partition of a day. */
+function dayOf(name: string): Date | undefined {
+  const [, table = '', year, month, day] = /^(.+)_(\d{4})(\d\d)(\d\d)$/.exec(name) ?? [];
+  return table in DAY_TABLES ? new Date(`${year}-${month}-${day}T00:00:00Z`) : undefined;
+}
+
+/** The days that have partitions and ended before `before`, the oldest first. */
+export async function listEndedDays(db: Db, before: Date): Promise<Date[]> {
+  const starts = [...(await listPartitions(db))].flatMap((name) => dayOf(name)?.getTime() ?? []);
+  const ended = new Set(starts.filter((start) => start + DAY_MS <= before.getTime()));
+  return [...ended].toSorted((a, b) => a - b).map((start) => new Date(start));
+}
+
+/** Dropping one waits for whoever reads the table, and meanwhile everybody else waits behind it. */
+const DROP_WAIT = '200ms';
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * Drops the partitions of a day: of the messages first, so that nobody takes one for a message that waits. Each in a
+ * transaction of its own, since together their locks could make a circle with those of a reader.
+ *
+ * @returns false when somebody reads one of the tables for so long that it has to be tried again later
+ */
+export async function dropDay(pool: Pool, day: Date): Promise<boolean> {
+  try {
+    for (const table of Object.keys(DAY_TABLES))
+      await transaction(pool, async (tx) => {
+        await exec(tx, raw(`SET LOCAL lock_timeout = '${DROP_WAIT}'`));
+        await exec(tx, raw(`DROP TABLE IF EXISTS ${dayName(table, day)}`));
+      });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE) return false;
+    throw error;
+  }
 }

@@ -28,7 +28,7 @@ const { INT8, DATE } = pg.types.builtins;
 const INT8_ARRAY = 1016;
 
 /** bigint as a number (an error beyond 2^53 − 1, never a rounded value), timestamptz as Date, date as 'YYYY-MM-DD'. */
-const TYPES: pg.CustomTypesConfig = {
+export const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     if (format === 'binary') return pg.types.getTypeParser(oid, format);
     if (oid === INT8) return parseBigint;

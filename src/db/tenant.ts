@@ -40,7 +40,7 @@ export const tenantTransaction = <T>(
 ): Promise<T> =>
   transaction(pool, (tx) => {
     // Travels with the first statement. When it fails the transaction is aborted, and so that one fails too.
-    tx.query({ ...ENTER, values: [String(accountId)] }).catch(() => undefined);
+    tx.query(enterTenant(accountId)).catch(() => undefined);
     return work(tx);
   });
 
@@ -52,6 +52,9 @@ const ENTER = {
   name: 'enter_tenant',
   text: `SELECT WHERE set_config('app.account_id', $1, true) IS NULL OR set_config('role', '${TENANT_ROLE}', true) IS NULL`,
 };
+
+/** For whoever holds a transaction of an account by other means than these. */
+export const enterTenant = (accountId: number): Statement => ({ ...ENTER, values: [String(accountId)] });
 
 const prepared = new WeakSet<PoolClient>();
 

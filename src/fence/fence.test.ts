@@ -2,7 +2,7 @@ import { cp, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { exec, type Statement, sql } from '../db/query.ts';
+import { exec, many, type Statement, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import { openWorkerSession } from '../db/worker-session.ts';
 import { freeze } from '../credit/charge.ts';
@@ -10,6 +10,8 @@ import { moveIntents } from '../dispatch/sql.ts';
 import { silentLog } from '../lib/log.ts';
 import { STATUS } from '../messages/states.ts';
 import { commandsOn } from '../testing/command.ts';
+import { numbers } from '../testing/campaign.ts';
+import { openCampaignStage } from '../testing/campaign-stage.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { accountWith, booksOf } from '../testing/money.ts';
 import { listChunks, queueMessages, statesOf } from '../testing/queue.ts';
@@ -29,7 +31,10 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, fence_machine`);
+  await exec(
+    pool,
+    sql`TRUNCATE message, message_state, message_event, dispatch_chunk, campaign, campaign_job, fence_machine`,
+  );
   await exec(pool, sql`UPDATE fence SET state = 'new', reason = NULL, decided_by = NULL`);
 });
 
@@ -299,6 +304,30 @@ describe('a person', () => {
     expect(await booksOf(pool, accountId)).toMatchObject({ available: 1000, frozen: 0 });
     expect((await listChunks(pool)).flatMap(({ ids }) => ids)).toEqual(later);
     expect(await isPaused(dataDir)).toBe(false);
+  });
+
+  test('asks about campaigns whose messages are not made yet, and discards them: cancelled, or held for their time', async () => {
+    const dataDir = await worked();
+    await exec(pool, sql`TRUNCATE dispatch_chunk`);
+    const campaigns = await openCampaignStage(pool);
+    const sending = await campaigns.confirmed({ numbers: numbers(2) });
+    const scheduled = await campaigns.confirmed({ numbers: numbers(3), scheduledInMinutes: 30 });
+    await restore(1);
+    expect(await isPaused(dataDir)).toBe(true);
+    const waiting = [sending, scheduled].map((id) => expect.objectContaining({ id, name: 'Spring' }));
+    expect(await commands('show')).toMatchObject({ answer: { campaigns: waiting } });
+    await commands('discard');
+    expect(
+      await many(
+        pool,
+        sql`SELECT id, cancelled_at IS NOT NULL AS cancelled, paused_at IS NOT NULL AS held FROM campaign ORDER BY id`,
+      ),
+    ).toEqual([
+      { id: sending, cancelled: true, held: false },
+      { id: scheduled, cancelled: false, held: true },
+    ]);
+    await campaigns.run();
+    expect([await campaigns.messages(sending), await campaigns.messages(scheduled)]).toEqual([[], []]);
   });
 
   test('cannot decide when nobody asks', async () => {

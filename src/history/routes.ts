@@ -1,12 +1,11 @@
 import { Type } from 'typebox';
 import { tenant } from '../db/tenant.ts';
-import { invalidFields } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
-import { parseInstant } from '../lib/instant.ts';
 import { StatusRecord } from '../tracking/schema.ts';
 import { toStatusRecord } from '../tracking/status.ts';
 import { createHistory } from './list.ts';
+import { readTimes } from './read-times.ts';
 import { HistoryQuery } from './schema.ts';
 
 /** Contract 5: what was sent, page by page. */
@@ -24,16 +23,9 @@ export function historyRoutes(app: App, { pool, clock }: ApiDeps): void {
       response: { 200: Type.Array(StatusRecord) },
     },
     handler: async ({ actor, query }) => {
-      const asked = { ...query, ...readTimes(query) };
+      const { from, to } = query;
+      const asked = { ...query, ...readTimes({ from, to }) };
       return (await list(tenant(pool, actor), actor, asked, clock.now())).map(toStatusRecord);
     },
   });
-}
-
-function readTimes({ from, to }: Pick<HistoryQuery, 'from' | 'to'>): { from: Date; to: Date } {
-  const read = { from: parseInstant(from), to: parseInstant(to) };
-  if (read.from && read.to) return { from: read.from, to: read.to };
-  throw invalidFields(
-    Object.entries(read).flatMap(([field, date]) => (date ? [] : [{ field, message: 'is no day of the calendar' }])),
-  );
 }

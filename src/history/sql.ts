@@ -18,11 +18,11 @@ type Part = { readonly limit: number; readonly offset: number };
  * Ids of messages, the newest first. They are read off the primary key in its order, day by day from the last one, until
  * there are enough: rows that are passed over cost a step of the index each, those with another status a look at them.
  */
-export async function listHistoryIds(
-  db: Db,
-  { limit, offset, ...filter }: HistoryFilter & Part,
-): Promise<string[]> {
-  const rows = await many<{ id: string }>(db, sql`${matching(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`);
+export async function listHistoryIds(db: Db, { limit, offset, ...filter }: HistoryFilter & Part): Promise<string[]> {
+  const rows = await many<{ id: string }>(
+    db,
+    sql`${matching(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
+  );
   return rows.map(({ id }) => id);
 }
 

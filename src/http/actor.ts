@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Channel } from '../lib/channel.ts';
 import type { Role, Scope } from '../lib/scope.ts';
 
 /** The plan of an account: what its traffic counts as and which limits it has. */
@@ -17,6 +18,8 @@ export type Actor = {
   /** What this caller may touch: `requireScope` asks here. */
   readonly operations: ReadonlySet<Scope>;
   readonly plan: Plan;
+  /** Those of the account's plan. `requireScope` asks here too. */
+  readonly channels: ReadonlySet<Channel>;
   /** False: nobody has ever opted out of this account's messages, so sends need not ask. Undefined: unknown. */
   readonly hasOptOuts?: boolean;
 };

@@ -1,6 +1,7 @@
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { AppError } from '../errors.ts';
+import { CHANNELS } from '../lib/channel.ts';
 import { type Role, type Scope, scopesOfRole } from '../lib/scope.ts';
 import type { Actor, Admitted, Authenticate } from './actor.ts';
 import { authentication, requireScope } from './auth.ts';
@@ -19,6 +20,7 @@ const actorOf = (role: Role, operations: ReadonlySet<Scope> = scopesOfRole(role)
   role,
   operations,
   plan: 'production',
+  channels: new Set(CHANNELS),
 });
 
 /** An app whose /open needs nothing, /in credentials, /contacts the scope. */

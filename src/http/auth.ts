@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import fp from 'fastify-plugin';
 import { AppError } from '../errors.ts';
+import { CHANNELS, outsidePlan } from '../lib/channel.ts';
 import type { Scope } from '../lib/scope.ts';
 import type { Actor, Admitted, Authenticate } from './actor.ts';
 
@@ -16,11 +17,13 @@ const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
 /**
  * Makes every route of the surrounding scope ask for credentials, before its body is read: sets `request.actor`, or
  * answers 401 (with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` says. Register it first, next to the routes.
+ * Requests that are `exempt` are asked for nothing, and have no actor.
  */
-export const authentication = fp<{ authenticate: Authenticate }>(
-  (app, { authenticate }, ready) => {
+export const authentication = fp<{ authenticate: Authenticate; exempt?: (request: FastifyRequest) => boolean }>(
+  (app, { authenticate, exempt }, ready) => {
     if (!app.hasRequestDecorator('actor')) app.decorateRequest('actor');
     app.addHook('onRequest', (request, reply, done) => {
+      if (exempt?.(request)) return done();
       const arrived = ({ actor, headers }: Admitted) => {
         request.actor = actor;
         reply.headers(headers);
@@ -39,8 +42,8 @@ function challenge(reply: FastifyReply, error: Error): Error {
 }
 
 /**
- * For the route line, `onRequest: requireScope('keys')`: 403 to a caller without the scope, and to a viewer who wants
- * to change something. Fails closed: 401 on a route that nobody authenticated.
+ * For the route line, `onRequest: requireScope('keys')`: 403 to a caller without the scope, to one whose plan lacks the
+ * channel that the scope is, and to a viewer who wants to change something. Fails closed: 401 on a route that nobody authenticated.
  */
 export function requireScope(scope: Scope) {
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void =>
@@ -51,6 +54,9 @@ function refusal(actor: Actor | undefined, scope: Scope, method: string): AppErr
   if (!actor) return new AppError('unauthenticated');
   if (!actor.operations.has(scope))
     return new AppError('forbidden', { message: `These credentials lack the scope "${scope}"` });
+  const channel = CHANNELS.find((each) => each === scope);
+  const message = channel && outsidePlan(actor.channels, [channel]);
+  if (message) return new AppError('forbidden', { message });
   if (actor.role === 'viewer' && method !== 'GET' && method !== 'HEAD')
     return new AppError('forbidden', { message: 'The role viewer may read only' });
   return undefined;

@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { SecretKey } from '../lib/secret-box.ts';
 import type { Receivers } from '../connections/receivers.ts';
 import type { StoreCallback } from '../connections/store-callback.ts';
+import type { Hub } from '../inbox/stream/hub.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import type { Accept } from '../messages/accept.ts';
 import type { LinkSigner } from '../storage/signed-links.ts';
@@ -44,6 +45,8 @@ export type ApiDeps = {
   /** The connections whose carriers post to us, and where what they post is kept. */
   readonly receivers: Receivers;
   readonly storeCallback: StoreCallback;
+  /** Tells those who look on of changes of inboxes. */
+  readonly inboxHub: Hub;
   /** Where files are kept, and the links that open them without credentials. */
   readonly storage: Storage;
   readonly links: LinkSigner;

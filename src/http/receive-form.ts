@@ -77,10 +77,7 @@ const tooMuch = ({ fileBytes }: Pick<Bounds, 'fileBytes'>) =>
   new AppError('too_large', { message: `An upload has at most ${Math.floor(fileBytes / KIB / KIB)} MiB` });
 
 /** Rejects when the body is too large or too slow. */
-function watchBody(
-  raw: IncomingMessage,
-  bounds: Bounds,
-): { broken: Promise<never>; stop(): void } {
+function watchBody(raw: IncomingMessage, bounds: Bounds): { broken: Promise<never>; stop(): void } {
   const { bodyBytes, stallMs, wholeMs } = bounds;
   const { promise: broken, reject } = Promise.withResolvers<never>();
   broken.catch(() => undefined);

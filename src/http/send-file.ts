@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
-import type { Range, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
+import { readRange } from './range.ts';
 
 /** A file in the store, as an answer. */
 export type ServedFile = {
@@ -31,16 +32,23 @@ export async function sendFile(
   file: ServedFile,
 ): Promise<FastifyReply> {
   const etag = `"${file.etag}"`;
-  const range = readRange(headers.range, headers['if-range'], { etag, sizeBytes: file.sizeBytes });
+  // Of a copy of other octets no part is of use.
+  const isOther = headers['if-range'] !== undefined && headers['if-range'] !== etag;
+  const range = isOther ? 'whole' : readRange(headers.range, file.sizeBytes);
+  if (range === 'beyond') throw beyond(file);
   reply.headers({ ...safeHeaders(file), etag });
   if (knows(headers['if-none-match'], etag)) return reply.code(304).send();
-  const { start, end } = range ?? { start: 0, end: file.sizeBytes - 1 };
-  if (range) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.sizeBytes}`);
+  const part = range === 'whole' ? undefined : range;
+  const { start, end } = part ?? { start: 0, end: file.sizeBytes - 1 };
+  if (part) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.sizeBytes}`);
   reply.header('content-length', end - start + 1);
   // The framework would count the octets of anything but a stream.
   if (method === 'HEAD') return reply.send(Readable.from([]));
-  return reply.send(await storage.get(file.key, range));
+  return reply.send(await storage.get(file.key, part));
 }
+
+const beyond = ({ sizeBytes }: ServedFile): AppError =>
+  new AppError('range_not_satisfiable', { headers: { 'content-range': `bytes */${sizeBytes}` } });
 
 const safeHeaders = ({ contentType, fileName, inline = false }: ServedFile) => ({
   'content-type': contentType,
@@ -55,27 +63,12 @@ const safeHeaders = ({ contentType, fileName, inline = false }: ServedFile) => (
 /** RFC 6266: the name twice, for clients that read ASCII only and for the others. */
 function disposition(kind: 'inline' | 'attachment', fileName: string): string {
   const ascii = fileName.replace(/[^\x20-\x7e]|["\\%/]/g, '_');
-  const exact = encodeURIComponent(fileName.toWellFormed()).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+  const exact = encodeURIComponent(fileName.toWellFormed()).replace(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16)}`,
+  );
   return `${kind}; filename="${ascii}"; filename*=UTF-8''${exact}`;
 }
 
 const knows = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined && ifNoneMatch.split(',').some((known) => ['*', etag, `W/${etag}`].includes(known.trim()));
-
-type Whole = { readonly etag: string; readonly sizeBytes: number };
-
-/** What is asked for; undefined: the whole. */
-function readRange(header: string | undefined, ifRange: string | string[] | undefined, whole: Whole): Range | undefined {
-  const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
-  if ((from === '' && to === '') || (ifRange !== undefined && ifRange !== whole.etag)) return undefined;
-  const last = whole.sizeBytes - 1;
-  const start = from === '' ? Math.max(0, whole.sizeBytes - Number(to)) : Number(from);
-  const end = from === '' || to === '' ? last : Math.min(last, Number(to));
-  // An end before its start is no range at all, RFC 9110 14.1.1.
-  if (from !== '' && to !== '' && Number(to) < start) return undefined;
-  if (start > last) {
-    const headers = { 'content-range': `bytes */${whole.sizeBytes}` };
-    throw new AppError('range_not_satisfiable', { headers });
-  }
-  return { start, end };
-}

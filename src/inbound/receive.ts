@@ -5,6 +5,7 @@ import { groupCommit } from '../db/group-commit.ts';
 import { type Heard, obeyWords } from '../consent/record.ts';
 import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
+import { type Arrival, receiveIntoInbox } from '../inbox/receive-inbound.ts';
 import { newId } from '../lib/ids.ts';
 import { assemble } from './assemble.ts';
 import { plainNumber } from './number.ts';
@@ -192,8 +193,15 @@ async function insertMessages(tx: Db, messages: readonly Whole[]): Promise<void>
     accountId: accounts.get(`${message.connectionId}/${message.destination}`) ?? NOBODY,
   }));
   await db.insertInboundMessages(tx, owned);
+  await receiveIntoInbox(tx, owned.flatMap(toArrival));
   await publishEvents(tx, owned.map(toEvent));
   await obeyWords(tx, owned.flatMap(toHeard));
+}
+
+function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): Arrival[] {
+  if (message.accountId === NOBODY) return [];
+  const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
+  return [{ ...message, text: body, at, profileName: details?.profileName ?? null, media: details?.media ?? null }];
 }
 
 const toHeard = ({ accountId, channel, source, body }: db.NewInboundMessage): Heard[] =>

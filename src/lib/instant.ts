@@ -1,7 +1,16 @@
+import { Type } from 'typebox';
 import { parseScheduledDate } from './scheduled-date.ts';
 
-/** The form of what `parseInstant` reads, for schemas; a day that the calendar lacks passes it. */
-export const INSTANT = String.raw`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)? ?([Zz]|[+\- ]\d{2}:?\d{2})$`;
+const FORM = String.raw`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)? ?([Zz]|[+\- ]\d{2}:?\d{2})$`;
+
+/** A field for what `parseInstant` reads; a day that the calendar lacks passes it. */
+export const instantField = (description: string) =>
+  Type.String({
+    pattern: FORM,
+    'x-message': 'must be an ISO 8601 date and time with an offset, such as 2027-01-31T09:00:00+01:00',
+    description: `${description} ISO 8601 with an offset.`,
+    examples: ['2027-01-31T09:00:00+01:00'],
+  });
 
 const FRACTION = /(\.\d{1,3})\d*/;
 const BLANK_OFFSET = / (\d{2}:?\d{2})$/;
@@ -11,6 +20,6 @@ const BLANK_OFFSET = / (\d{2}:?\d{2})$/;
  * query `+01:00` that was not encoded arrives as ` 01:00`, which can mean nothing else.
  */
 export const parseInstant = (text: string): Date | null =>
-  new RegExp(INSTANT).test(text)
+  new RegExp(FORM).test(text)
     ? parseScheduledDate(text.toUpperCase().replace(BLANK_OFFSET, '+$1').replace(FRACTION, '$1'))
     : null;

@@ -6,13 +6,15 @@ import { countTraffic } from '../traffic/count.ts';
 import { moveToNameless } from '../unknowns/sql.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
 import { type End, figuresOfEnds, figuresOfReads } from './figures.ts';
-import { claimStates } from './parts/sql.ts';
 import { STATUS } from './states.ts';
 import { tellEnds } from './tell.ts';
 import * as db from './sql.ts';
 
 type Options = {
-  /** Messages that people have read, each once; those that are delivered, by these moves or before, remember it. */
+  /**
+   * Messages that people have read: each once, and among the moves to DELIVERED as well, in the same order, so that two
+   * transactions with the same messages never wait for each other.
+   */
   readonly reads?: readonly db.Read[];
   /** False for simulated messages: no figures count them. */
   readonly counted?: boolean;
@@ -32,7 +34,7 @@ export async function endMessages(
   moves: readonly db.StateMove[],
   { reads = [], counted = true }: Options = {},
 ): Promise<Set<string>> {
-  if (moves.length + reads.length === 0) return new Set();
+  if (moves.length === 0) return new Set();
   const { special, read } = await moveAll(tx, moves, reads);
   const held = special.filter((end) => end.held);
   const bills = held.length > 0 ? await billsOf(tx, held) : { earned: [], returned: [] };
@@ -55,12 +57,9 @@ export async function endMessages(
   return stayed;
 }
 
-/** All at once in the order of their ids where some are only read: those may be others' moves at the same moment. */
 async function moveAll(tx: Db, moves: readonly db.StateMove[], reads: readonly db.Read[]) {
-  const keys = [...moves, ...reads].map(({ accountId, id }) => ({ accountId, messageId: id }));
-  const [firstId, lastId] = boundsOf(keys.map((key) => key.messageId));
-  if (reads.length > 0 && moves.length > 0) await claimStates(tx, { keys, firstId, lastId });
-  const moved = moves.length > 0 ? await db.moveStates(tx, { moves, firstId, lastId }) : [];
+  const [firstId, lastId] = boundsOf(moves.map((move) => move.id));
+  const moved = await db.moveStates(tx, { moves, firstId, lastId });
   const read = reads.length > 0 ? await db.moveReads(tx, { reads, firstId, lastId }) : [];
   return { special: moved.map((row) => toEnd(moves, row)), read };
 }

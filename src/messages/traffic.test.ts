@@ -257,3 +257,24 @@ test('states know channel and campaign, whichever way they were made', async () 
     ),
   ).toEqual([{ campaign_id: world.single, channel: bitOf('WHATSAPP') }]);
 });
+
+test('a DELIVERED that replaces our own EXPIRED takes the failure back, and costs nothing more', async () => {
+  const world = await newWorld();
+  const id = await queued(world, { channel: 'SMS', of: 'none', refundUndelivered: true });
+  await attempt(world, id, 'accepted');
+  await expiring(world, id);
+  expect(await counted(world.accountId)).toMatchObject([{ sent: 1, delivered: 0, failed: 1, unsent: 0 }]);
+  await receiving(world, id, 'DELIVERED');
+  expect(await counted(world.accountId)).toMatchObject([{ sent: 1, delivered: 1, failed: 0, unsent: 0 }]);
+  expect(await costOf(world.accountId)).toBe(0);
+});
+
+test('what a person knows was not sent is not counted as sent, until it is', async () => {
+  const world = await newWorld();
+  const id = await queued(world, { channel: 'SMS', of: 'single', refundUndelivered: false });
+  await attempt(world, id, 'unknown');
+  await settling(id, 'not-sent');
+  expect(await counted(world.accountId)).toEqual([]);
+  await attempt(world, id, 'accepted');
+  expect(await counted(world.accountId)).toMatchObject([{ campaign_id: world.single, sent: 1 }]);
+});

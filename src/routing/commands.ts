@@ -15,7 +15,11 @@ export function registerRouteCommands(program: Command, context: CommandContext)
   route
     .command('add')
     .description('send the numbers with this prefix over this connection; adding again changes the rest')
-    .addOption(new Option('--channel <channel>', 'SMS; on RCS and WhatsApp the sender decides').choices(['SMS']).makeOptionMandatory())
+    .addOption(
+      new Option('--channel <channel>', 'SMS; on RCS and WhatsApp the sender decides')
+        .choices(['SMS'])
+        .makeOptionMandatory(),
+    )
     .option('--prefix <digits>', 'leading digits without the plus; the longest fitting one decides', '')
     .requiredOption('--connection <name>', 'name of the connection')
     .option('--priority <n>', 'lower goes first among equal prefixes; the next ones are for when it fails', Number, 100)

@@ -6,5 +6,6 @@ import { deleteRemovals } from './sql.ts';
  * been deleted meanwhile.
  */
 export async function keepFiles(tx: Db, files: { accountId: number; keys: readonly string[] }): Promise<void> {
-  if ((await deleteRemovals(tx, files)) < files.keys.length) throw new Error('the files took too long and were removed');
+  if ((await deleteRemovals(tx, files)) < files.keys.length)
+    throw new Error('the files took too long and were removed');
 }

@@ -59,7 +59,7 @@ function variableProblems(template: Template, fields: ReadonlySet<string>): stri
 }
 
 /** `firstName|friend` is the field firstName. */
-export const fieldOf = (entry: string): string => entry.split('|', 1)[0]?.trim() ?? '';
+const fieldOf = (entry: string): string => entry.split('|', 1)[0]?.trim() ?? '';
 
 function headerProblems(template: Template): string[] {
   if (template.channel !== 'WHATSAPP') return [];

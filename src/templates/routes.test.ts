@@ -5,10 +5,9 @@ import { loadConfig } from '../config.ts';
 import { many, sql } from '../db/query.ts';
 import { loadSecretKey } from '../secret-key.ts';
 import type { Answer, Client } from '../testing/client.ts';
-import { commandsOn } from '../testing/command.ts';
 import { connectGraph, type TestGraph } from '../testing/networks.ts';
+import { operate } from '../testing/operator.ts';
 import { startTestProgram, type TestProgram } from '../testing/program.ts';
-import { registerTemplateCommands } from './commands.ts';
 import { syncConnection, syncTemplates } from './sync.ts';
 import { silentLog } from '../lib/log.ts';
 
@@ -130,11 +129,13 @@ test('what was made, changed and deleted at the network is seen after a sync, as
   });
 });
 
-test('the operator asks for a sync by hand, and learns when the network cannot be asked', async () => {
-  const { DATABASE_URL = '', SECRET_KEY = '' } = program.environment;
-  const run = commandsOn({ connectionString: DATABASE_URL }, registerTemplateCommands);
-  expect(SECRET_KEY).not.toBe('');
-  expect((await run('template', 'sync', 'nothing')).stderr).toContain('no connection nothing');
+test('the operator asks for a sync by hand', async () => {
+  const [synced, unknown] = [
+    await operate(program, 'template', 'sync', 'meta'),
+    await operate(program, 'template', 'sync', 'x'),
+  ];
+  expect(synced).toMatchObject({ code: 0, answer: { ok: true, templates: network.graph.templates.all().length } });
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('no connection x') });
 });
 
 test('the periodic sync passes over what is paused and what is the sandbox’s', async () => {

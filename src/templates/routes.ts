@@ -1,4 +1,4 @@
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { tenant, tenantTransaction } from '../db/tenant.ts';
 import type { Db } from '../db/query.ts';
 import { AppError } from '../errors.ts';
@@ -6,7 +6,7 @@ import type { Actor } from '../http/actor.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { once } from '../http/idempotency.ts';
-import { offsetOf, PageOf, pageOf } from '../http/page.ts';
+import { offsetOf, pageFields, PageOf, pageOf } from '../http/page.ts';
 import { changeWhatsappTemplate } from './change.ts';
 import { createRcsTemplate, createWhatsappTemplate } from './create.ts';
 import { createTurns } from './turns.ts';
@@ -16,6 +16,7 @@ import { countUsableTemplates, findUsableTemplate, listUsableTemplates, type Tem
 import type { TemplateChannel } from './template.ts';
 
 const MS = '/api/message-server';
+const TemplatesQuery = Type.Object({ ...pageFields, ...schema.filterFields });
 
 /** Contract 7: templates of WhatsApp, which the network approves, and of RCS, which are ours. */
 export function templateRoutes(app: App, deps: ApiDeps): void {
@@ -36,7 +37,7 @@ function whatsappRoutes(app: App, deps: ApiDeps): void {
     schema: {
       ...{ tags, operationId: 'listWhatsappTemplates', summary: 'Templates, with their state at the network' },
       description: 'Brought up to date every ten minutes, and at once by callbacks of the network.',
-      querystring: schema.TemplatesQuery,
+      querystring: TemplatesQuery,
       response: { 200: PageOf(schema.WhatsappTemplateOut) },
     },
     handler: ({ actor, query }) => answerPage(tenant(pool, actor), actor, 'WHATSAPP', query, schema.toWhatsappOut),
@@ -109,7 +110,7 @@ function rcsRoutes(app: App, deps: ApiDeps): void {
     onRequest,
     schema: {
       ...{ tags, operationId: 'listRcsTemplates', summary: 'Templates' },
-      querystring: schema.TemplatesQuery,
+      querystring: TemplatesQuery,
       response: { 200: PageOf(schema.RcsTemplateOut) },
     },
     handler: ({ actor, query }) => answerPage(tenant(pool, actor), actor, 'RCS', query, schema.toRcsOut),
@@ -162,7 +163,7 @@ async function answerPage<T>(
   db: Db,
   { accountId }: Account,
   channel: TemplateChannel,
-  query: Static<typeof schema.TemplatesQuery>,
+  query: Static<typeof TemplatesQuery>,
   toOut: (template: Template) => T,
 ) {
   const filter = { accountId, channel, status: query.status ?? null, search: query.search ?? null };

@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { pageFields } from '../http/page.ts';
 import { placeholdersOf } from './placeholders.ts';
 import { RcsBody } from './rcs-body.ts';
 import type { Template } from './sql.ts';
@@ -65,11 +64,10 @@ export const Deleted = Type.Null({ description: 'Deleted' });
 
 export const TemplateId = Type.Object({ id: Type.String() });
 
-export const TemplatesQuery = Type.Object({
-  ...pageFields,
+export const filterFields = {
   status: Type.Optional(Type.String({ maxLength: 40, description: 'Exactly this one; DELETED only when asked for.' })),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in any case.' })),
-});
+};
 
 const common = {
   id: Type.String(),

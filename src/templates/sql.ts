@@ -114,10 +114,10 @@ export async function insertTemplate(db: Db, t: NewTemplate): Promise<boolean> {
   const rows = await exec(
     db,
     sql`INSERT INTO template (channel, id, owner_id, connection_id, name, language, category, status, content,
-                              header_link, named, variables, created_at)
+                              header_link, named, variables, created_at, updated_at)
         VALUES (${t.channel}, ${t.id}, ${t.ownerId}, ${t.connectionId}, ${t.name}, ${t.language}, ${t.category},
                 ${t.status}, ${JSON.stringify(t.content)}::jsonb, ${t.headerLink}, ${t.named}, ${[...t.variables]},
-                clock_timestamp())
+                clock_timestamp(), clock_timestamp())
         ON CONFLICT (channel, id) DO NOTHING`,
   );
   return rows === 1;

@@ -25,6 +25,7 @@ export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
   outlet: { guard: createGuard({ openBlocks: [], ports: [443] }), poster: { post: refuse, close: refuse } },
   receivers: { find: () => undefined, reload: refuse },
   storeCallback: refuse,
+  inboxHub: { wake: () => undefined, listen: refuse, count: () => 0 },
   storage: { put: refuse, get: refuse, stat: refuse, exists: refuse, delete: refuse, close: refuse },
   links: createLinkSigner(createSecretKey(Buffer.alloc(32, 1))),
   answers: {

@@ -17,7 +17,7 @@ export const commandsOn =
     const writer = (name: keyof typeof out) => ({ write: (text: string) => (out[name] += text) });
     const code = await runCommand(groups, {
       argv: ['node', 'main.ts', '--json', ...args],
-      env: { DATABASE_URL: connectionString },
+      env: { DATABASE_URL: connectionString, SECRET_KEY: '5e'.repeat(32) },
       stdout: writer('stdout'),
       stderr: writer('stderr'),
     });

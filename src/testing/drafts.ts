@@ -1,4 +1,5 @@
 import type { Actor } from '../http/actor.ts';
+import { CHANNELS } from '../lib/channel.ts';
 import { SCOPES } from '../lib/scope.ts';
 import type { Draft } from '../messages/draft.ts';
 import type { Tables } from '../messages/prepare.ts';
@@ -31,6 +32,7 @@ export const actor = (accountId = 1): Actor => ({
   role: 'owner',
   operations: new Set(SCOPES),
   plan: 'production',
+  channels: new Set(CHANNELS),
 });
 
 /** These routes, and a price of nothing for every number. */

@@ -33,6 +33,8 @@ export type TestProgram = AsyncDisposable & {
   carrier(name: string): SandboxSmsc;
   /** A pool of the test's own, on the program's database. */
   readonly pool: Pool;
+  /** Where its API listens. */
+  origin(): string;
   /** What another process of this program needs in its environment. */
   readonly environment: Readonly<Record<string, string>>;
   /** Ends the program orderly; the carriers and the database stay. */
@@ -89,7 +91,8 @@ export async function startTestProgram(
     program = null;
   };
   const carrier = (name: string): SandboxSmsc => smscs.get(name) ?? missing(`no carrier ${name}`);
-  const clientOf = (apiKey: string): Client => createClient(() => program?.address ?? missing('no API runs'), apiKey);
+  const origin = (): string => program?.address ?? missing('no API runs');
+  const clientOf = (apiKey: string): Client => createClient(origin, apiKey);
   await start();
   return {
     account,
@@ -101,6 +104,7 @@ export async function startTestProgram(
     },
     pool,
     environment,
+    origin,
     start,
     stop,
     async [Symbol.asyncDispose]() {

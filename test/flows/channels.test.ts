@@ -2,9 +2,11 @@ import { expect, test } from 'vitest';
 import { findConnection } from '../../src/connections/sql.ts';
 import { insertNumber, listInboundMessages } from '../../src/inbound/sql.ts';
 import { listOptOutsOf } from '../../src/consent/sql.ts';
+import { connectGraph } from '../../src/testing/networks.ts';
 import { operate } from '../../src/testing/operator.ts';
 import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
 import { until } from '../../src/testing/until.ts';
+import { startWorkerProcess } from '../../src/testing/worker-process.ts';
 
 const MS = '/api/message-server';
 const NUMBER = '+393331234567';
@@ -49,6 +51,33 @@ test('an account without any contract sends on WhatsApp and RCS through the sand
   });
 });
 
+test('a process without workers takes the callbacks, and a worker elsewhere works them off', {
+  timeout: 60_000,
+}, async () => {
+  await using program = await startTestProgram({ carriers: {}, roles: { worker: false } });
+  const { graph, number: phoneNumberId } = await connectGraph(program);
+  const worker = startWorkerProcess(program);
+  const callback = `${program.origin()}/api/callbacks/whatsapp/meta`;
+  await until('the handshake', () => graph.verifyCallback(callback, 'verify-me'));
+  graph.templates.seed({
+    name: 'hello',
+    language: 'en',
+    category: 'UTILITY',
+    components: [{ type: 'BODY', text: 'Hi' }],
+  });
+  await until('the template', async () => (await operate(program, 'template', 'sync', 'meta')).code === 0);
+  const template = { name: 'hello', language: 'en' };
+  const read = '+393331230006';
+  const id = await send(program, '/whatsapp/send', { phoneNumberId, destination: read, template });
+  await program.client.untilStatus(id, 'DELIVERED');
+  await until('READ', async () => {
+    const { body } = await program.client.request('GET', `/api/partner-gateway/v1/whatsapp/messages/${id}`);
+    return (body as { status: string }).status === 'READ';
+  });
+  expect(await worker.stop()).toBe(0);
+  await graph.close();
+});
+
 test('what people write on any channel arrives, opens the window, and STOP is obeyed on its channel', {
   timeout: 60_000,
 }, async () => {
@@ -61,7 +90,10 @@ test('what people write on any channel arrives, opens the window, and STOP is ob
   for (const channel of ['sms', 'whatsapp', 'rcs']) {
     const flags = ['--channel', channel, '--from', NUMBER, '--text', channel === 'rcs' ? 'STOP' : `Ciao ${channel}`];
     // The connection is up a moment after the program.
-    await until(`inbound on ${channel}`, async () => (await operate(program, 'sandbox', 'inbound', ...flags)).code === 0);
+    await until(
+      `inbound on ${channel}`,
+      async () => (await operate(program, 'sandbox', 'inbound', ...flags)).code === 0,
+    );
   }
   const arrived = () => listInboundMessages(pool, { accountId: account.accountId, limit: 10 });
   await until('three messages', async () => (await arrived()).length === 3);
@@ -74,5 +106,8 @@ test('what people write on any channel arrives, opens the window, and STOP is ob
 
   const { phoneNumberId } = await firstOf(program, '/whatsapp/phone-numbers');
   const body = { type: 'TEXT', text: 'Within the window' };
-  await client.untilStatus(await send(program, '/whatsapp/send', { phoneNumberId, destination: NUMBER, body }), 'DELIVERED');
+  await client.untilStatus(
+    await send(program, '/whatsapp/send', { phoneNumberId, destination: NUMBER, body }),
+    'DELIVERED',
+  );
 });

@@ -3,6 +3,7 @@ import { zonesOf } from './zones.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
+const STEP_MINUTES = 60;
 /** Of a country whose zones never are awake together, looked at so many times before its first zone decides. */
 const MOST_LOOKS = 100;
 
@@ -19,7 +20,7 @@ export function quietMs(hours: QuietHours | null, country: string, at: Date): nu
 
 type Window = { readonly from: number; readonly to: number };
 
-/** Null when there is no such time in sight. From one end of a window to the next, since clocks are changed at night. */
+/** Null when there is no such time in sight. Not straight to a window's end: clocks are changed at night. */
 function awakeAfterMs(window: Window, zones: readonly string[], at: Date): number | null {
   let waitMs = 0;
   for (let look = 0; look < MOST_LOOKS; look++) {
@@ -27,7 +28,7 @@ function awakeAfterMs(window: Window, zones: readonly string[], at: Date): numbe
     const more = Math.max(0, ...zones.map((zone) => restOf(window, minuteIn(zone, time))));
     if (more === 0) return waitMs;
     // To the full minute, which is when the window ends.
-    waitMs += more * MINUTE_MS - (time.getTime() % MINUTE_MS);
+    waitMs += Math.min(more, STEP_MINUTES) * MINUTE_MS - (time.getTime() % MINUTE_MS);
   }
   return null;
 }

@@ -100,7 +100,7 @@ function candidates(plan: Plan, range: Range | null): Sql {
                 WHEN ${supported} & ~(${refused}) = 0 THEN 'opted_out' END AS reason
     FROM (${plan.listIds === null ? numbers(plan, range) : members(plan, plan.listIds, range)}) AS c
     ${join(
-      chain.map((channel) => optOutsOf(plan.accountId, channel)),
+      chain.map((channel) => optOutsOf(plan.accountId, channel, range)),
       ' ',
     )}`;
 }
@@ -152,10 +152,11 @@ function partsSql({ pieces }: Plan): Sql {
   return sql`coalesce(sms_parts(nullif(${rendered}, '')), 0)`;
 }
 
-const optOutsOf = (accountId: number, channel: Channel): Sql => {
+/** Of a range only those behind its begin: a merge of a million of them would start from the first for each. */
+const optOutsOf = (accountId: number, channel: Channel, range: Range | null): Sql => {
   const o = of('o', channel);
   return sql`LEFT JOIN opt_out ${o} ON ${o}.account_id = ${accountId} AND ${o}.phone_number = c.destination
-             AND ${o}.channel = ${channel}`;
+             AND ${o}.channel = ${channel} ${range ? sql`AND ${o}.phone_number > ${range.after ?? ''}` : sql``}`;
 };
 
 /** So many digits decide price and route. */

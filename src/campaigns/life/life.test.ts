@@ -153,6 +153,31 @@ describe('confirming', () => {
     expect((await confirm(id)).status).toBe(202);
   });
 
+  test('refuses a template that may not be sent, naming why, and prices every channel of a combined mode', async () => {
+    const { accountId } = account;
+    await exec(
+      api.pool,
+      sql`INSERT INTO sender (channel, identity, connection_id, owner_id, name)
+          VALUES ('RCS', ${`agent-${accountId}`}, ${api.connectionId}, ${accountId}, 'Agent')`,
+    );
+    const rcsTemplateId = newId();
+    await exec(
+      api.pool,
+      sql`INSERT INTO template (channel, id, owner_id, name, status, content, named, variables)
+          VALUES ('RCS', ${rcsTemplateId}, ${accountId}, 'T', 'PENDING', '{"text": "Hi {{a}}"}', true, '{nick}')`,
+    );
+    const id = await priced({ sendingMode: 'RCS_SMS', rcsAgentId: `agent-${accountId}`, rcsTemplateId });
+    const approve = sql`UPDATE template SET status = 'APPROVED', variables = '{"firstName|you"}' WHERE id = ${rcsTemplateId}`;
+    expect(await unmet(id)).toEqual([400, ['rcsTemplateId', 'rcsTemplateId']]);
+    await exec(api.pool, approve);
+    // RCS gives its price back when nothing is delivered, so the dearer of the two is the most that a recipient costs.
+    expect((await call('GET', `/${id}/price`)).body).toMatchObject({
+      price: 0.1,
+      breakdown: [{ channel: 'RCS', country: 'IT', parts: 1, count: 2, unitPrice: 0.05, price: 0.1 }],
+    });
+    expect((await confirm(id)).status).toBe(202);
+  });
+
   test('with an Idempotency-Key is answered again as the first time, and freezes once', async () => {
     const id = await priced();
     const headers = { 'idempotency-key': 'confirm' };

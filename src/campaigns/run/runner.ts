@@ -37,7 +37,7 @@ export type Campaigns = {
 
 const JOBS_A_LOOK = 50;
 /** For what was not told of. */
-const POLL_MS = 10_000;
+const POLL_MS = 3000;
 /** While other workers have all the campaigns that are due. */
 const LOCKED_MS = 50;
 
@@ -75,14 +75,15 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
 
   return {
     async work() {
+      // One plain query is all that an idle look costs.
+      const nextMs = (await db.findNextJobMs(pool)) ?? POLL_MS;
+      if (nextMs > 0 && woken.size === 0) return Math.min(POLL_MS, nextMs);
       const ids = [...woken];
       woken.clear();
       const jobs = await db.listDueJobs(pool, { woken: ids, limit: JOBS_A_LOOK });
       let moved = 0;
       for (const job of jobs) if (!paused() && (await moveOn(job))) moved++;
-      if (woken.size > 0) return 0;
-      const nextMs = Math.max(0, (await db.findNextJobMs(pool)) ?? POLL_MS);
-      return Math.min(POLL_MS, moved === 0 && jobs.length > 0 ? Math.max(LOCKED_MS, nextMs) : nextMs);
+      return moved === 0 && woken.size === 0 ? LOCKED_MS : 0;
     },
     wake: (campaignId) => woken.add(campaignId),
     async stop() {

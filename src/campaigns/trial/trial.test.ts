@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../../accounts/create.ts';
 import { exec, many, sql } from '../../db/query.ts';
+import { newId } from '../../lib/ids.ts';
 import { type CampaignApi, openCampaignApi } from '../../testing/campaign-api.ts';
 import { booksOf } from '../../testing/money.ts';
 
@@ -123,4 +124,47 @@ test('needs the scopes of its channels, and what the campaign itself needs', asy
   const { body } = await call('POST', `/campaigns/${id}/test`);
   expect(body.details).toEqual([{ field: 'smsSender', message: 'is not among the senders that the account allows' }]);
   expect(await sent()).toEqual([]);
+});
+
+test('each contact is written to on the first channel of the mode that reaches it', async () => {
+  const { accountId } = account;
+  const list = await newList(true);
+  await add(list, '+393331000001', { firstName: 'Ana' });
+  await add(list, '+393331000002');
+  await exec(
+    api.pool,
+    sql`UPDATE contact SET channels = 1 WHERE account_id = ${accountId} AND phone_number = '+393331000002'`,
+  );
+  const agent = `agent-${accountId}`;
+  const template = newId();
+  await exec(
+    api.pool,
+    sql`INSERT INTO sender (channel, identity, connection_id, owner_id, name)
+        VALUES ('RCS', ${agent}, ${api.connectionId}, ${accountId}, 'Agent')`,
+  );
+  await exec(
+    api.pool,
+    sql`INSERT INTO template (channel, id, owner_id, name, status, content, named, variables)
+        VALUES ('RCS', ${template}, ${accountId}, 'T', 'APPROVED', '{"text": "Hi {{a}}"}', true, '{"firstName|you"}')`,
+  );
+  await api.reload();
+  const id = await create({ sendingMode: 'RCS_SMS', rcsAgentId: agent, rcsTemplateId: template });
+  const { body } = await call('POST', `/campaigns/${id}/test`);
+  expect(body.results).toMatchObject([
+    { phoneNumber: '+393331000001', channel: 'RCS', accepted: true },
+    { phoneNumber: '+393331000002', channel: 'SMS', accepted: true },
+  ]);
+  const stored = await many(
+    api.pool,
+    sql`SELECT channel, sender, body, content FROM message WHERE account_id = ${accountId} ORDER BY destination`,
+  );
+  expect(stored).toEqual([
+    {
+      channel: 'RCS',
+      sender: agent,
+      body: '',
+      content: { template, channel: 'RCS', values: { 'firstName|you': 'Ana' } },
+    },
+    { channel: 'SMS', sender: 'ACME', body: 'Hi you', content: null },
+  ]);
 });

@@ -1,16 +1,26 @@
 import { readFile } from 'node:fs/promises';
 import { invalidFields } from '../../errors.ts';
 
-/** `window=5` is a number, `tls=true` a boolean, all else a text. */
+/** `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list, all else a text. */
 export const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(
     pairs.map((pair) => {
       const [name = '', ...rest] = pair.split('=');
       const value = rest.join('=');
       if (value === 'true' || value === 'false') return [name, value === 'true'];
+      if (value.startsWith('[')) return [name, readList(value)];
       return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
     }),
   );
+
+/** What is no list stays a text, which the setting then refuses by its name. */
+function readList(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
 
 /** A file with one JSON object. Errors: 400 naming the option. */
 export async function readJsonFile(option: string, path: string): Promise<object> {

@@ -28,7 +28,10 @@ export const moveLastEvents = (
   );
 
 /** Keeps events and tells every process of them, when the transaction commits. */
-export const insertInboxEvents = (db: Db, rows: readonly (NewInboxEvent & { readonly id: number })[]): Promise<number> =>
+export const insertInboxEvents = (
+  db: Db,
+  rows: readonly (NewInboxEvent & { readonly id: number })[],
+): Promise<number> =>
   exec(
     db,
     sql`WITH written AS (

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { compare, hasEnded } from './account.ts';
+import { listMessages, lookAtCampaign, mobileOf, sendCampaign } from './campaigns.ts';
+import { type Crew, killPoints, killPostgres, startCrew, untilSubmits } from './kills.ts';
+import { exportStatuses, listInDoubt, listUnknown, untilQuiet } from './messages.ts';
+import { between, type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
+import { openStage, type Stage } from './stage.ts';
+
+type Size = {
+  readonly recipients: number;
+  /** Recipients a second, so that messages are made all the while. */
+  readonly rate: number;
+  /** While recipients are made, and while messages are sent. */
+  readonly earlyKills: number;
+  readonly kills: number;
+  readonly postgresKills: number;
+};
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { recipients: 600, rate: 200, earlyKills: 1, kills: 2, postgresKills: 0 },
+  quick: { recipients: 8000, rate: 400, earlyKills: 5, kills: 10, postgresKills: 2 },
+  full: { recipients: 100_000, rate: 800, earlyKills: 40, kills: 300, postgresKills: 20 },
+};
+const WINDOW = 10;
+const WORKERS = 2;
+const PATIENCE_MS = 20_000;
+/** Somewhere within the first steps of the campaign, or of a worker. */
+const FIRST_STEPS_MS = 300;
+
+export const crashCampaign: Proof = {
+  promise: 'However often workers and PostgreSQL crash, everybody of a campaign gets exactly one message.',
+  sabotage: {
+    fault: 'a step of a campaign is several transactions',
+    file: new URL('./sabotage/crash-campaign.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  await using stage = await openStage(run, {
+    gateway: 'api',
+    script: { responseDelayMs: 10, receiptDelayMs: 50, earlyReceiptShare: 0.1 },
+    settings: { window: WINDOW, binds: 1 },
+  });
+  const destinations = Array.from({ length: size.recipients }, (_, n) => mobileOf(n));
+  const crew = await startCrew(run, stage, WORKERS);
+  const id = await sendCampaign(stage.client, destinations, { rate: size.rate });
+  run.say(`a campaign to ${destinations.length} is confirmed`);
+  await killEarly(run, crew, size.earlyKills);
+  const postgresKills = await killSending(run, stage, crew, size);
+  await crew.settled();
+  await untilQuiet(stage, PATIENCE_MS);
+
+  const messages = await listMessages(stage, id);
+  const ids = messages.map((message) => message.id);
+  const records = await exportStatuses(stage, ids, hasEnded, PATIENCE_MS);
+  const ledger = await stage.carrier.ledger();
+  const evidence = { ids, records, doubts: await listUnknown(stage), inDoubt: await listInDoubt(stage), ledger };
+  const made = new Set(messages.map(({ destination }) => destination));
+  const counted = await lookAtCampaign(stage, id);
+  const bound = (crew.kills + postgresKills * WORKERS) * WINDOW;
+  const figures = {
+    ...{ recipients: counted?.recipients ?? 0, skipped: counted?.skipped ?? 0 },
+    ...{ forgotten: destinations.filter((to) => !made.has(to)).length, twice: messages.length - made.size },
+    ...compare(evidence),
+    ...{ unknownBound: bound, kills: crew.kills, postgresKills },
+  };
+  return judge(figures, {
+    'everybody became a recipient once': figures.recipients === size.recipients && figures.skipped === 0,
+    'a message was made for everybody': figures.forgotten === 0,
+    'and only one': figures.twice === 0,
+    'none is lost': figures.lost === 0,
+    'none is sent twice': figures.duplicates === 0,
+    'unknown <= kills x window': figures.inDoubt <= bound,
+    'every unknown is listed, with its reason': figures.notListed === 0,
+    'all kills took place': crew.kills === size.earlyKills + size.kills && postgresKills === size.postgresKills,
+  });
+}
+
+/** Kills workers in their first steps, in which recipients and messages are made. */
+async function killEarly(run: Run, crew: Crew, kills: number): Promise<void> {
+  for (let n = 0; n < kills; n++) {
+    await delay(between(run, 0, FIRST_STEPS_MS));
+    await crew.killOne();
+  }
+}
+
+/** Kills workers, and at some of the points PostgreSQL, while messages go out. Answers how often it was PostgreSQL. */
+async function killSending(run: Run, stage: Stage, crew: Crew, size: Size): Promise<number> {
+  const ofPostgres = new Set(killPoints(run, size.postgresKills, size.recipients));
+  const points = [...killPoints(run, size.kills, size.recipients), ...ofPostgres].sort((a, b) => a - b);
+  let postgresKills = 0;
+  for (const point of points) {
+    if (!(await untilSubmits(stage, point, PATIENCE_MS))) break;
+    if (ofPostgres.delete(point)) {
+      // A worker that is starting ends when it finds no database.
+      await crew.settled();
+      await killPostgres(run, stage);
+      postgresKills++;
+    } else await crew.killOne();
+  }
+  return postgresKills;
+}

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CAMPAIGNS } from '../src/testing/campaign.ts';
+import { mobileOf, sendCampaign } from './campaigns.ts';
+import { takenByDestination } from './carrier.ts';
+import { untilQuiet } from './messages.ts';
+import { between, type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
+import { openStage, type Stage } from './stage.ts';
+
+/** Campaigns of one round follow each other closely. */
+type Size = { readonly rounds: number; readonly campaigns: number };
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { rounds: 1, campaigns: 20 },
+  quick: { rounds: 2, campaigns: 100 },
+  full: { rounds: 100, campaigns: 100 },
+};
+/** So long it takes to make and confirm the campaigns of a round, a hundred on a slow machine. */
+const AHEAD_MS = 15_000;
+const APART_MS = 100;
+/** Around their time. */
+const SPREAD_MS = 50;
+const PATIENCE_MS = 20_000;
+
+export const deleteRace: Proof = {
+  promise: 'A campaign is deleted or it is sent, never both and never neither.',
+  sabotage: {
+    fault: 'whatever is there is deleted, whether it has begun or not',
+    file: new URL('./sabotage/delete-race.ts', import.meta.url),
+  },
+  prove,
+};
+
+type Deleted = { readonly number: string; readonly status: number };
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: { window: 100 } });
+  const account = await stage.newAccount({ plan: 'production', creditMicros: 1_000_000_000 });
+  const deleted: Deleted[] = [];
+  for (let round = 0; round < size.rounds; round++)
+    deleted.push(...(await race(run, account.client, round * size.campaigns, size.campaigns)));
+  await untilQuiet(stage, PATIENCE_MS);
+  const taken = takenByDestination(await stage.carrier.ledger());
+  const gone = deleted.filter(({ status }) => status === 204);
+  const begun = deleted.filter(({ status }) => status === 404);
+  const figures = {
+    ...{ deletes: deleted.length, deleted: gone.length, begun: begun.length },
+    ...{ deletedAndSent: gone.filter(({ number }) => taken.has(number)).length },
+    ...{ neither: begun.filter(({ number }) => taken.get(number)?.length !== 1).length },
+    ...{ frozenMicros: await frozenOf(stage, account.accountId) },
+  };
+  return judge(figures, {
+    'each delete is answered 204 or 404': gone.length + begun.length === deleted.length,
+    'nothing of what was deleted is sent': figures.deletedAndSent === 0,
+    'what was not deleted is sent, once': figures.neither === 0,
+    'no credit stays frozen': figures.frozenMicros === 0,
+    'some were deleted and some were sent': gone.length > 0 && begun.length > 0,
+  });
+}
+
+type Client = Stage['client'];
+
+/** Campaigns to one number each, one shortly after the other, each deleted about its time. */
+async function race(run: Run, client: Client, from: number, count: number): Promise<Deleted[]> {
+  const first = Date.now() + AHEAD_MS;
+  const campaigns: { id: number; number: string; at: number }[] = [];
+  for (let n = 0; n < count; n++) {
+    const number = mobileOf(from + n);
+    const at = first + n * APART_MS;
+    campaigns.push({
+      number,
+      at,
+      id: await sendCampaign(client, [number], { scheduledDate: new Date(at).toISOString() }),
+    });
+  }
+  return Promise.all(
+    campaigns.map(async ({ id, number, at }) => {
+      await delay(Math.max(0, at + between(run, -SPREAD_MS, SPREAD_MS) - Date.now()));
+      return { number, status: (await client.request('DELETE', `${CAMPAIGNS}/${id}`)).status };
+    }),
+  );
+}
+
+/** What is frozen once receipts have settled it; as it is after a while. */
+async function frozenOf({ pool }: Stage, accountId: number): Promise<number> {
+  for (let looks = 0; ; looks++) {
+    const { rows } = await pool.query<{ micros: number }>(
+      'SELECT coalesce(sum(micros), 0)::bigint AS micros FROM credit_frozen WHERE account_id = $1',
+      [accountId],
+    );
+    const micros = rows[0]?.micros ?? 0;
+    if (micros === 0 || looks > 100) return micros;
+    await delay(100);
+  }
+}

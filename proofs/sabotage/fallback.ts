@@ -1,0 +1,7 @@
+import { sabotage } from './replace.ts';
+
+const file = 'src/campaigns/fallback/time-outs.ts';
+sabotage([
+  { file, find: "channel === 'RCS' && connectionId !== null", put: 'connectionId === 0' },
+  { file, find: "(channel === 'RCS' ? [] : [id])", put: "(channel === '' ? [] : [id])" },
+]);

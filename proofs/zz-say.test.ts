@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { createRandom } from '../src/carriers/sandbox/random.ts';
+import { createTestDatabase } from '../src/testing/database.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import type { Findings, Proof, Run } from './proof.ts';
+import { PROOFS } from './proofs.ts';
+
+const SEED = 11;
+const TIMEOUT_MS = 60_000;
+const start = promisify(execFile);
+
+/** The smallest run of a proof, on a database of the test's. */
+async function proveTiny({ prove }: Proof): Promise<Findings> {
+  await using database = await createTestDatabase();
+  const folder = await temporaryFolder('heliograph-proof-');
+  const say = (line: string): void => console.log(line);
+  const { connectionString: databaseUrl } = database;
+  const run: Run = { mode: 'tiny', seed: SEED, random: createRandom(SEED), sabotage: null, folder, databaseUrl, say };
+  const findings = await prove(run);
+  await rm(folder, { recursive: true });
+  return findings;
+}
+
+for (const name of [
+  'crash',
+  'receipts',
+  'throttle',
+  'smpp',
+  'money',
+  'revoke',
+  'guess',
+  'allowlist',
+  'fields',
+  'malformed',
+  'canary',
+  'tenants',
+  'tenants --rls-only',
+  'webhooks',
+  'ssrf',
+  'uploads',
+  'csv',
+]) {
+  const proof = PROOFS[name] as Proof;
+  test(`${name}, in small: ${proof.promise}`, { timeout: TIMEOUT_MS }, async () => {
+    const { figures, broken } = await proveTiny(proof);
+    expect(broken, JSON.stringify(figures)).toEqual([]);
+  });
+}
+
+test.each(Object.entries(PROOFS))('the sabotage of %s still fits the program', async (_, { sabotage }) => {
+  const { stderr } = await start(process.execPath, ['--import', sabotage.file.href, '--eval', '']);
+  expect(stderr).toBe('');
+});

@@ -1,0 +1,32 @@
+import { StringDecoder } from 'node:string_decoder';
+
+type Cell = string | number | null;
+
+const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
+/** What XML 1.0 cannot hold at all. */
+const NO_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+/** Excel takes no longer text in a cell. */
+const LONGEST_TEXT = 32_767;
+
+/** Rows as COPY writes them as text, read again: cells of a sheet. `numbers` says which columns hold numbers. */
+export async function* readCopyText(
+  source: AsyncIterable<Uint8Array>,
+  numbers: readonly boolean[],
+): AsyncGenerator<Cell[]> {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  for await (const chunk of source) {
+    const lines = (rest + decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield line.split('\t').map((cell, i) => toCell(cell, numbers[i] === true));
+  }
+}
+
+function toCell(written: string, isNumber: boolean): Cell {
+  if (written === '\\N') return null;
+  if (isNumber) return Number(written);
+  const text = written.includes('\\')
+    ? written.replace(/\\(.)/g, (_, letter: string) => ESCAPES[letter] ?? letter)
+    : written;
+  return text.replace(NO_XML, '\ufffd').slice(0, LONGEST_TEXT);
+}

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAuthenticator } from '../accounts/authenticate.ts';
+import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { exec, sql } from '../db/query.ts';
+import { tenant } from '../db/tenant.ts';
+import { authentication } from '../http/auth.ts';
+import type { App } from '../http/deps.ts';
+import { createServer } from '../http/server.ts';
+import { bitOf, type Channel, CHANNELS } from '../lib/channel.ts';
+import { firstIdAt, newId } from '../lib/ids.ts';
+import { silentLog } from '../lib/log.ts';
+import { insertMessages } from '../messages/sql.ts';
+import { STATUS, STATUS_NAMES } from '../messages/states.ts';
+import { apiDeps } from '../testing/api.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { explain } from '../testing/plans.ts';
+import { newMessage } from '../testing/queue.ts';
+import { idsFrom } from './list.ts';
+import { historyRoutes } from './routes.ts';
+import { listHistoryIds } from './sql.ts';
+
+const MINUTE = 60_000;
+/** Noon of this day: its partition is there. */
+const NOON = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000);
+/** Of the program's clock, so that what is stored lies in the past. */
+const NOW = new Date(NOON.getTime() + 600 * MINUTE);
+
+let database: TestDatabase;
+let app: App;
+let account: NewAccount;
+let stranger: NewAccount;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { pool } = database;
+  const { authenticate } = createAuthenticator({ pool, log: silentLog });
+  const deps = apiDeps({ pool, authenticate, clock: { now: () => NOW } });
+  app = createServer(deps);
+  app.register(async (closed: App) => {
+    closed.register(authentication, { authenticate });
+    historyRoutes(closed, deps);
+  });
+  stranger = await createAccount(pool, { name: 'Other', plan: 'unlimited', ratePerMinute: 0 });
+  account = await createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
+});
+afterAll(async () => {
+  await app.close();
+  await database[Symbol.asyncDispose]();
+});
+
+const at = (minute: number): Date => new Date(NOON.getTime() + minute * MINUTE);
+const idAt = (minute: number): string => firstIdAt(at(minute)).slice(0, 14) + newId().slice(14);
+
+type Stored = { readonly channel?: Channel; readonly accountId?: number; readonly status?: number };
+
+/** One message a minute, from this one on; the ids in that order. */
+async function store(from: number, count: number, { status, ...more }: Stored = {}): Promise<string[]> {
+  const accountId = more.accountId ?? account.accountId;
+  const messages = Array.from({ length: count }, (_, n) => newMessage({ accountId, ...more, id: idAt(from + n) }));
+  await insertMessages(database.pool, messages);
+  if (status === undefined) return messages.map(({ id }) => id);
+  await exec(
+    database.pool,
+    sql`INSERT INTO message_state (account_id, id, status, attempts, channel, updated_at)
+        SELECT ${accountId}, m.id, ${status}, 1, ${bitOf(more.channel ?? 'SMS')}, now()
+        FROM message m WHERE m.id = ANY(${messages.map(({ id }) => id)}::uuid[])`,
+  );
+  return messages.map(({ id }) => id);
+}
+
+type Answer = { status: number; ids: string[]; body: unknown };
+async function history(query: Record<string, string>, key = account.apiKey): Promise<Answer> {
+  const url = `/api/partner-gateway/v1/messages/history?${new URLSearchParams(query)}`;
+  const answer = await app.inject({ method: 'GET', url, headers: { 'x-api-key': key } });
+  const body: unknown = answer.json();
+  const ids = Array.isArray(body) ? body.map((record: { messageId: string }) => record.messageId) : [];
+  return { status: answer.statusCode, ids, body };
+}
+const minutes = (from: number, to: number, more: Record<string, string> = {}) => ({
+  channel: 'SMS',
+  from: at(from).toISOString(),
+  to: at(to).toISOString(),
+  ...more,
+});
+
+test('messages of a range come as records, the newest first, both ends included', async () => {
+  const ids = await store(-600, 5);
+  const { body, ids: found } = await history(minutes(-599, -597));
+  expect(found).toEqual([ids[3], ids[2], ids[1]]);
+  expect(body).toMatchObject([{ messageId: ids[3], channel: 'SMS', deliveryStatus: 'ACCEPTED', parts: 1 }, {}, {}]);
+});
+
+test('only the channel that is asked for, and only the account’s own', async () => {
+  const own = await store(-500, 2, { channel: 'RCS' });
+  await store(-500, 2, { channel: 'WHATSAPP' });
+  await store(-500, 2, { channel: 'RCS', accountId: stranger.accountId });
+  const asked = minutes(-510, -490, { channel: 'RCS' });
+  expect((await history(asked)).ids).toEqual(own.toReversed());
+  expect((await history(asked, stranger.apiKey)).ids).toHaveLength(2);
+});
+
+test('pages follow one another without gaps, whether the ones before were read or not', async () => {
+  const ids = (await store(-400, 47)).toReversed();
+  const page = (n: number) => history(minutes(-400, -350, { page: String(n), limit: '10' }));
+  const last = await page(3);
+  const walked = [];
+  for (let n = 0; n < 6; n++) walked.push((await page(n)).ids);
+  expect(walked.flat()).toEqual(ids);
+  expect(walked.map((list) => list.length)).toEqual([10, 10, 10, 10, 7, 0]);
+  expect(last.ids).toEqual(walked[3]);
+  expect((await page(3)).ids).toEqual(walked[3]);
+});
+
+test('pages of a range that is not over count what has come meanwhile', async () => {
+  const ids = await store(540, 4);
+  const page = (n: number) => history(minutes(540, 700, { page: String(n), limit: '2' }));
+  expect((await page(0)).ids).toEqual([ids[3], ids[2]]);
+  const [newer] = await store(550, 1);
+  expect((await page(1)).ids).toEqual([ids[2], ids[1]]);
+  expect((await page(0)).ids).toEqual([newer, ids[3]]);
+});
+
+test('twenty at a time unless said', async () => {
+  await store(-300, 25);
+  expect((await history(minutes(-300, -270))).ids).toHaveLength(20);
+});
+
+test('the status filter finds exactly those whose record has that status, on every channel', async () => {
+  for (const [n, channel] of CHANNELS.entries()) {
+    const from = -200 + n * 50;
+    await store(from, 2, { channel });
+    for (const [k, name] of STATUS_NAMES.entries()) await store(from + 5 + k, 1, { channel, status: STATUS[name] });
+    const all = await history(minutes(from, from + 49, { channel, limit: '1000' }));
+    const records = all.body as { messageId: string; deliveryStatus: string }[];
+    for (const status of STATUS_NAMES) {
+      const expected = records.filter((r) => r.deliveryStatus === status).map((r) => r.messageId);
+      expect((await history(minutes(from, from + 49, { channel, status }))).ids, `${channel} ${status}`).toEqual(
+        expected,
+      );
+    }
+    expect(records).toHaveLength(2 + STATUS_NAMES.length);
+  }
+});
+
+test('with a start after the end, or before there were ids, there is nothing', async () => {
+  await store(0, 1);
+  expect(await history(minutes(10, -10))).toMatchObject({ status: 200, body: [] });
+  const early = { channel: 'SMS', from: '1900-01-01T00:00:00Z', to: '1969-12-31T23:59:59Z' };
+  expect((await history(early)).ids).toEqual([]);
+  expect((await history({ ...early, from: '0001-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' })).status).toBe(200);
+});
+
+test('times may have any offset, also one whose plus was not encoded', async () => {
+  const [id] = await store(300, 1);
+  const local = new Date(at(300).getTime() + 2 * 60 * MINUTE).toISOString().replace('Z', '');
+  const asked = { channel: 'SMS', from: `${local}+02:00`, to: `${local} 02:00` };
+  expect((await history(asked)).ids).toEqual([id]);
+});
+
+test.each<[Record<string, string>, string[]]>([
+  [{}, ['channel', 'from', 'to']],
+  [{ channel: 'FAX', from: '2026-11-21T00:00:00', to: '2026-11-21' }, ['channel', 'from', 'to']],
+  [{ channel: 'SMS', from: '2026-02-30T00:00:00Z', to: '2026-02-31T00:00:00Z' }, ['from', 'to']],
+  [{ ...minutes(0, 1), status: 'SENT', page: '-1', limit: '1001' }, ['limit', 'page', 'status']],
+])('%j is 400 and names every field at fault', async (query, fields) => {
+  const { status, body } = await history(query);
+  expect(status).toBe(400);
+  const { details } = body as { details: { field: string }[] };
+  expect(details.map(({ field }) => field).sort()).toEqual(fields);
+});
+
+test('pages are read off the primary keys of their days, whatever else is in the tables', async () => {
+  const { accountId } = account;
+  await exec(
+    database.pool,
+    sql`INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
+        SELECT n % 5 + 100, uuidv7(), 'SMS', 'API', false, 'ACME', '+351912345678', 'x', 1, true
+        FROM generate_series(1, 20000) AS n`,
+  );
+  await exec(
+    database.pool,
+    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at)
+        SELECT account_id, id, 3, 1, now() FROM message WHERE account_id >= 100`,
+  );
+  await exec(database.pool, sql`ANALYZE message, message_state`);
+  const filter = { accountId, channel: 'SMS' as const, ...idsFrom(at(-600), at(600)), limit: 20, offset: 40 };
+  for (const status of [undefined, { codes: [3], queued: false }, { codes: [1], queued: true }]) {
+    const asked = { ...filter, status };
+    const scans = await explain(tenant(database.pool, { accountId }), (db) => listHistoryIds(db, asked));
+    expect(scans.length).toBeGreaterThan(0);
+    const others = scans.filter(({ how, index }) => how === 'Seq Scan' || index?.endsWith('pkey') === false);
+    expect(others).toEqual([]);
+  }
+});

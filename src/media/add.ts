@@ -1,0 +1,54 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Author, recordAudit } from '../audit/record.ts';
+import type { Db } from '../db/query.ts';
+import type { Actor } from '../http/actor.ts';
+import { keepFiles } from '../storage/keep.ts';
+import { insertRemovals } from '../storage/sql.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Inspected } from './inspect.ts';
+import { insertMedia, type MediaRow } from './sql.ts';
+
+/** Written but without a row, files go after this. */
+export const UNKEPT_SECONDS = 3600;
+
+export const newMediaKey = (): string => randomBytes(16).toString('base64url');
+export const newFileKey = (accountId: number): string => `media/${accountId}/${randomUUID()}`;
+
+/** A file in the store whose row is still to come. */
+export type Stored = Pick<
+  MediaRow,
+  'mimeType' | 'sizeBytes' | 'width' | 'height' | 'durationSeconds' | 'fileKey' | 'thumbnailKey' | 'thumbnailBytes'
+>;
+
+/** Writes what was uploaded into the store. Without `addMedia` it goes again after an hour. */
+export async function storeUpload(
+  { db, storage }: { db: Db; storage: Storage },
+  { accountId }: Pick<Actor, 'accountId'>,
+  { octets, thumbnail, ...facts }: Inspected,
+): Promise<Stored> {
+  const fileKey = newFileKey(accountId);
+  const thumbnailKey = thumbnail && newFileKey(accountId);
+  const keys = [fileKey, ...(thumbnailKey === null ? [] : [thumbnailKey])];
+  await insertRemovals(db, { accountId, keys, afterSeconds: UNKEPT_SECONDS });
+  await storage.put(fileKey, octets, { contentType: facts.mimeType });
+  if (thumbnail && thumbnailKey !== null) await storage.put(thumbnailKey, thumbnail, { contentType: 'image/jpeg' });
+  const thumbnailBytes = thumbnail && thumbnail.length;
+  return { ...facts, sizeBytes: octets.length, fileKey, thumbnailKey, thumbnailBytes };
+}
+
+export type Description = Pick<MediaRow, 'name' | 'description' | 'folderId'>;
+
+/** The row of what `storeUpload` wrote, in the account's media; audited. */
+export async function addMedia(tx: Db, author: Author, { stored, ...named }: Description & { stored: Stored }) {
+  const { accountId } = author;
+  const { fileKey, thumbnailKey } = stored;
+  const media = await insertMedia(tx, {
+    ...{ accountId, mediaKey: newMediaKey(), origin: 'UPLOAD' },
+    ...named,
+    ...stored,
+  });
+  await keepFiles(tx, { accountId, keys: [fileKey, ...(thumbnailKey === null ? [] : [thumbnailKey])] });
+  const { id, mimeType, sizeBytes } = media;
+  await recordAudit(tx, author, { action: 'media.create', subject: `media:${id}`, detail: { mimeType, sizeBytes } });
+  return media;
+}

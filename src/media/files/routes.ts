@@ -1,0 +1,87 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { tenant } from '../../db/tenant.ts';
+import { AppError } from '../../errors.ts';
+import { authentication } from '../../http/auth.ts';
+import type { ApiDeps, App } from '../../http/deps.ts';
+import { sendFile, type ServedFile } from '../../http/send-file.ts';
+import type { Scope } from '../../lib/scope.ts';
+import { FILES_PATH } from '../links.ts';
+import { FileQuery, MediaKey } from '../schema.ts';
+import { findByMediaKey, type MediaRow } from '../sql.ts';
+import { serveAs } from './serve-as.ts';
+
+/**
+ * The octets of media, to whoever has a link or a key. Registered where no credentials are asked for: a link carries its
+ * own.
+ */
+export function fileRoutes(app: App, deps: ApiDeps): void {
+  app.register(async (files: App) => {
+    files.register(authentication, { authenticate: deps.authenticate, exempt: isSigned });
+    files.get(`${FILES_PATH}/:mediaKey`, {
+      schema: {
+        tags: ['Media'],
+        operationId: 'downloadMedia',
+        summary: 'A file: by a link, or by a key',
+        description:
+          'A `url` of media works as it is, without credentials, until it expires or is taken back. Without a signature the ' +
+          'scope `media` is needed, and for what came in with a message `inbox`. Ranges are served.',
+        security: [{}, { apiKey: [] }, { basic: [] }],
+        params: MediaKey,
+        querystring: FileQuery,
+        produces: ['application/octet-stream'],
+        response: { 200: Type.Unsafe<NodeJS.ReadableStream>(Type.String({ description: 'The file' })) },
+      },
+      handler: async (request, reply) => {
+        const { mediaKey } = request.params;
+        const isThumbnail = request.query.size === 'thumbnail';
+        const find = isSigned(request) ? findByLink : findByKey;
+        const media = await find(deps, request, { mediaKey, isThumbnail });
+        return sendFile(request, reply, deps.storage, fileOf(media, isThumbnail));
+      },
+    });
+  });
+}
+
+const isSigned = ({ query }: FastifyRequest): boolean =>
+  typeof query === 'object' && query !== null && 'signature' in query;
+
+type Wanted = { readonly mediaKey: string; readonly isThumbnail: boolean };
+
+async function findByLink({ pool, links, clock }: ApiDeps, request: FastifyRequest, wanted: Wanted): Promise<MediaRow> {
+  const { mediaKey, isThumbnail } = wanted;
+  const { method, query } = request;
+  const answer = links.verify({ kind: isThumbnail ? 'thumbnail' : 'media', id: mediaKey, method, query }, clock.now());
+  if (!answer.ok) {
+    // Only who had the link learns that it was one.
+    throw answer.reason === 'expired'
+      ? new AppError('not_found', { message: 'This link has expired' })
+      : new AppError('not_found');
+  }
+  const { accountId, version } = answer;
+  const media = await findByMediaKey(tenant(pool, { accountId }), { accountId, mediaKey });
+  if (!media || media.linkVersion !== version) throw new AppError('not_found');
+  return media;
+}
+
+const SCOPES = { UPLOAD: 'media', INBOUND: 'inbox' } as const satisfies Record<MediaRow['origin'], Scope>;
+
+async function findByKey({ pool }: ApiDeps, { actor }: FastifyRequest, { mediaKey }: Wanted): Promise<MediaRow> {
+  const { accountId, operations } = actor;
+  if (!Object.values(SCOPES).some((scope) => operations.has(scope)))
+    throw new AppError('forbidden', { message: 'These credentials lack the scopes "media" and "inbox"' });
+  const media = await findByMediaKey(tenant(pool, { accountId }), { accountId, mediaKey });
+  // As if it were not there: with this scope alone it is not.
+  if (!media || !operations.has(SCOPES[media.origin])) throw new AppError('not_found');
+  return media;
+}
+
+function fileOf(media: MediaRow, isThumbnail: boolean): ServedFile {
+  if (!isThumbnail) {
+    const { fileKey: key, sizeBytes, mediaKey: etag } = media;
+    return { key, sizeBytes, etag, ...serveAs(media) };
+  }
+  if (media.thumbnailKey === null || media.thumbnailBytes === null) throw new AppError('not_found');
+  const { thumbnailKey: key, thumbnailBytes: sizeBytes, mediaKey, name } = media;
+  return { key, sizeBytes, etag: `${mediaKey}-thumbnail`, ...serveAs({ name, mimeType: 'image/jpeg' }) };
+}

@@ -1,0 +1,47 @@
+import type { FileHandle } from 'node:fs/promises';
+import { createSlots } from '../lib/slots.ts';
+import { findForeign } from './foreign.ts';
+import { badFile, LIMITS, tooLarge } from './limits.ts';
+import { remakePicture } from './picture.ts';
+import { type Claim, type MediaType, tellType } from './type.ts';
+import { probeVideo } from './video.ts';
+
+/** A file that may be kept and sent. */
+export type Inspected = {
+  readonly mimeType: MediaType;
+  /** Of a picture not those that were sent, but the same picture, written anew. */
+  readonly octets: Buffer;
+  readonly width: number;
+  readonly height: number;
+  readonly durationSeconds: number | null;
+  readonly thumbnail: Buffer | null;
+};
+
+/**
+ * Contract 10: tells from its content what a file is, and makes it inert. Errors: 400 for anything but JPEG, PNG, GIF and
+ * MP4, for a name or a claim that does not fit, for a file that is something else besides, for one that cannot be decoded;
+ * 413 beyond 5 MiB (pictures) or 16 MiB (videos).
+ */
+export async function inspect(octets: Buffer, claim: Claim): Promise<Inspected> {
+  if (octets.length === 0) throw badFile('is empty');
+  const mimeType = await tellType(octets, claim);
+  const isVideo = mimeType === 'video/mp4';
+  const most = isVideo ? LIMITS.videoBytes : LIMITS.imageBytes;
+  if (octets.length > most) throw tooLarge(isVideo ? 'A video' : 'A picture', most);
+  const foreign = findForeign(octets, mimeType);
+  if (foreign !== undefined) throw badFile(`is ${mimeType} and ${foreign} at once`);
+  if (mimeType === 'video/mp4') return { mimeType, octets, ...probeVideo(octets), thumbnail: null };
+  return { mimeType, durationSeconds: null, ...(await remakePicture(octets, mimeType)) };
+}
+
+/** In this process: each may take a core, and 150 MB while it lasts. */
+const work = createSlots(2);
+
+/** `inspect`, of a file on the disk, two at a time. */
+export const inspectFile = (file: FileHandle, claim: Claim): Promise<Inspected> =>
+  work.run(async () => {
+    const { size } = await file.stat();
+    if (size > LIMITS.videoBytes) throw tooLarge('A video', LIMITS.videoBytes);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
+    return inspect(buffer.subarray(0, bytesRead), claim);
+  });

@@ -1,0 +1,143 @@
+import { rm } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../accounts/create.ts';
+import { operatorOf } from '../audit/record.ts';
+import { exec, many, one, sql } from '../db/query.ts';
+import { createSecretKey } from '../lib/secret-box.ts';
+import { createLocalStorage } from '../storage/local.ts';
+import { removeDueFiles } from '../storage/remove-due.ts';
+import { createLinkSigner } from '../storage/signed-links.ts';
+import type { Storage } from '../storage/storage.ts';
+import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { addMedia, storeUpload } from './add.ts';
+import { listMediaLinks, mediaForSend } from './for-send.ts';
+import type { Inspected } from './inspect.ts';
+import { createMediaLinks } from './links.ts';
+import { removeOldInbound } from './remove.ts';
+import { findByMediaKey } from './sql.ts';
+import { storeInbound } from './store-inbound.ts';
+
+const NOW = new Date('2026-09-01T10:20:00Z');
+const signer = createLinkSigner(createSecretKey(Buffer.alloc(32, 1)));
+const links = createMediaLinks({ links: signer, publicUrl: 'https://media.example.com' });
+
+let database: TestDatabase;
+let folder: string;
+let storage: Storage;
+let accountId: number;
+let strangerId: number;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = await temporaryFolder('heliograph-media-');
+  storage = createLocalStorage(folder);
+  ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
+  ({ accountId: strangerId } = await createAccount(database.pool, { name: 'Other', plan: 'unlimited' }));
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const INSPECTED: Inspected = {
+  ...{ mimeType: 'image/png', octets: Buffer.from('a picture'), width: 4, height: 2, durationSeconds: null },
+  thumbnail: Buffer.from('a small one'),
+};
+const NAMED = { name: 'A', description: '', folderId: null };
+
+async function add(): Promise<{ id: number; mediaKey: string; fileKey: string }> {
+  const stored = await storeUpload({ db: database.pool, storage }, { accountId }, INSPECTED);
+  return addMedia(database.pool, operatorOf(accountId), { ...NAMED, stored });
+}
+
+async function* pieces(...texts: readonly (string | Buffer)[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+const inbound = (content: AsyncIterable<Uint8Array>, maxBytes = 1000) =>
+  storeInbound({ pool: database.pool, storage }, { accountId, content, maxBytes, name: 'photo\0' });
+
+test('a file that is sent has a URL of its account alone, the same for an hour and good for a day', async () => {
+  const { id } = await add();
+  const sent = await mediaForSend(database.pool, links, { accountId, id, now: NOW });
+  expect(sent).toMatchObject({ id, mimeType: 'image/png', sizeBytes: 9, width: 4, height: 2, name: 'A' });
+  const later = await mediaForSend(database.pool, links, { accountId, id, now: new Date('2026-09-01T10:59:59Z') });
+  expect(later).toEqual(sent);
+  const { pathname, searchParams } = new URL(sent?.url ?? '');
+  const request = {
+    kind: 'media',
+    id: pathname.split('/').at(-1) ?? '',
+    method: 'GET',
+    query: Object.fromEntries(searchParams),
+  } as const;
+  expect(signer.verify(request, new Date('2026-09-02T10:59:59Z'))).toEqual({ ok: true, accountId, version: 1 });
+  expect(signer.verify(request, new Date('2026-09-02T11:00:00Z'))).toMatchObject({ reason: 'expired' });
+  expect(await mediaForSend(database.pool, links, { accountId: strangerId, id, now: NOW })).toBeUndefined();
+});
+
+test('a file that nobody added goes, and one that was added stays', async () => {
+  const forgotten = await storeUpload({ db: database.pool, storage }, { accountId }, INSPECTED);
+  const added = await add();
+  await exec(database.pool, sql`UPDATE file_removal SET due_at = now()`);
+  await removeDueFiles(database.pool, storage);
+  expect(await storage.exists(forgotten.fileKey)).toBe(false);
+  expect(await storage.exists(forgotten.thumbnailKey ?? '')).toBe(false);
+  expect(await storage.exists(added.fileKey)).toBe(true);
+});
+
+test('what came in is kept as it is, under the type of its content', async () => {
+  const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.from('-JFIF and more')]);
+  const stored = await inbound(pieces(jpeg.subarray(0, 3), jpeg.subarray(3)));
+  if (!stored.ok) throw new Error(stored.reason);
+  expect(stored).toMatchObject({ mimeType: 'image/jpeg', sizeBytes: jpeg.length });
+  const row = await findByMediaKey(database.pool, { accountId, mediaKey: stored.mediaKey });
+  expect(row).toMatchObject({ origin: 'INBOUND', name: 'photo' });
+  expect((await buffer(await storage.get(row?.fileKey ?? ''))).equals(jpeg)).toBe(true);
+  const found = await listMediaLinks(database.pool, links, { accountId, ids: [stored.id, 999_999], now: NOW });
+  expect([...found.keys()]).toEqual([stored.id]);
+  expect((await listMediaLinks(database.pool, links, { accountId: strangerId, ids: [stored.id], now: NOW })).size).toBe(
+    0,
+  );
+  expect(await mediaForSend(database.pool, links, { accountId, id: stored.id, now: NOW })).toBeUndefined();
+});
+
+test('what came in and is no known type is octets', async () => {
+  expect(await inbound(pieces('<html><script>alert(1)</script>'))).toMatchObject({
+    mimeType: 'application/octet-stream',
+  });
+});
+
+test('what came in and is empty, too large or cut short is not kept', async () => {
+  const count = async () => (await one<{ n: number }>(database.pool, sql`SELECT count(*) AS n FROM media`)).n;
+  const before = await count();
+  expect(await inbound(pieces())).toEqual({ ok: false, reason: 'empty' });
+  expect(await inbound(pieces('x'.repeat(600), 'x'.repeat(600)))).toEqual({ ok: false, reason: 'too_large' });
+  expect(await inbound(pieces('x'.repeat(5000), 'x'.repeat(6000)), 10_000)).toEqual({ ok: false, reason: 'too_large' });
+  async function* broken() {
+    yield Buffer.alloc(9000, 'x');
+    throw new Error('cut short');
+  }
+  await expect(inbound(broken(), 100_000)).rejects.toThrow('cut short');
+  expect(await count()).toBe(before);
+});
+
+test('what came in leaves after its time, and uploads stay', async () => {
+  const old = await inbound(pieces('an old one'));
+  const recent = await inbound(pieces('a new one'));
+  const upload = await add();
+  if (!old.ok || !recent.ok) throw new Error('not stored');
+  const aged = [old.id, upload.id];
+  await exec(
+    database.pool,
+    sql`UPDATE media SET created_at = now() - interval '31 days' WHERE id = ANY (${aged}::bigint[])`,
+  );
+  expect(await removeOldInbound(database.pool, { days: 30 })).toBe(1);
+  const left = await many<{ id: number }>(database.pool, sql`SELECT id FROM media`);
+  expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining([recent.id, upload.id]));
+  expect(left.map(({ id }) => id)).not.toContain(old.id);
+  const due = await one<{ n: number }>(
+    database.pool,
+    sql`SELECT count(*) AS n FROM file_removal WHERE due_at <= now()`,
+  );
+  expect(due.n).toBe(1);
+});

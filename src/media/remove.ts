@@ -1,0 +1,31 @@
+import type { Pool } from 'pg';
+import { recordAudit } from '../audit/record.ts';
+import type { Db } from '../db/query.ts';
+import { transaction } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
+import type { Actor } from '../http/actor.ts';
+import { insertRemovals } from '../storage/sql.ts';
+import { type DeletedMedia, deleteOldInbound, deleteUpload } from './sql.ts';
+
+const keysOf = ({ fileKey, thumbnailKey }: DeletedMedia): string[] =>
+  thumbnailKey === null ? [fileKey] : [fileKey, thumbnailKey];
+
+/** Its links end with the transaction, its files go soon after; audited. 404 for an unknown id and a foreign one. */
+export async function removeMedia(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
+  const { accountId } = actor;
+  const deleted = await deleteUpload(tx, { accountId, id });
+  if (!deleted) throw new AppError('not_found');
+  await insertRemovals(tx, { accountId, keys: keysOf(deleted), afterSeconds: 0 });
+  await recordAudit(tx, actor, { action: 'media.delete', subject: `media:${id}` });
+}
+
+const A_TURN = 500;
+
+/** Files that came in with messages, once they are so old; answers how many. */
+export const removeOldInbound = (pool: Pool, { days }: { days: number }): Promise<number> =>
+  transaction(pool, async (tx) => {
+    const deleted = await deleteOldInbound(tx, { days, limit: A_TURN });
+    for (const [accountId, files] of Map.groupBy(deleted, (file) => file.accountId))
+      await insertRemovals(tx, { accountId, keys: files.flatMap(keysOf), afterSeconds: 0 });
+    return deleted.length;
+  });

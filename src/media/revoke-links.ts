@@ -1,0 +1,13 @@
+import { recordAudit } from '../audit/record.ts';
+import type { Db } from '../db/query.ts';
+import { AppError } from '../errors.ts';
+import type { Actor } from '../http/actor.ts';
+import { type MediaRow, moveLinkVersion } from './sql.ts';
+
+/** Ends all links to a file that were given out; audited. 404 for an unknown id and a foreign one. */
+export async function revokeLinks(tx: Db, actor: Actor, { id }: { id: number }): Promise<MediaRow> {
+  const media = await moveLinkVersion(tx, { accountId: actor.accountId, id });
+  if (!media) throw new AppError('not_found');
+  await recordAudit(tx, actor, { action: 'media.revoke-links', subject: `media:${id}` });
+  return media;
+}

@@ -1,0 +1,150 @@
+import multipart from '@fastify/multipart';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../db/tenant.ts';
+import { AppError } from '../errors.ts';
+import { requireScope } from '../http/auth.ts';
+import type { ApiDeps, App } from '../http/deps.ts';
+import { keeping, once } from '../http/idempotency.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../http/page.ts';
+import { boundsFor, FORM_LIMITS, receiveForm } from '../http/receive-form.ts';
+import { createUploadGate } from '../http/upload-gate.ts';
+import { openTemporary } from '../storage/temporary-file.ts';
+import { addMedia, storeUpload } from './add.ts';
+import { inspectFile } from './inspect.ts';
+import { LIMITS } from './limits.ts';
+import { createMediaLinks } from './links.ts';
+import { removeMedia } from './remove.ts';
+import { revokeLinks } from './revoke-links.ts';
+import * as schema from './schema.ts';
+import { readSettings } from './settings.ts';
+import { countUploads, findUpload, listUploads } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/media';
+const tags = ['Media'];
+const ListQuery = Type.Object({ ...pageFields, ...schema.MediaFilter.properties });
+
+const UPLOAD =
+  'The type is told from the content: a name or a `Content-Type` that says another one is 400, and so is SVG, a file that ' +
+  'is something else besides, or one that cannot be decoded. Pictures are written anew: upright, without what a camera ' +
+  'notes in them; animations stay. Videos stay as they are.';
+
+/** Contract 10: pictures and videos to send. All need the scope `media`; a foreign id answers as an unknown one. */
+export function mediaRoutes(app: App, deps: ApiDeps): void {
+  const { pool, clock } = deps;
+  const onRequest = requireScope('media');
+  const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
+
+  app.register(async (forms: App) => uploadRoute(forms, deps));
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listMedia',
+      summary: 'What was uploaded, the newest first',
+      querystring: ListQuery,
+      response: { 200: PageOf(schema.MediaOut) },
+    },
+    handler: async ({ actor: { accountId }, query }) => {
+      const db = tenant(pool, { accountId });
+      const filter = { accountId, folderId: query.folderId ?? null, mimeType: query.mimeType ?? null };
+      const page = { limit: query.limit, offset: offsetOf(query) };
+      const [rows, total] = await Promise.all([listUploads(db, { ...filter, ...page }), countUploads(db, filter)]);
+      const now = clock.now();
+      return pageOf(
+        query,
+        rows.map((row) => schema.toMediaOut(row, links, now)),
+        total,
+      );
+    },
+  });
+
+  app.get(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findMedia',
+      summary: 'One file, with fresh links',
+      params: schema.MediaId,
+      response: { 200: schema.MediaOut },
+    },
+    handler: async ({ actor: { accountId }, params }) => {
+      const row = await findUpload(tenant(pool, { accountId }), { accountId, id: params.id });
+      if (!row) throw new AppError('not_found');
+      return schema.toMediaOut(row, links, clock.now());
+    },
+  });
+
+  app.post(`${PATH}/:id/revoke-links`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'revokeMediaLinks',
+      summary: 'End the links to a file that were given out',
+      description: 'Messages that name the file by its id, and go out later, get links of their own.',
+      params: schema.MediaId,
+      response: { 200: schema.MediaOut },
+    },
+    handler: once(deps, 200, async ({ actor, params }, tx) =>
+      schema.toMediaOut(await revokeLinks(tx, actor, params), links, clock.now()),
+    ),
+  });
+
+  app.delete(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'deleteMedia',
+      summary: 'Delete a file: its links end at once',
+      params: schema.MediaId,
+      response: { 204: Type.Null({ description: 'Deleted' }) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await tenantTransaction(pool, actor, (tx) => removeMedia(tx, actor, params));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function uploadRoute(app: App, { pool, answers, storage, config, clock, links: signer }: ApiDeps): void {
+  const gate = createUploadGate();
+  const links = createMediaLinks({ links: signer, publicUrl: config.publicUrl });
+  app.register(multipart, { limits: { ...FORM_LIMITS, fileSize: LIMITS.videoBytes } });
+  app.post(PATH, {
+    onRequest: requireScope('media'),
+    config: { form: schema.UploadForm },
+    schema: {
+      tags,
+      operationId: 'uploadMedia',
+      summary: 'Upload a picture or a video',
+      description: UPLOAD,
+      response: { 201: schema.MediaOut },
+    },
+    handler: keeping({ answers }, (request, reply, keep) =>
+      gate.run(request.actor.accountId, async () => {
+        const { actor } = request;
+        const { inspected, settings } = await readUpload(request, config.dataDir);
+        const stored = await storeUpload({ db: tenant(pool, actor), storage }, actor, inspected);
+        return tenantTransaction(pool, actor, async (tx) => {
+          if (keep) await answers.claim(tx, keep);
+          const row = await addMedia(tx, actor, { ...settings, stored });
+          reply.code(201);
+          const payload = schema.toMediaOut(row, links, clock.now());
+          if (keep) await answers.keep(tx, keep.seal(payload));
+          return payload;
+        });
+      }),
+    ),
+  });
+}
+
+/** Everything that needs no database: the form, its fields, the file. */
+async function readUpload(request: FastifyRequest, dataDir: string) {
+  if (!request.isMultipart())
+    throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
+  await using file = await openTemporary(dataDir);
+  const form = await receiveForm(request, file, boundsFor(LIMITS.videoBytes));
+  const settings = readSettings(form.fields, form.fileName);
+  return { settings, inspected: await inspectFile(file, form) };
+}

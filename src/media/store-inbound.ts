@@ -1,0 +1,104 @@
+import { Readable } from 'node:stream';
+import { fileTypeFromBuffer } from 'file-type';
+import type { Pool } from 'pg';
+import { tenant, tenantTransaction } from '../db/tenant.ts';
+import { AppError } from '../errors.ts';
+import { keepFiles } from '../storage/keep.ts';
+import { insertRemovals } from '../storage/sql.ts';
+import type { Storage } from '../storage/storage.ts';
+import { newFileKey, newMediaKey, UNKEPT_SECONDS } from './add.ts';
+import { insertMedia } from './sql.ts';
+
+export type InboundFile = {
+  readonly accountId: number;
+  readonly content: AsyncIterable<Uint8Array>;
+  readonly maxBytes: number;
+  /** As the sender called it; may be empty. */
+  readonly name: string;
+};
+
+export type StoredInbound =
+  | {
+      readonly ok: true;
+      readonly id: number;
+      readonly mediaKey: string;
+      readonly mimeType: string;
+      readonly sizeBytes: number;
+    }
+  | { readonly ok: false; readonly reason: 'too_large' | 'empty' };
+
+/** What it takes to tell most types. */
+const HEAD_BYTES = 4100;
+
+/**
+ * Keeps a file that came in with a message, as it is: strangers send it, so it is served with `sendFile`'s precautions and
+ * shown only where its type cannot carry a script. The type is told from its beginning; `application/octet-stream` where
+ * that says nothing. A stream that breaks rejects, and nothing is kept.
+ */
+export async function storeInbound(
+  { pool, storage }: { pool: Pool; storage: Storage },
+  { accountId, content, maxBytes, name }: InboundFile,
+): Promise<StoredInbound> {
+  const source = bounded(content, maxBytes);
+  const fileKey = newFileKey(accountId);
+  try {
+    const head = await readHead(source);
+    if (head.length === 0) return { ok: false, reason: 'empty' };
+    const mimeType = (await fileTypeFromBuffer(head))?.mime ?? 'application/octet-stream';
+    await insertRemovals(tenant(pool, { accountId }), { accountId, keys: [fileKey], afterSeconds: UNKEPT_SECONDS });
+    const sizeBytes = await storage.put(fileKey, Readable.from(joined(head, source)), { contentType: mimeType });
+    return await addInbound(pool, { accountId, fileKey, mimeType, sizeBytes, name });
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'too_large') return { ok: false, reason: 'too_large' };
+    throw error;
+  } finally {
+    await source.return(undefined);
+  }
+}
+
+type Kept = {
+  readonly accountId: number;
+  readonly fileKey: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  readonly name: string;
+};
+
+const addInbound = (pool: Pool, { accountId, fileKey, name, ...facts }: Kept): Promise<StoredInbound> =>
+  tenantTransaction(pool, { accountId }, async (tx) => {
+    const { id, mediaKey } = await insertMedia(tx, {
+      ...{ accountId, mediaKey: newMediaKey(), origin: 'INBOUND', fileKey, description: '', folderId: null },
+      ...{ width: null, height: null, durationSeconds: null, thumbnailKey: null, thumbnailBytes: null },
+      ...facts,
+      name: name.replaceAll('\0', '').toWellFormed().slice(0, 200),
+    });
+    await keepFiles(tx, { accountId, keys: [fileKey] });
+    return { ok: true, id, mediaKey, ...facts };
+  });
+
+async function* bounded(content: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array, undefined> {
+  let bytes = 0;
+  for await (const chunk of content) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new AppError('too_large');
+    yield chunk;
+  }
+}
+
+/** The first octets; the source goes on behind them. */
+async function readHead(source: AsyncGenerator<Uint8Array, undefined>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  while (bytes < HEAD_BYTES) {
+    const { value, done } = await source.next();
+    if (done) break;
+    chunks.push(value);
+    bytes += value.length;
+  }
+  return Buffer.concat(chunks);
+}
+
+async function* joined(head: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* rest;
+}

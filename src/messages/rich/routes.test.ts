@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../accounts/create.ts';
+import { many, sql } from '../../db/query.ts';
+import { notifyRoutes } from '../../routing/sql.ts';
+import { insertTemplate } from '../../templates/sql.ts';
+import type { Answer, Client } from '../../testing/client.ts';
+import { connectGraph, connectRbm } from '../../testing/networks.ts';
+import { startTestProgram, type TestProgram } from '../../testing/program.ts';
+import { until } from '../../testing/until.ts';
+
+const WHATSAPP = '/api/message-server/whatsapp/send';
+const RCS = '/api/message-server/rcs/send';
+const destination = '+393331234567';
+
+let program: TestProgram;
+let stranger: Client;
+let phoneNumberId: string;
+const opened = new AsyncDisposableStack();
+beforeAll(async () => {
+  // Without a worker: what is accepted waits.
+  program = opened.use(await startTestProgram({ carriers: {}, roles: { worker: false } }));
+  const { pool, account } = program;
+  stranger = program.clientOf((await createAccount(pool, { name: 'Stranger', plan: 'unlimited' })).apiKey);
+  const { graph, connectionId, number } = await connectGraph(program);
+  opened.defer(graph.close);
+  opened.defer((await connectRbm(program)).rbm.close);
+  phoneNumberId = number;
+  const shared = { ownerId: account.accountId, category: '', status: 'APPROVED', headerLink: null } as const;
+  const whatsapp = { ...shared, channel: 'WHATSAPP', connectionId, language: 'en', named: false } as const;
+  const content = [{ type: 'BODY', text: 'Hello {{1}}' }];
+  await insertTemplate(pool, { ...whatsapp, id: '900', name: 'hello', content, variables: [] });
+  await insertTemplate(pool, { ...whatsapp, id: '901', name: 'paused', content, variables: [], status: 'PAUSED' });
+  const rcs = { ...shared, channel: 'RCS', connectionId: null, language: '', named: true } as const;
+  await insertTemplate(pool, { ...rcs, id: 'r1', name: 'card', content: { text: 'Hi {{name}}' }, variables: ['name'] });
+  await notifyRoutes(pool);
+  const body = { type: 'TEXT', text: 'Hello' };
+  await until('the senders', async () => {
+    const answers = [await send(WHATSAPP, { phoneNumberId, destination, body, simulation: true })];
+    answers.push(await send(RCS, { agentId: 'acme', destination, body, simulation: true }));
+    return answers.every((answer) => idOf(answer) !== null);
+  });
+});
+afterAll(() => opened.disposeAsync());
+
+const send = (path: string, body: object, headers = {}, client = program.client): Promise<Answer> =>
+  client.request('POST', path, { body, headers });
+const idOf = ({ body }: Answer): string | null => (body as { messageId: string | null }).messageId;
+const fieldsOf = ({ body }: Answer): string[] =>
+  (body as { details?: { field: string }[] }).details?.map(({ field }) => field) ?? [];
+const storedOf = async (answer: Answer) => {
+  const columns = sql`channel, sender, body, content, valid_until AS "validUntil", scheduled_at AS "scheduledAt"`;
+  const [row] = await many(program.pool, sql`SELECT ${columns} FROM message WHERE id = ${idOf(answer)}`);
+  return row;
+};
+const toWhatsapp = (more: object) => send(WHATSAPP, { phoneNumberId, destination, ...more });
+const toRcs = (more: object) => send(RCS, { agentId: 'acme', destination, ...more });
+
+test('a WhatsApp template is filled, and people read its text', async () => {
+  const answer = await toWhatsapp({ template: { name: 'hello', language: 'en', variables: ['Ana'] } });
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { simulation: false, results: { whatsapp: { accepted: true, reasons: [] } } },
+  });
+  expect(await storedOf(answer)).toMatchObject({
+    ...{ channel: 'WHATSAPP', sender: phoneNumberId, body: 'Hello Ana' },
+    content: { message: { type: 'template', template: { name: 'hello', components: [{ type: 'body' }] } } },
+  });
+});
+
+test.each([
+  [
+    { type: 'TEXT', text: 'Hi', replyTo: 'wamid.1' },
+    { text: { body: 'Hi' }, context: { message_id: 'wamid.1' } },
+    'Hi',
+  ],
+  [{ type: 'IMAGE', link: 'https://x.example/a.jpg', caption: 'A' }, { image: { caption: 'A' } }, 'A'],
+  [{ type: 'DOCUMENT', mediaId: '5', fileName: 'a.pdf' }, { document: { id: '5', filename: 'a.pdf' } }, ''],
+  [{ type: 'LOCATION', latitude: 1, longitude: 2, name: 'X' }, { location: { latitude: 1, name: 'X' } }, ''],
+  [{ type: 'REACTION', messageId: 'wamid.1', emoji: '👍' }, { reaction: { message_id: 'wamid.1' } }, '👍'],
+  [{ type: 'CONTACTS', contacts: [{ name: { formatted_name: 'A' } }] }, { contacts: [{}] }, ''],
+  [{ type: 'INTERACTIVE', interactive: { type: 'button' } }, { interactive: { type: 'button' } }, ''],
+])('the free-form body %j goes as the network writes it', async (body, message, text) => {
+  expect(await storedOf(await toWhatsapp({ body }))).toMatchObject({ body: text, content: { message } });
+});
+
+test.each([
+  [{ type: 'TEXT', text: 'Hi', suggestions: [{ reply: { text: 'OK', postbackData: 'ok' } }] }, { text: 'Hi' }, 'Hi'],
+  [{ type: 'CARD', card: { title: 'T', media: { url: 'https://x.example/a.jpg' } } }, { richCard: {} }, 'T'],
+  [{ type: 'CAROUSEL', cards: [{ title: 'A' }, { title: 'B' }] }, { richCard: { carouselCard: {} } }, 'A\nB'],
+  [{ type: 'FILE', url: 'https://x.example/a.pdf' }, { contentInfo: { fileUrl: 'https://x.example/a.pdf' } }, ''],
+])('the RCS body %j goes as the network writes it', async (body, message, text) => {
+  expect(await storedOf(await toRcs({ body }))).toMatchObject({ channel: 'RCS', body: text, content: { message } });
+});
+
+test('a template of RCS takes its values by name', async () => {
+  const answer = await toRcs({ templateId: 'r1', variables: { name: 'Ana' }, messageId: 'mine' });
+  expect(await storedOf(answer)).toMatchObject({
+    sender: 'acme',
+    body: 'Hi Ana',
+    content: { message: { text: 'Hi Ana' } },
+  });
+});
+
+test('the same client id with the same content sends nothing more, with another one it is 409', async () => {
+  const template = { id: '900', variables: ['Ana'] };
+  const first = await toWhatsapp({ template, messageId: 'once' });
+  expect(idOf(await toWhatsapp({ template, messageId: 'once' }))).toBe(idOf(first));
+  expect((await toWhatsapp({ template: { ...template, variables: ['Bo'] }, messageId: 'once' })).status).toBe(409);
+});
+
+test('one Idempotency-Key sends one message, and its answer is repeated', async () => {
+  const headers = { 'idempotency-key': 'rich' };
+  const body = { phoneNumberId, destination, template: { id: '900', variables: ['Ana'] } };
+  const [first, second] = [await send(WHATSAPP, body, headers), await send(WHATSAPP, body, headers)];
+  expect(second.body).toEqual(first.body);
+  expect(second.headers.get('idempotency-replayed')).toBe('true');
+});
+
+test('validity and schedule are kept', async () => {
+  const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
+  const body = { type: 'TEXT', text: 'Later' };
+  expect(await storedOf(await toWhatsapp({ body, scheduledDate, validityPeriod: 10 }))).toMatchObject({
+    scheduledAt: new Date(scheduledDate),
+    validUntil: new Date(Date.parse(scheduledDate) + 600_000),
+  });
+});
+
+const text = { type: 'TEXT', text: 'Hi' };
+test.each([
+  [{}, ['template', 'body']],
+  [{ body: text, template: { id: '900' } }, ['template', 'body']],
+  [{ template: {} }, ['template.id']],
+  [{ template: { id: 'none' } }, ['template']],
+  [{ template: { name: 'hello', language: 'pt' } }, ['template']],
+  [{ template: { id: '901', variables: ['Ana'] } }, ['template']],
+  [{ template: { id: '900' } }, ['template.variables']],
+  [{ template: { id: '900', variables: { '1': '' } } }, ['template.variables.1']],
+  [{ phoneNumberId: '1', template: { id: '900' } }, ['phoneNumberId']],
+  [{ body: { type: 'IMAGE' } }, ['body.link']],
+  [{ body: { type: 'AUDIO', mediaId: '1', caption: 'no' } }, ['body.caption']],
+  [{ body: text, scheduledDate: '2020-01-01T00:00:00Z' }, ['scheduledDate']],
+  [{ body: text, fallbackSms: {}, fallbackRcs: {} }, ['fallbackRcs', 'fallbackSms']],
+])('the WhatsApp send %j is 400, naming what is wrong', async (more, fields) => {
+  const answer = await toWhatsapp(more);
+  expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
+});
+
+test.each([
+  [{}, ['templateId', 'body']],
+  [{ templateId: 'none' }, ['templateId']],
+  [{ templateId: '900' }, ['templateId']],
+  [{ templateId: 'r1', variables: ['a', 'b'] }, ['template.variables']],
+  [{ body: { type: 'CAROUSEL', cards: [{ title: 'A' }, {}] } }, ['body.cards[1]']],
+  [{ body: text, fallbackSms: {} }, ['fallbackSms']],
+])('the RCS send %j is 400, naming what is wrong', async (more, fields) => {
+  const answer = await toRcs(more);
+  expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
+});
+
+test('another account may neither send as a foreign sender nor fill a foreign template', async () => {
+  const theirs = await send(RCS, { agentId: 'acme', destination, body: text }, {}, stranger);
+  const nobodys = await send(RCS, { agentId: 'none', destination, body: text }, {}, stranger);
+  expect(theirs.body).toEqual(nobodys.body);
+  expect(theirs.body).toMatchObject({ messageId: null, results: { rcs: { accepted: false } } });
+  const filled = await send(RCS, { agentId: 'acme', destination, templateId: 'r1' }, {}, stranger);
+  expect([filled.status, fieldsOf(filled)]).toEqual([400, ['templateId']]);
+  const whatsapp = await send(WHATSAPP, { phoneNumberId, destination, template: { id: '900' } }, {}, stranger);
+  expect([whatsapp.status, fieldsOf(whatsapp)]).toEqual([400, ['phoneNumberId']]);
+});
