@@ -15,7 +15,9 @@ CREATE TABLE account (
   ip_allow_list cidr[] DEFAULT '{}'::cidr[] NOT NULL,
   ip_allow_list_enforced boolean DEFAULT false NOT NULL,
   has_opt_outs boolean DEFAULT false NOT NULL,
+  channels smallint DEFAULT 7 NOT NULL,
   CONSTRAINT account_pkey PRIMARY KEY (id),
+  CONSTRAINT account_channels_check CHECK (((channels >= 0) AND (channels <= 7))),
   CONSTRAINT account_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   CONSTRAINT account_plan_check CHECK ((plan = ANY (ARRAY['production'::text, 'trial'::text, 'unlimited'::text]))),
   CONSTRAINT account_rate_per_minute_check CHECK ((rate_per_minute >= 0)),
@@ -296,6 +298,7 @@ CREATE TABLE client_message_id (
   created_at timestamp with time zone NOT NULL,
   CONSTRAINT client_message_id_pkey PRIMARY KEY (account_id, client_id)
 );
+CREATE INDEX client_message_id_age ON client_message_id USING brin (created_at);
 ALTER TABLE client_message_id ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON client_message_id AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE client_message_id IS 'distributed';
@@ -599,6 +602,45 @@ CREATE TABLE expiry_progress (
 );
 COMMENT ON TABLE expiry_progress IS 'local';
 
+CREATE TABLE export (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  type text NOT NULL,
+  format text NOT NULL,
+  status text NOT NULL,
+  filters jsonb NOT NULL,
+  version integer DEFAULT 1 NOT NULL,
+  rows bigint DEFAULT 0 NOT NULL,
+  expected_rows bigint,
+  size_bytes bigint,
+  file_key text,
+  failure text,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  completed_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  CONSTRAINT export_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT export_check CHECK (((status <> 'COMPLETED'::text) OR ((file_key IS NOT NULL) AND (size_bytes IS NOT NULL) AND (expires_at IS NOT NULL)))),
+  CONSTRAINT export_format_check CHECK ((format = ANY (ARRAY['csv'::text, 'csv.gz'::text, 'xlsx'::text]))),
+  CONSTRAINT export_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'COMPLETED'::text, 'EXPIRED'::text, 'FAILED'::text]))),
+  CONSTRAINT export_type_check CHECK ((type = ANY (ARRAY['HISTORY'::text, 'CONTACTS'::text, 'DELIVERY_REPORTS'::text])))
+);
+CREATE INDEX export_expires ON export USING btree (expires_at) WHERE (status = 'COMPLETED'::text);
+ALTER TABLE export ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON export AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE export IS 'distributed';
+
+CREATE TABLE export_job (
+  export_id bigint NOT NULL,
+  account_id bigint NOT NULL,
+  owner bigint,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
+  failures smallint DEFAULT 0 NOT NULL,
+  CONSTRAINT export_job_pkey PRIMARY KEY (export_id)
+);
+ALTER TABLE export_job ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON export_job AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE export_job IS 'local';
+
 CREATE TABLE fence (
   one boolean DEFAULT true NOT NULL,
   state text DEFAULT 'new'::text NOT NULL,
@@ -661,6 +703,7 @@ CREATE TABLE inbound_message (
   CONSTRAINT inbound_message_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT inbound_message_channel_check CHECK ((channel = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text])))
 );
+CREATE INDEX inbound_message_age ON inbound_message USING brin (received_at);
 ALTER TABLE inbound_message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbound_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE inbound_message IS 'distributed';
@@ -770,6 +813,7 @@ CREATE TABLE inbox_message (
   CONSTRAINT inbox_message_consent_check CHECK ((consent = ANY (ARRAY['OPTED_OUT'::text, 'OPTED_IN'::text]))),
   CONSTRAINT inbox_message_direction_check CHECK ((direction = ANY (ARRAY['INBOUND'::text, 'OUTBOUND'::text])))
 );
+CREATE INDEX inbox_message_age ON inbox_message USING brin (at);
 ALTER TABLE inbox_message ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON inbox_message AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE inbox_message IS 'distributed';
@@ -1079,6 +1123,46 @@ CREATE INDEX simulated_outcome_due ON simulated_outcome USING btree (due_at);
 ALTER TABLE simulated_outcome ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON simulated_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE simulated_outcome IS 'distributed';
+
+CREATE TABLE social_profile (
+  account_id bigint NOT NULL,
+  platform text NOT NULL,
+  external_id text NOT NULL,
+  username text,
+  profile_name text NOT NULL,
+  picture_url text,
+  scopes text[] NOT NULL,
+  linked jsonb NOT NULL,
+  tokens bytea NOT NULL,
+  token_expires_at timestamp with time zone,
+  refresh_at timestamp with time zone,
+  version bigint DEFAULT 1 NOT NULL,
+  failures smallint DEFAULT 0 NOT NULL,
+  disconnected text,
+  connected_by bigint,
+  connected_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT social_profile_pkey PRIMARY KEY (account_id, platform),
+  CONSTRAINT social_profile_platform_check CHECK ((platform = ANY (ARRAY['facebook'::text, 'instagram'::text, 'linkedin'::text, 'google'::text, 'tiktok'::text])))
+);
+CREATE INDEX social_profile_refresh ON social_profile USING btree (refresh_at) WHERE (refresh_at IS NOT NULL);
+ALTER TABLE social_profile ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON social_profile AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE social_profile IS 'distributed';
+
+CREATE TABLE social_state (
+  hash bytea NOT NULL,
+  account_id bigint NOT NULL,
+  platform text NOT NULL,
+  author jsonb NOT NULL,
+  browser_hash bytea,
+  verifier bytea,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT social_state_pkey PRIMARY KEY (hash)
+);
+CREATE INDEX social_state_expires ON social_state USING btree (expires_at);
+ALTER TABLE social_state ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON social_state AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE social_state IS 'local';
 
 CREATE TABLE template (
   channel text NOT NULL,

@@ -132,6 +132,11 @@ const withoutThings = (text: string): string =>
     .replace(/(quokka|numbat|wombat)[-_][0-9a-f]{12}/g, '$1')
     .replace(/\+39333\d{7}/g, '<phone>')
     .replace(/"round": \d+/g, '"round": <turn>')
+    // Ids of templates, as the sandbox of WhatsApp counts them.
+    .replace(/\b9\d{14}\b/g, '<template>')
+    .replace(/api\/files\/[\w-]{22}\?[^"]*/g, '<link>')
+    .replace(/"media_key": "[\w-]{22}"/g, '<key>')
+    .replace(/(inbox .*"last_event": )\d+/g, '$1<sum>')
     .replace(/(contact_book .*"contacts": )\d+/g, '$1<sum>')
     .replace(/(credit_\w+ .*micros": )-?\d+/g, '$1<sum>');
 
@@ -143,17 +148,23 @@ type Attempt = {
 };
 
 /** All foreign fields together and one by one, in the body and in the query; the prototype; fields that come twice. */
-function attemptsOn({ route, tried: { form } }: Trial, smuggled: readonly Smuggled[], alone: number): Attempt[] {
+function attemptsOn(
+  { route, tried: { form, opaque = [] } }: Trial,
+  smuggled: readonly Smuggled[],
+  alone: number,
+): Attempt[] {
   const foreign = smuggled.filter(({ key }) => !fieldsOf(route.body).has(key) && !fieldsOf(route.query).has(key));
   const together = (extra: readonly Smuggled[]) => Object.fromEntries(extra.map(({ key, value }) => [key, value]));
   return [
     ...inParts(foreign, form === undefined ? foreign.length : FIELDS_A_FORM).map((part) => ({
       name: `the fields from ${part[0]?.key}`,
-      add: inBody(together(part)),
+      add: inBody(together(part), opaque),
       refused: false,
     })),
     { name: 'all fields in the query', add: inQuery(foreign), refused: false },
-    ...foreign.slice(0, alone).map((field) => ({ name: field.key, add: inBody(together([field])), refused: false })),
+    ...foreign
+      .slice(0, alone)
+      .map((field) => ({ name: field.key, add: inBody(together([field]), opaque), refused: false })),
     ...(form === undefined ? inText(together(foreign)) : []),
   ];
 }
@@ -167,15 +178,18 @@ const inText = (extra: object): Attempt[] => [
   { name: 'fields that come twice', add: twice, refused: false },
 ];
 
-/** Into the document itself and into every object in it. */
+/** Into the document itself and into every object in it but the opaque ones. */
 const inBody =
-  (extra: object) =>
-  (sent: Sent): Sent => ({ ...sent, body: spreadInto(sent.body ?? {}, extra) });
+  (extra: object, opaque: readonly string[]) =>
+  (sent: Sent): Sent => ({ ...sent, body: spreadInto(sent.body ?? {}, extra, opaque) });
 
-function spreadInto(value: unknown, extra: object): unknown {
-  if (Array.isArray(value)) return value.map((item) => spreadInto(item, extra));
+function spreadInto(value: unknown, extra: object, opaque: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => spreadInto(item, extra, opaque));
   if (typeof value !== 'object' || value === null) return value;
-  const inner = Object.entries(value).map(([key, child]): [string, unknown] => [key, spreadInto(child, extra)]);
+  const inner = Object.entries(value).map(([key, child]): [string, unknown] => [
+    key,
+    opaque.includes(key) ? child : spreadInto(child, extra, opaque),
+  ]);
   return { ...extra, ...Object.fromEntries(inner) };
 }
 

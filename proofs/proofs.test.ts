@@ -41,6 +41,7 @@ for (const name of [
   'webhooks',
   'ssrf',
   'uploads',
+  'links',
   'csv',
 ]) {
   const proof = PROOFS[name] as Proof;

@@ -10,6 +10,7 @@ import { fair } from './fair.ts';
 import { fallback } from './fallback.ts';
 import { guess } from './guess.ts';
 import { fields } from './fields.ts';
+import { links } from './links.ts';
 import { malformed } from './malformed.ts';
 import { money } from './money.ts';
 import { oracle } from './oracle.ts';
@@ -57,5 +58,6 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   receivers,
   webhooks,
   uploads,
+  links,
   csv,
 };

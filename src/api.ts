@@ -22,6 +22,8 @@ import { mediaRoutes } from './media/routes.ts';
 import { richMessageRoutes } from './messages/rich/routes.ts';
 import { messageRoutes } from './messages/routes.ts';
 import { senderRoutes } from './senders/routes.ts';
+import { socialCallbackRoutes } from './social/callbacks.ts';
+import { socialRoutes } from './social/routes.ts';
 import { statsRoutes } from './stats/routes.ts';
 import { subscriptionRoutes } from './subscription/routes.ts';
 import { templateRoutes } from './templates/routes.ts';
@@ -41,6 +43,7 @@ export function buildApi(deps: ApiDeps): App {
     healthRoutes(open, deps);
     docsRoutes(open);
     callbackRoutes(open, deps);
+    socialCallbackRoutes(open, deps);
     fileRoutes(open, deps);
     exportFileRoutes(open, deps);
   });
@@ -65,6 +68,7 @@ export function buildApi(deps: ApiDeps): App {
     webhookRoutes(closed, deps);
     deliveryRoutes(closed, deps);
     mediaRoutes(closed, deps);
+    socialRoutes(closed, deps);
     subscriptionRoutes(closed, deps);
     creditRoutes(closed, deps);
     userRoutes(closed, deps);

@@ -1,7 +1,8 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { StartupError } from './db/startup-error.ts';
 import type { Platform } from './lib/platform.ts';
+import { addressBlocks, integer, oneOf, ports, secretKey, text, url } from './lib/setting-rules.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -64,69 +65,19 @@ type S3Config = {
 /** A rule returns the value, or throws an Error whose message completes the sentence "<KEY> …". */
 type Key<T> = { readonly type: string; readonly fallback: string; readonly help: string; parse(text: string): T };
 
-const must = (what: string): never => {
-  throw new Error(`must be ${what}`);
-};
-
-const text = (value: string): string => value;
-const integer = (min: number, max: number) => (value: string) =>
-  /^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max
-    ? Number(value)
-    : must(`a whole number from ${min} to ${max}`);
-const oneOf =
-  <T extends string>(choices: readonly T[]) =>
-  (value: string): T =>
-    choices.find((choice) => choice === value) ?? must(`one of ${choices.join(', ')}`);
-
-function url(protocols: readonly string[], example: string): (value: string) => string {
-  return (value) =>
-    value === '' || protocols.includes(URL.parse(value)?.protocol ?? '') ? value : must(`a URL such as ${example}`);
-}
-
-function isAddressBlock(value: string): boolean {
-  const [address = '', bits, ...rest] = value.split('/');
-  if (isIP(address) === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isIPv6(address) ? 128 : 32));
-}
-
-function addressBlocks(value: string): readonly string[] {
-  const blocks = value
-    .split(',')
-    .map((block) => block.trim())
-    .filter((block) => block !== '');
-  const wrong = blocks.find((block) => !isAddressBlock(block));
-  return wrong === undefined
-    ? blocks
-    : must(`IP addresses or CIDR blocks with commas between them; "${wrong}" is neither`);
-}
-
-function ports(value: string): readonly number[] {
-  const numbers = value.split(',').map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : 0));
-  return numbers.every((port) => port >= 1 && port <= 65_535)
-    ? [...new Set(numbers)]
-    : must('ports from 1 to 65535 with commas between them');
-}
-
-function secretKey(value: string): Buffer | undefined {
-  if (value === '') return undefined;
-  const bytes = Buffer.from(value, /^[0-9a-f]{64}$/i.test(value) ? 'hex' : 'base64url');
-  // The value itself stays out of the message: it would end up in a log.
-  return bytes.length === 32 ? bytes : must('32 random bytes in hex (64 digits) or base64url (43 characters)');
-}
-
-/** What a social network knows the program by. Its redirect URI is <PUBLIC_URL>/oauth/<network>/callback. */
-function clientKeys<N extends string>(network: N, help: string) {
-  const id = {
-    type: 'name',
-    fallback: '',
-    help: `${help}; its redirect URI is PUBLIC_URL/oauth/${network.toLowerCase()}/callback.`,
-    parse: text,
-  };
-  const secret = { type: 'secret', fallback: '', help: `Secret of ${network}_CLIENT_ID.`, parse: text };
-  return { [`${network}_CLIENT_ID`]: id, [`${network}_CLIENT_SECRET`]: secret } as ClientKeys<N>;
-}
-
-type ClientKeys<N extends string> = Readonly<Record<`${N}_CLIENT_ID` | `${N}_CLIENT_SECRET`, Key<string>>>;
+/** What a social network knows the program by. */
+const appId = (network: string): Key<string> => ({
+  type: 'name',
+  fallback: '',
+  help: `Id of the application at ${network} that profiles are connected to. Its redirect URI there is PUBLIC_URL followed by /oauth/${network.toLowerCase()}/callback.`,
+  parse: text,
+});
+const appSecret = (network: string): Key<string> => ({
+  type: 'secret',
+  fallback: '',
+  help: `Secret of the application at ${network}.`,
+  parse: text,
+});
 
 /** The one table of settings: what may be set, to what, and what it does. docs/configuration.md is made from it. */
 const KEYS = {
@@ -249,11 +200,16 @@ const KEYS = {
     help: 'Folder within the bucket, when it holds other things too.',
     parse: (value: string) => value.replace(/^\/+|\/+$/g, ''),
   },
-  ...clientKeys('FACEBOOK', 'Id of the application at Facebook that profiles are connected to'),
-  ...clientKeys('INSTAGRAM', 'Id of the Instagram application, which is not that of Facebook'),
-  ...clientKeys('LINKEDIN', 'Client id of the application at LinkedIn'),
-  ...clientKeys('GOOGLE', 'Client id of the web application at Google'),
-  ...clientKeys('TIKTOK', 'Client key of the application at TikTok'),
+  FACEBOOK_CLIENT_ID: appId('Facebook'),
+  FACEBOOK_CLIENT_SECRET: appSecret('Facebook'),
+  INSTAGRAM_CLIENT_ID: appId('Instagram'),
+  INSTAGRAM_CLIENT_SECRET: appSecret('Instagram'),
+  LINKEDIN_CLIENT_ID: appId('LinkedIn'),
+  LINKEDIN_CLIENT_SECRET: appSecret('LinkedIn'),
+  GOOGLE_CLIENT_ID: appId('Google'),
+  GOOGLE_CLIENT_SECRET: appSecret('Google'),
+  TIKTOK_CLIENT_ID: appId('TikTok'),
+  TIKTOK_CLIENT_SECRET: appSecret('TikTok'),
   SOCIAL_URL: {
     type: 'URL',
     fallback: '',
@@ -343,11 +299,8 @@ function readSocial(read: Read): Config['social'] {
     return { clientId: read(id, KEYS[id]), clientSecret: read(secret, KEYS[secret]) };
   };
   const clients = {
-    facebook: clientOf('FACEBOOK'),
-    instagram: clientOf('INSTAGRAM'),
-    linkedin: clientOf('LINKEDIN'),
-    google: clientOf('GOOGLE'),
-    tiktok: clientOf('TIKTOK'),
+    ...{ facebook: clientOf('FACEBOOK'), instagram: clientOf('INSTAGRAM'), linkedin: clientOf('LINKEDIN') },
+    ...{ google: clientOf('GOOGLE'), tiktok: clientOf('TIKTOK') },
   };
   return { baseUrl: read('SOCIAL_URL', KEYS.SOCIAL_URL).replace(/\/+$/, '') || undefined, clients };
 }

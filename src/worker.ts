@@ -18,6 +18,8 @@ import { WAKE_CHANNEL, type Waker } from './dispatch/wake.ts';
 import { deleteOldAnswers } from './idempotency/sql.ts';
 import { createInboundInbox, endOverdueParts } from './inbound/receive.ts';
 import { deleteOldSeen } from './inbound/sql.ts';
+import { fetchMedia } from './inbox/media/fetch.ts';
+import { findNextMediaMs } from './inbox/media/sql.ts';
 import { deleteOldInboxEvents, INBOX_CHANNEL } from './inbox/stream/sql.ts';
 import { lookAtAnswers } from './inbox/watch/look.ts';
 import { findNextWatchedMs } from './inbox/watch/sql.ts';
@@ -50,6 +52,7 @@ import { deleteOldNameless } from './unknowns/sql.ts';
 import { removeDueFiles } from './storage/remove-due.ts';
 import type { LinkSigner } from './storage/signed-links.ts';
 import type { Storage } from './storage/storage.ts';
+import { refreshNext } from './social/refresh.ts';
 import { createResolver } from './templates/resolve.ts';
 import { syncTemplates } from './templates/sync.ts';
 import { foldTraffic } from './traffic/folding/fold.ts';
@@ -118,6 +121,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     [SIMULATED_CHANNEL]: () => loops['simulated outcomes']?.wake(),
     [INBOX_CHANNEL]() {
       loops['inbox statuses']?.wake();
+      loops['inbox media']?.wake();
     },
     [CAMPAIGNS_CHANNEL](payload) {
       if (payload !== '') campaigns?.wake(Number(payload));
@@ -224,6 +228,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   startUnlessPaused('campaigns', campaigns.work);
   start('traffic', async () => ((await foldTraffic(pool, now)) > 0 ? 0 : 10 * MINUTE));
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
+  start('social profiles', async () => ((await refreshNext(deps)) ? 0 : 30 * SECOND));
   startUnlessPaused('retention', () => removeOld({ pool, log, now }, { days: deps.config.retentionDays }));
   start('old receipts', async () => {
     await deleteOldUnmatched(pool, UNMATCHED_DAYS);
@@ -255,6 +260,14 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     whenDue(
       () => lookAtAnswers(pool, now),
       () => findNextWatchedMs(pool),
+      10 * SECOND,
+    ),
+  );
+  start(
+    'inbox media',
+    whenDue(
+      () => fetchMedia(deps),
+      () => findNextMediaMs(pool),
       10 * SECOND,
     ),
   );

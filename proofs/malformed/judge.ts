@@ -77,11 +77,13 @@ function faultOf({ status, requestId, replayed, body }: Reply): string | undefin
   if (typeof message !== 'string' || message === '') return 'the error has no message';
   if (own === 'error') return Reflect.get(error, 'code') === status ? undefined : 'the code is not the status';
   if (own !== status || typeof Reflect.get(error, 'error') !== 'string') return 'the error does not name its status';
-  const id: unknown = Reflect.get(error, 'requestId');
-  // What is answered again is the first answer, word for word: its id is that of the first request.
-  if (replayed === 'true') return UUID.test(String(id)) ? undefined : 'the error has no request id';
-  return id === requestId ? undefined : 'the error has another request id';
+  const id = String(Reflect.get(error, 'requestId'));
+  return isIdOf(id, requestId, replayed) ? undefined : 'the error has another request id';
 }
+
+/** What is answered again is the first answer, word for word: its id is that of the first request. */
+const isIdOf = (id: string, requestId: string, replayed: string): boolean =>
+  replayed === 'true' ? UUID.test(id) : id === requestId;
 
 function parsed(body: string): unknown {
   try {

@@ -14,6 +14,8 @@ export type Case = {
   /** What a right request has besides. */
   readonly query?: (party: Party) => Readonly<Record<string, string>>;
   readonly body?: (party: Party) => object;
+  /** Members of the body that hold whatever the client likes, or a network knows: a foreign field there is theirs. */
+  readonly opaque?: readonly string[];
   /** The body is a form, whose field `file` is a file of this name. */
   readonly form?: string;
   /** What a right request is answered with, where that is not 2xx for whoever asks. */
@@ -84,6 +86,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       ...{ name: `${token}_${randomBytes(6).toString('hex')}`, language: 'en', category: 'UTILITY' },
       components: [{ type: 'BODY', text: 'Hello' }],
     }),
+    opaque: ['components'],
   },
   [`GET ${MS}/whatsapp/templates/:id`]: { ids: { 'path.id': 'whatsappTemplate' } },
   [`PATCH ${MS}/whatsapp/templates/:id`]: { ids: { 'path.id': 'whatsappTemplate' }, body: () => ({ variables: [] }) },

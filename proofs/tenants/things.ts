@@ -88,7 +88,8 @@ const messageOn = (channel: 'RCS' | 'WHATSAPP'): Maker => ({
 /** A GIF of one pixel, which UTF-8 leaves as it is. */
 export const PICTURE = 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;';
 
-function uploadPicture(party: Party): Promise<Thing> {
+/** A small picture; its id. */
+export function uploadPicture(party: Party): Promise<Thing> {
   const headers = { 'content-type': 'multipart/form-data; boundary=end' };
   const file = `Content-Disposition: form-data; name="file"; filename="${word(party)}.gif"`;
   return made(party, `${PG}/media`, `--end\r\n${file}\r\n\r\n${PICTURE}\r\n--end--\r\n`, 'id', headers);

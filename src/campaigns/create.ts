@@ -5,11 +5,13 @@ import { AppError, invalidFields } from '../errors.ts';
 import { checkSettings } from './check.ts';
 import { readNumbers } from './numbers.ts';
 import { change, type Read, readNew, stalesGoal } from './settings.ts';
-import type { CampaignIn, CampaignPatch } from './schema.ts';
+import { type CampaignIn, CampaignPatch } from './schema.ts';
 import { claimCampaign, insertCampaign, moveSettings, type Settings } from './sql.ts';
 import { CAMPAIGN } from './states.ts';
 
 type Now = { readonly now: Date };
+
+const FIELDS = Object.keys(CampaignPatch.properties).sort();
 
 /** Makes a campaign, a draft or ready to send. Call it in a transaction. Errors: 400 naming every field at fault. */
 export async function createCampaign(tx: Db, actor: Author, body: CampaignIn, { now }: Now): Promise<{ id: number }> {
@@ -38,7 +40,7 @@ export async function updateCampaign(
   const numbers = await numbersOf(tx, accountId, settings);
   const moved = await moveSettings(tx, { accountId, id, settings, numbers, stales: stalesGoal(current, settings) });
   if (moved === 0) throw notEditable(current.status);
-  const detail = { changed: Object.keys(patch).sort() };
+  const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'campaign.update', subject: `campaign:${id}`, detail });
 }
 

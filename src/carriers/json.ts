@@ -9,8 +9,7 @@ const isObject = (json: unknown): json is Readonly<Record<string, unknown>> =>
   typeof json === 'object' && json !== null;
 
 /** A text as it can be stored: without NUL and lone surrogates. Empty for what is no text. */
-const wordsOf = (json: unknown): string =>
-  typeof json === 'string' ? json.replaceAll('\0', '').toWellFormed() : '';
+const wordsOf = (json: unknown): string => (typeof json === 'string' ? json.replaceAll('\0', '').toWellFormed() : '');
 
 /** The same of a member. */
 export const wordsIn = (json: unknown, name: string): string => wordsOf(memberOf(json, name));

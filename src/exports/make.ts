@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { addAbortSignal } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import type { Pool } from 'pg';
 import { openSnapshot } from '../db/snapshot.ts';
 import { transaction } from '../db/transaction.ts';
@@ -8,8 +8,9 @@ import { keepFiles } from '../storage/keep.ts';
 import { insertRemovals } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import { openTemporary } from '../storage/temporary-file.ts';
-import { readBack, writeFile } from './file/write.ts';
-import { contentTypeOf, nameOf } from './names.ts';
+import { contentOf, openSheet, writeRows } from './file/write.ts';
+import { contentTypeOf, sheetNameOf } from './names.ts';
+import type { Column } from './rows/cells.ts';
 import { planRows } from './rows/plan.ts';
 import { countRows } from './rows/sql.ts';
 import * as db from './sql.ts';
@@ -36,40 +37,48 @@ const PROGRESS_MS = 1000;
  * deleted.
  *
  * The rows are those of one moment. So that vacuum waits for the shortest time, they go to a file on this machine as fast as
- * PostgreSQL gives them; only then does that one go to the store, which may be slow.
+ * PostgreSQL gives them; only then are they compressed or made a workbook, and go to the store, which may be slow.
  */
 export async function makeExport(deps: MakeDeps, job: db.ClaimedJob, signal: AbortSignal): Promise<void> {
-  const { pool, storage, dataDir, owner } = deps;
+  const { pool, dataDir, owner } = deps;
   const { accountId, exportId } = job;
   const row = await db.findExport(pool, { accountId, id: exportId });
   if (row?.status !== 'PENDING') return void (await db.deleteOwnJob(pool, { exportId, owner }));
+  await using file = await openTemporary(dataDir);
+  const { rows, columns } = await takeRows(deps, row, file, signal);
+  const name = sheetNameOf(row.type);
+  await using sheet = row.format === 'xlsx' ? await openSheet(file, { dataDir, name, columns }, signal) : null;
+  await store(deps, row, { rows, content: addAbortSignal(signal, contentOf(sheet ?? file, row.format)) });
+}
+
+type Made = { readonly rows: number; readonly content: Readable };
+
+async function store({ pool, storage, owner }: MakeDeps, row: db.ExportRow, { rows, content }: Made): Promise<void> {
+  const { accountId, id } = row;
   const fileKey = `exports/${accountId}/${randomUUID()}`;
   const files = { accountId, keys: [fileKey] };
-  await using file = await openTemporary(dataDir);
-  const rows = await writeRows(deps, row, file, signal);
   await insertRemovals(pool, { ...files, afterSeconds: ABANDONED_SECONDS });
-  const content = addAbortSignal(signal, readBack(file));
   const sizeBytes = await storage.put(fileKey, content, { contentType: contentTypeOf(row.format) });
   await transaction(pool, async (tx) => {
-    const written = { accountId, id: exportId, fileKey, rows, sizeBytes, hours: AVAILABLE_HOURS };
-    if ((await db.deleteOwnJob(tx, { exportId, owner })) === 1 && (await db.moveToCompleted(tx, written)) === 1)
-      return keepFiles(tx, files);
+    const written = { accountId, id, fileKey, rows, sizeBytes, hours: AVAILABLE_HOURS };
+    const isOurs = (await db.deleteOwnJob(tx, { exportId: id, owner })) === 1;
+    if (isOurs && (await db.moveToCompleted(tx, written)) === 1) return keepFiles(tx, files);
     // Deleted, or another worker's by now.
     await insertRemovals(tx, { ...files, afterSeconds: 0 });
   });
 }
 
 type File = Awaited<ReturnType<typeof openTemporary>>;
+type Taken = { readonly rows: number; readonly columns: readonly Column[] };
 
-/** Answers how many rows there are. */
-async function writeRows(deps: MakeDeps, row: db.ExportRow, file: File, signal: AbortSignal): Promise<number> {
-  const { accountId, type, format } = row;
+async function takeRows(deps: MakeDeps, row: db.ExportRow, file: File, signal: AbortSignal): Promise<Taken> {
+  const { accountId, format } = row;
   const snapshot = await openSnapshot(deps.connectionString, { accountId });
   try {
     const rows = await planRows(snapshot.db, accountId, row, new Date());
     const progress = createProgress(deps, row, await countRows(snapshot.db, rows));
-    await writeFile({ snapshot, rows, format, name: nameOf(type), file, onRows: progress.add, signal });
-    return progress.rows();
+    await writeRows({ snapshot, rows, format, file, onRows: progress.add, signal });
+    return { rows: progress.rows(), columns: rows.columns };
   } finally {
     await snapshot.close();
   }

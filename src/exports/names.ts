@@ -1,10 +1,17 @@
 import type { ExportFormat, ExportType } from './filters.ts';
 
-/** What a sheet, and with an id a file, is called. */
+/** Of a file, with its id. */
 const NAMES: Readonly<Record<ExportType, string>> = {
   HISTORY: 'history',
   CONTACTS: 'contacts',
   DELIVERY_REPORTS: 'delivery-reports',
+};
+
+/** Excel keeps the name History for itself. */
+const SHEETS: Readonly<Record<ExportType, string>> = {
+  HISTORY: 'Messages',
+  CONTACTS: 'Contacts',
+  DELIVERY_REPORTS: 'Delivery reports',
 };
 
 const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
@@ -13,10 +20,10 @@ const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
-export const nameOf = (type: ExportType): string => NAMES[type];
+export const sheetNameOf = (type: ExportType): string => SHEETS[type];
 
 type Kind = { readonly id: number; readonly type: ExportType; readonly format: ExportFormat };
 
-export const fileNameOf = ({ id, type, format }: Kind): string => `${nameOf(type)}-${id}.${format}`;
+export const fileNameOf = ({ id, type, format }: Kind): string => `${NAMES[type]}-${id}.${format}`;
 
 export const contentTypeOf = (format: ExportFormat): string => CONTENT_TYPES[format];

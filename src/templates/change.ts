@@ -4,9 +4,11 @@ import type { Db } from '../db/query.ts';
 import type { Actor } from '../http/actor.ts';
 import { askFor, type NetworkDeps } from './network.ts';
 import { findOwn } from './own.ts';
-import type { WhatsappTemplatePatch } from './schema.ts';
+import { WhatsappTemplatePatch } from './schema.ts';
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
+
+const FIELDS = Object.keys(WhatsappTemplatePatch.properties);
 
 /**
  * Changes a WhatsApp template of the account's own, in the caller's transaction: what concerns the network goes there
@@ -37,6 +39,6 @@ export async function changeWhatsappTemplate(
   const status = told ? 'PENDING' : undefined;
   const moved = { content: components, category, status, variables, headerLink };
   await db.moveTemplate(tx, { ...moved, accountId: actor.accountId, channel: 'WHATSAPP', id });
-  const detail = { changed: Object.keys(patch) };
+  const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'template.update', subject: `template:${id}`, detail });
 }

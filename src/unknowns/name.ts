@@ -74,7 +74,8 @@ function theOne(candidates: readonly db.Candidate[], { carrierIds }: Receipt): N
 }
 
 /** A UUIDv7: no carrier makes such ids, so it is one of ours that a network gave back. */
-const isOurs = (id: string): boolean => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id);
+const isOurs = (id: string): boolean =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id);
 
 const idOf = ({ receipt }: Stray): string => receipt.carrierIds[0] ?? '';
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 
 export type HttpRequest = {
@@ -40,6 +41,8 @@ export type HttpClientOptions = {
   readonly timeoutMs: number;
   /** Default 1 MiB. */
   readonly maxBytes?: number;
+  /** In place of the system's, for hosts that others name. */
+  readonly lookup?: LookupFunction;
 };
 
 const MAX_BODY_BYTES = 1 << 20;
@@ -50,12 +53,12 @@ const MAX_HEADER_BYTES = 16 * 1024;
  * ends by its deadline, which covers the whole answer.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { connections, connectTimeoutMs, timeoutMs, maxBytes = MAX_BODY_BYTES } = options;
+  const { connections, connectTimeoutMs, timeoutMs, maxBytes = MAX_BODY_BYTES, lookup } = options;
   const agent = new Agent({
     connections,
     pipelining: 1,
     allowH2: false,
-    connect: { timeout: connectTimeoutMs },
+    connect: { timeout: connectTimeoutMs, ...(lookup && { lookup }) },
     maxHeaderSize: MAX_HEADER_BYTES,
     // One deadline is over all of it.
     headersTimeout: 0,

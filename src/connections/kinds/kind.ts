@@ -1,5 +1,6 @@
 import type { Carrier } from '../../carriers/carrier.ts';
 import type { Channel } from '../../lib/channel.ts';
+import type { FileSource } from './files.ts';
 import type { ReadCallback } from './callback.ts';
 
 /**
@@ -20,4 +21,6 @@ export type Kind = {
   forTest(settings: object): object;
   /** Reads what this carrier posts to us; null when it does not. Of settings and secret as they are stored. */
   readonly createReader: ((settings: unknown, secret: string) => ReadCallback) | null;
+  /** Where files of messages that came in are; null when such messages have none. Of settings and secret as stored. */
+  readonly createFileSource: ((settings: unknown, secret: string) => FileSource) | null;
 };

@@ -3,6 +3,7 @@ import { createRcsCarrier } from '../../carriers/rcs/carrier.ts';
 import { parseRcsSecrets, parseRcsSettings } from '../../carriers/rcs/settings.ts';
 import { bareAgentId } from '../../senders/agent-id.ts';
 import type { CallbackAnswer, ReadCallback } from './callback.ts';
+import { rcsFiles } from './files.ts';
 import type { Kind } from './kind.ts';
 
 /** Google RBM. The secret is a service account's key and the token that callbacks are signed with. */
@@ -14,6 +15,7 @@ export const rcsKind: Kind = {
   tpsOf: (settings) => parseRcsSettings(settings).tps,
   forTest: (settings) => settings,
   createReader: (_settings, secret) => readWith(secretsOf(secret).clientToken),
+  createFileSource: (settings) => rcsFiles(parseRcsSettings(settings)),
 };
 
 const secretsOf = (secret: string) => parseRcsSecrets(JSON.parse(secret));

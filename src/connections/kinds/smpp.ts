@@ -14,4 +14,5 @@ export const smppKind: Kind = {
   tpsOf: (settings) => parseSmppSettings(settings).tps,
   forTest: (settings) => ({ ...settings, binds: 1 }),
   createReader: null,
+  createFileSource: null,
 };

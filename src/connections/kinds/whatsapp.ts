@@ -7,6 +7,7 @@ import {
   type WhatsappSettings,
 } from '../../carriers/whatsapp/settings.ts';
 import type { CallbackAnswer, CallbackRequest } from './callback.ts';
+import { whatsappFiles } from './files.ts';
 import type { Kind } from './kind.ts';
 
 /** WhatsApp Cloud API: one business account. The secret is its access token, the app's secret and our verify token. */
@@ -22,6 +23,7 @@ export const whatsappKind: Kind = {
     const [known, secrets] = [parseWhatsappSettings(settings), secretsOf(secret)];
     return (request) => (request.method === 'GET' ? shakeHands(request, secrets) : read(request, known, secrets));
   },
+  createFileSource: (settings, secret) => whatsappFiles(parseWhatsappSettings(settings), secretsOf(secret)),
 };
 
 const secretsOf = (secret: string): WhatsappSecrets => parseWhatsappSecrets(JSON.parse(secret));

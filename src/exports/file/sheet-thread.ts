@@ -1,22 +1,29 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { writeXlsxStream } from 'hucre/xlsx';
 import { readCopyText } from './sheet-rows.ts';
 
-/** What a thread is given: rows as COPY writes them, and the columns that they have. */
+/** What the thread is given: open files, and the columns of the rows. */
 export type SheetWork = {
-  readonly source: ReadableStream<Uint8Array>;
+  /** Rows as COPY writes them as text. */
+  readonly source: number;
+  /** Empty; for the workbook. */
+  readonly target: number;
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[];
 };
 
-const { source, name, columns }: SheetWork = workerData;
+const { source, target, name, columns }: SheetWork = workerData;
 const rows = readCopyText(
-  source,
+  createReadStream('', { fd: source, start: 0, autoClose: false }),
   columns.map(({ isNumber }) => isNumber),
 );
-const file = writeXlsxStream(rows, {
+const workbook = writeXlsxStream(rows, {
   name,
   columns: columns.map((column) => ({ header: column.name, key: column.name })),
   zip64: true,
 });
-parentPort?.postMessage(file, [file]);
+await pipeline(Readable.from(workbook), createWriteStream('', { fd: target, start: 0, autoClose: false }));
+parentPort?.postMessage('written');

@@ -129,7 +129,7 @@ const customColumn = ({ id, name, type }: FieldRow): Column =>
   column(
     name,
     type === 'text' ? 'text' : type === 'number' ? 'number' : 'plain',
-    sql`c.custom_fields ->> ${String(id)}`,
+    sql`(c.custom_fields ->> ${String(id)})`,
   );
 
 /** Contacts in the order in which they were made, with a column for each custom field. */

@@ -74,11 +74,16 @@ function failureIn(json: unknown): NetworkFailure | undefined {
     const message = cut(wordsIn(json, 'error_description') || error);
     return new NetworkFailure(message, { over: OVER.has(error) });
   }
-  const code = memberOf(error, 'code');
-  if (code === undefined || code === 'ok') return undefined;
+  const code = codeIn(error);
+  if (code === '' || code === 'ok') return undefined;
   const status = wordsIn(error, 'status');
-  const over = OVER.has(String(code)) || status === 'UNAUTHENTICATED';
-  return new NetworkFailure(cut(wordsIn(error, 'message') || String(code)), { over });
+  const over = OVER.has(code) || status === 'UNAUTHENTICATED';
+  return new NetworkFailure(cut(wordsIn(error, 'message') || code), { over });
+}
+
+function codeIn(error: unknown): string {
+  const code = memberOf(error, 'code');
+  return typeof code === 'number' ? String(code) : wordsIn(error, 'code');
 }
 
 const wordsOr = (json: unknown, status: number): string =>

@@ -1,0 +1,17 @@
+import { STATE_SECONDS } from './begin.ts';
+
+/** The prefix makes browsers take it from this host alone, over HTTPS (or on the machine itself). */
+const NAME = '__Host-heliograph-social';
+
+/** Lax: it comes along when the network sends the person back, and with no form or script of another site. */
+export const cookieOf = (secret: string): string =>
+  `${NAME}=${secret}; Path=/; Max-Age=${STATE_SECONDS}; Secure; HttpOnly; SameSite=Lax`;
+
+/** What a browser brought, from its Cookie header. */
+export function readCookie(header: string | undefined): string | null {
+  for (const pair of (header ?? '').split(';')) {
+    const [name, value] = pair.trim().split('=', 2);
+    if (name === NAME && value) return value;
+  }
+  return null;
+}
