@@ -2,9 +2,11 @@ import { removeOrphans } from '../src/testing/data-dir.ts';
 import { benchCampaign } from './campaign.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
+import { benchExport } from './export.ts';
 import { benchGrow } from './grow.ts';
 import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
+import { benchInbox } from './inbox.ts';
 import { type Report, show } from './report.ts';
 import { benchSend } from './send.ts';
 import { benchStats } from './stats.ts';
@@ -21,6 +23,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   import: benchImport,
   campaign: benchCampaign,
   stats: benchStats,
+  export: benchExport,
+  inbox: benchInbox,
 };
 
 await removeOrphans('heliograph-bench-');

@@ -14,8 +14,8 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { rounds: 2, campaigns: 100 },
   full: { rounds: 100, campaigns: 100 },
 };
-/** So long it takes to make and confirm the campaigns of a round, a hundred on a slow machine. */
-const AHEAD_MS = 15_000;
+/** So long it takes to make and confirm the campaigns of a round on a slow machine. */
+const aheadMs = (campaigns: number): number => 2000 + 150 * campaigns;
 const APART_MS = 100;
 /** Around their time. */
 const SPREAD_MS = 50;
@@ -62,7 +62,7 @@ type Client = Stage['client'];
 
 /** Campaigns to one number each, one shortly after the other, each deleted about its time. */
 async function race(run: Run, client: Client, from: number, count: number): Promise<Deleted[]> {
-  const first = Date.now() + AHEAD_MS;
+  const first = Date.now() + aheadMs(count);
   const campaigns: { id: number; number: string; at: number }[] = [];
   for (let n = 0; n < count; n++) {
     const number = mobileOf(from + n);

@@ -14,7 +14,7 @@ export const destinationOf = (n: number): string =>
 export type Sent = { readonly destination: string; readonly body: string };
 
 /** Sends each text to its number; answers our ids, in that order. Every one must be accepted. */
-export async function sendEach({ client }: Stage, messages: readonly Sent[]): Promise<string[]> {
+export async function sendEach({ client }: Pick<Stage, 'client'>, messages: readonly Sent[]): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < messages.length; i += DESTINATIONS_A_REQUEST) {
     const part = messages.slice(i, i + DESTINATIONS_A_REQUEST);
@@ -27,7 +27,11 @@ export async function sendEach({ client }: Stage, messages: readonly Sent[]): Pr
 }
 
 /** Sends one text to all these numbers. */
-export const sendBulk = (stage: Stage, destinations: readonly string[], body: string): Promise<string[]> =>
+export const sendBulk = (
+  stage: Pick<Stage, 'client'>,
+  destinations: readonly string[],
+  body: string,
+): Promise<string[]> =>
   sendEach(
     stage,
     destinations.map((destination) => ({ destination, body })),

@@ -26,10 +26,13 @@ async function proveTiny({ prove }: Proof): Promise<Findings> {
 
 for (const name of [
   'crash',
+  'crash --campaign',
   'receipts',
   'throttle',
   'smpp',
   'money',
+  'delete-race',
+  'fallback',
   'revoke',
   'guess',
   'allowlist',
@@ -39,9 +42,11 @@ for (const name of [
   'tenants',
   'tenants --rls-only',
   'webhooks',
+  'callbacks',
   'ssrf',
   'uploads',
   'links',
+  'oauth',
   'csv',
 ]) {
   const proof = PROOFS[name] as Proof;

@@ -1,5 +1,6 @@
 import { accept } from './accept.ts';
 import { allowlist } from './allowlist.ts';
+import { callbacks } from './callbacks.ts';
 import { canary } from './canary.ts';
 import { clock } from './clock.ts';
 import { crash, crashPostgres } from './crash.ts';
@@ -13,6 +14,7 @@ import { fields } from './fields.ts';
 import { links } from './links.ts';
 import { malformed } from './malformed.ts';
 import { money } from './money.ts';
+import { oauth } from './oauth.ts';
 import { oracle } from './oracle.ts';
 import type { Proof } from './proof.ts';
 import { receipts } from './receipts.ts';
@@ -57,7 +59,9 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   ssrf,
   receivers,
   webhooks,
+  callbacks,
   uploads,
   links,
+  oauth,
   csv,
 };

@@ -3,6 +3,8 @@ import { watchMemory } from './memory.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { openStage } from './stage.ts';
 import { type Hostile, hostileUploads } from './uploads/files.ts';
+import { hostileMedia } from './uploads/media.ts';
+import { countLively } from './uploads/served.ts';
 import { formAround, sendUpload, type UploadAnswer } from './uploads/send.ts';
 
 const SPOILT: Readonly<Record<Mode, number>> = { tiny: 15, quick: 150, full: 3000 };
@@ -15,7 +17,7 @@ const UPLOAD = '/api/partner-gateway/v1/contacts/upload';
 export const uploads: Proof = {
   promise: 'A hostile file is refused with a reason: nothing of it stays, and the program neither swells nor ends.',
   sabotage: {
-    fault: 'columns and unpacked octets have no bounds',
+    fault: 'columns and unpacked octets have no bounds, and names are believed',
     file: new URL('./sabotage/uploads.ts', import.meta.url),
   },
   prove,
@@ -23,15 +25,15 @@ export const uploads: Proof = {
 
 async function prove(run: Run): Promise<Findings> {
   await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {} });
-  const { apiKey, accountId } = await stage.newAccount({ plan: 'unlimited' });
+  const { apiKey, accountId, client } = await stage.newAccount({ plan: 'unlimited' });
   const origin = String(stage.gateway.ready['address']);
   const tell = createExamples(run);
   const counts = { uploads: 0, refused: 0, taken: 0, takenWrongly: 0, serverErrors: 0, silent: 0, reasonless: 0 };
   const send = ({ path, type, body }: Omit<Hostile, 'name'>) => sendUpload({ origin, apiKey, path }, type, body());
   const right = { path: UPLOAD, ...rightFile() };
   for (let i = 0; i < LANES; i++) await send(right);
+  const left = [...hostileUploads(run, SPOILT[run.mode]), ...(await hostileMedia(run, SPOILT[run.mode]))];
   const memory = watchMemory(stage.gateway.pid);
-  const left = hostileUploads(run, SPOILT[run.mode]);
 
   async function attack(): Promise<void> {
     for (let hostile = left.shift(); hostile; hostile = left.shift()) {
@@ -53,13 +55,15 @@ async function prove(run: Run): Promise<Findings> {
     [accountId],
   );
   const halfDone = rows[0]?.open ?? 0;
+  const lively = await countLively(client, origin, run);
   return judge(
-    { ...counts, halfDone, exits, rssGrowthMiB },
+    { ...counts, ...lively, halfDone, exits, rssGrowthMiB },
     {
       'no hostile file is taken': counts.takenWrongly === 0,
       'no answer is an error of the server': counts.serverErrors === 0,
       'every upload is answered': counts.silent === 0,
       'every refusal says why': counts.reasonless === 0,
+      'what is taken of pictures and videos is served inert': lively.lively === 0,
       'nothing is left half done': halfDone === 0,
       [`memory stays within ${RSS_GROWTH_MIB} MiB`]: rssGrowthMiB <= RSS_GROWTH_MIB,
       'the program runs on and takes right files': exits === 0 && after?.status === 200,

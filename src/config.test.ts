@@ -13,6 +13,9 @@ const problemsOf = (env: Record<string, string>): string => {
   return '';
 };
 
+const none = (...platforms: string[]) =>
+  Object.fromEntries(platforms.map((platform) => [platform, { clientId: '', clientSecret: '' }]));
+
 test('without any variable the program serves this machine only, with its own database', () => {
   expect(loadConfig({})).toEqual({
     host: '127.0.0.1',
@@ -30,6 +33,7 @@ test('without any variable the program serves this machine only, with its own da
     failoverSeconds: 30,
     webhooks: { openBlocks: [], ports: [443, 8443], caFile: undefined },
     storage: { kind: 'file' },
+    social: { baseUrl: undefined, clients: { ...none('facebook', 'instagram', 'linkedin', 'google', 'tiktok') } },
   });
 });
 
@@ -53,6 +57,10 @@ test('every variable reaches its setting', () => {
     WEBHOOK_PORTS: '443, 9443',
     WEBHOOK_CA_FILE: '/etc/ca.pem',
     STORAGE: 's3',
+    FACEBOOK_CLIENT_ID: 'fb',
+    FACEBOOK_CLIENT_SECRET: 'its secret',
+    TIKTOK_CLIENT_ID: 'tt',
+    SOCIAL_URL: 'http://127.0.0.1:9000/',
     S3_BUCKET: 'files',
     S3_REGION: 'eu-south-1',
     S3_ENDPOINT: 'https://s3.example.com',
@@ -79,6 +87,14 @@ test('every variable reaches its setting', () => {
       ...{ kind: 's3', bucket: 'files', region: 'eu-south-1', endpoint: 'https://s3.example.com', pathStyle: true },
       credentials: { accessKeyId: 'us', secretAccessKey: 'secret' },
       prefix: 'heliograph/',
+    },
+    social: {
+      baseUrl: 'http://127.0.0.1:9000',
+      clients: {
+        ...none('instagram', 'linkedin', 'google'),
+        facebook: { clientId: 'fb', clientSecret: 'its secret' },
+        tiktok: { clientId: 'tt', clientSecret: '' },
+      },
     },
   });
 });

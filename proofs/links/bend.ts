@@ -5,10 +5,12 @@ const FIELDS = ['size', 'account', 'version', 'expires', 'key', 'signature'];
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~%&=+;,/?# \t"\\';
 
 /** Where a link leads, whatever its spelling: two links of one meaning are the same link. */
-export function meaningOf(link: string): string {
+function meaningOf(link: string): string {
   const { pathname, searchParams } = new URL(link, 'http://127.0.0.1');
-  const fields = FIELDS.map((name) => searchParams.getAll(name));
-  return JSON.stringify([decoded(pathname).replace(/\/+$/, ''), ...fields]);
+  const path = decoded(pathname).replace(/\/+$/, '');
+  // Of an export there is one size only.
+  const fields = FIELDS.filter((name) => name !== 'size' || path.startsWith('/api/files/'));
+  return JSON.stringify([path, ...fields.map((name) => searchParams.getAll(name))]);
 }
 
 function decoded(path: string): string {

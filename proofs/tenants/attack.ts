@@ -155,8 +155,8 @@ const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIMES = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)/g;
 /** Numeric ids of rows that the request made. */
 const NUMBERS = /\b[5-9]\d{9}\b/g;
-/** Keys with their beginning, secrets of webhooks, octets of hashes and of what is sealed. */
-const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\$argon2id\$[^"]+|\\+x[0-9a-f]{16,}/g;
+/** Keys with their beginning, secrets of webhooks, states of connections, octets of hashes and of what is sealed. */
+const SECRETS = /pg_live_[\w-]+|whsec_[\w+/=]+|\$argon2id\$[^"]+|\\+x[0-9a-f]{16,}|state=[\w-]{43}/g;
 
 /** An answer without what differs from request to request: the things named, fresh ids, times, durations, keys. */
 function faceOf({ status, body }: Answer, named: Thing | readonly Thing[]): string {

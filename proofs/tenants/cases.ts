@@ -29,6 +29,9 @@ const NUMBER = '+393331234567';
 /** Nothing in the request names a thing: it is tried for what its answer shows and what it changes. */
 const NO_IDS: Case = {};
 
+const EVER = { from: '2026-01-01T00:00:00Z', to: '2035-12-31T00:00:00Z' };
+const SPAN = { startDateTime: EVER.from, endDateTime: EVER.to };
+
 const senderOf = ({ token }: Party): string => token.toUpperCase();
 const bulkOf = (party: Party) => ({
   messages: [{ destinations: [NUMBER], sender: senderOf(party), body: `Bulk of ${party.token}` }],
@@ -48,9 +51,13 @@ const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl }
 export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics'],
   ...['GET /openapi.json', 'GET /docs', 'GET /docs/init.js', 'GET /docs/scalar.js'],
+  // By a signed link: `prove links`.
+  `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
   ...['GET /api/callbacks/whatsapp/:connectionName', 'POST /api/callbacks/whatsapp/:connectionName'],
   ...['POST /api/callbacks/rcs/:connectionName'],
+  // By the state of a connection that was begun: `prove oauth`.
+  'GET /oauth/:platform/callback',
 ]);
 
 /** Every route that asks for credentials, by method and URL. */
@@ -106,6 +113,16 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/whatsapp/messages/:messageId`]: { ids: { 'path.messageId': 'whatsappMessage' } },
   [`GET ${PG}/rcs/messages/:messageId`]: { ids: { 'path.messageId': 'rcsMessage' } },
   [`GET ${PG}/messages/:messageId/timeline`]: { ids: { 'path.messageId': 'message' } },
+  // Messages on SMS may be under client ids of others, which the account itself has tried.
+  [`GET ${PG}/messages/history`]: { query: () => ({ ...EVER, channel: 'RCS' }) },
+
+  [`POST ${PG}/messages/history/export`]: { body: () => SPAN },
+  [`POST ${PG}/exports/contacts`]: { ids: { 'body.contactIds.0': 'contact' } },
+  [`POST ${PG}/exports/delivery-reports`]: { ids: { 'body.campaignId': 'campaign' } },
+  [`GET ${PG}/exports`]: NO_IDS,
+  [`GET ${PG}/exports/:exportId`]: { ids: { 'path.exportId': 'export' } },
+  [`POST ${PG}/exports/:exportId`]: { ids: { 'path.exportId': 'export' } },
+  [`DELETE ${PG}/exports/:exportId`]: { ids: { 'path.exportId': 'export' } },
 
   [`GET ${PG}/campaigns`]: NO_IDS,
   [`POST ${PG}/campaigns`]: {
@@ -226,6 +243,10 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/media/:id/revoke-links`]: { ids: { 'path.id': 'media' } },
   [`DELETE ${PG}/media/:id`]: { ids: { 'path.id': 'media' } },
   'GET /api/files/:mediaKey': { ids: { 'path.mediaKey': 'mediaKey' } },
+  [`GET ${PG}/socials`]: NO_IDS,
+  [`GET ${PG}/socials/:platform`]: { ids: { 'path.platform': 'socialProfile' } },
+  [`POST ${PG}/socials/:platform/connect`]: { ids: { 'path.platform': 'socialNetwork' } },
+  [`DELETE ${PG}/socials/:platform`]: { ids: { 'path.platform': 'socialProfile' } },
   [`GET ${PG}/audit`]: NO_IDS,
   [`GET ${PG}/account/security`]: NO_IDS,
   [`PUT ${PG}/account/security`]: { body: () => ({ ipAllowList: ['127.0.0.0/8'], enforced: false }) },

@@ -62,6 +62,12 @@ export const campaignOf = (party: Pick<Party, 'token'>) => ({
 /** Where nobody listens. */
 export const webhookOf = ({ token }: Party) => ({ callbackUrl: `https://127.0.0.1:8443/${token}` });
 
+const NETWORKS_OF = new Map([
+  ['quokka', 'google'],
+  ['numbat', 'tiktok'],
+  ['wombat', 'instagram'],
+]);
+
 const clientId: Maker = {
   async make(p) {
     const messageId = word(p);
@@ -246,6 +252,18 @@ export const MAKERS = {
     },
     unknown: () => randomUUIDv7(),
   },
+  /** One that can be asked for again. */
+  export: {
+    async make({ pool, accountId, token }) {
+      const { rows } = await pool.query<{ id: number }>(
+        `INSERT INTO export (account_id, type, format, status, filters, failure)
+         VALUES ($1, 'CONTACTS', 'csv', 'FAILED', '{}', $2) RETURNING id`,
+        [accountId, token],
+      );
+      return rows[0]?.id ?? unknownNumber();
+    },
+    unknown: unknownNumber,
+  },
   webhookEvent: {
     async make({ pool, accountId, token }) {
       const id = randomUUIDv7();
@@ -277,6 +295,21 @@ export const MAKERS = {
     },
     unknown: () => randomBytes(16).toString('base64url'),
   },
+  /** Each account has a network of its own, which names its profile. */
+  socialProfile: {
+    async make({ pool, accountId, token }) {
+      const platform = NETWORKS_OF.get(token) ?? 'facebook';
+      await pool.query(
+        `INSERT INTO social_profile (account_id, platform, external_id, profile_name, scopes, linked, tokens)
+         VALUES ($1, $2, $3, $3, '{}', '[]', '\\x00') ON CONFLICT DO NOTHING`,
+        [accountId, platform, token],
+      );
+      return platform;
+    },
+    unknown: () => 'myspace',
+  },
+  /** Not anybody's: every account may connect to it. */
+  socialNetwork: { make: () => Promise.resolve('linkedin'), unknown: () => 'linkedin' },
   webhook: { make: (p) => made(p, `${PG}/webhooks/delivery-status`, webhookOf(p), 'id'), unknown: unknownNumber },
 } as const satisfies Readonly<Record<string, Maker>>;
 

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { makeXlsx, makeZip } from '../../src/testing/archive.ts';
 import { box, makeMp4 } from '../../src/testing/mp4.ts';
-import { between, type Chance, oneOf } from '../proof.ts';
+import { between, type Chance, oneOf, type Run } from '../proof.ts';
 import type { Hostile } from './files.ts';
 import { formAround } from './send.ts';
 
@@ -16,7 +16,8 @@ function media(name: string, fileName: string, octets: Buffer | string, maybeRig
 }
 
 const plain = (width = 64, height = 32) => sharp({ create: { width, height, channels: 3, background: 'teal' } });
-const joined = (...parts: readonly (Buffer | string)[]): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part)));
+const joined = (...parts: readonly (Buffer | string)[]): Buffer =>
+  Buffer.concat(parts.map((part) => Buffer.from(part)));
 
 /** Of so many frames, which pack into nothing. */
 function gif(width: number, height: number, frames: number): Buffer {
@@ -36,7 +37,7 @@ function liar(png: Buffer, side: number): Buffer {
 
 type Pictures = { readonly jpeg: Buffer; readonly png: Buffer; readonly gif: Buffer; readonly mp4: Buffer };
 
-export async function drawPictures(): Promise<Pictures> {
+async function drawPictures(): Promise<Pictures> {
   const [jpeg, png] = await Promise.all([plain().jpeg().toBuffer(), plain().png().toBuffer()]);
   return { jpeg, png, gif: gif(64, 32, 2), mp4: makeMp4() };
 }
@@ -49,7 +50,11 @@ const others = ({ jpeg, png }: Pictures): Hostile[] => [
   media('a page that begins as a GIF', 'a.gif', `GIF89a${SCRIPT}`),
   media('PostScript', 'a.jpg', '%!PS\n/etc/passwd (r) file'),
   media('a list for a player', 'a.mp4', '#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\nfile:///etc/passwd\n'),
-  media('MVG', 'a.png', 'push graphic-context\nimage over 0,0 0,0 "https://127.0.0.1/x.php?x=`id`"\npop graphic-context'),
+  media(
+    'MVG',
+    'a.png',
+    'push graphic-context\nimage over 0,0 0,0 "https://127.0.0.1/x.php?x=`id`"\npop graphic-context',
+  ),
   media('a workbook', 'a.png', makeXlsx('')),
   media('a JPEG called PNG', 'a.png', jpeg),
   media('a PNG called a page', 'a.html', png),
@@ -81,7 +86,7 @@ const bombs = async ({ png }: Pictures): Promise<Hostile[]> => [
   media('a picture beyond 5 MiB', 'a.png', joined(png, Buffer.alloc(6 * MIB))),
   media('a video beyond 16 MiB', 'a.mp4', makeMp4({ data: Buffer.alloc(17 * MIB) })),
   media('a video of a million boxes', 'a.mp4', joined(makeMp4(), Buffer.alloc(8 * 1_000_000, box('free')))),
-  media('a video within a video within …', 'a.mp4', makeMp4({ more: [nested(100_000)] })),
+  media('a video within a video within …', 'a.mp4', makeMp4({ more: [nested(100_000)] }), true),
 ];
 
 /** Boxes in boxes. */
@@ -94,17 +99,22 @@ function nested(depth: number): Buffer {
   return octets;
 }
 
-/** Hostile pictures and videos: what is none, what is two things at once, and what is far more than it seems. */
-export async function hostileMedia(pictures: Pictures): Promise<Hostile[]> {
-  return [...others(pictures), ...polyglots(pictures), ...(await bombs(pictures))];
+/**
+ * Hostile pictures and videos: what is none, what is two things at once, what is far more than it seems (but not in
+ * `tiny`), and so many right ones that are spoilt.
+ */
+export async function hostileMedia(run: Pick<Run, 'mode' | 'random'>, spoiltFiles: number): Promise<Hostile[]> {
+  const pictures = await drawPictures();
+  const large = run.mode === 'tiny' ? [] : await bombs(pictures);
+  const spoilt = Array.from({ length: spoiltFiles }, () => spoiltMedia(run, pictures));
+  return [...others(pictures), ...polyglots(pictures), ...large, ...spoilt];
 }
 
-/** A right one with octets changed or cut. */
-export function spoiltMedia(run: Chance, pictures: Pictures): Hostile {
+/** With octets changed or cut. */
+function spoiltMedia(run: Chance, pictures: Pictures): Hostile {
   const [name, octets] = oneOf(run, Object.entries(pictures));
   const changed = Buffer.from(octets);
-  for (let i = between(run, 1, 8); i > 0; i--)
-    changed[between(run, 0, changed.length - 1)] = between(run, 0, 255);
+  for (let i = between(run, 1, 8); i > 0; i--) changed[between(run, 0, changed.length - 1)] = between(run, 0, 255);
   const cut = run.random.chance(0.3) ? changed.subarray(0, between(run, 0, changed.length)) : changed;
   return media(`a spoilt ${name}`, `a.${name}`, cut, true);
 }

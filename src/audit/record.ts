@@ -35,6 +35,15 @@ export const operatorOf = (accountId: number): Author & { readonly kind: 'operat
   username: operatorName(),
 });
 
+/** The program by itself, without anybody's wish: what it did follows from what a network told, or from the clock. */
+export const systemOf = (accountId: number): Author => ({
+  kind: 'system',
+  accountId,
+  keyId: null,
+  userId: null,
+  username: null,
+});
+
 /** The name on this machine. A container may run under a number that has none. */
 export function operatorName(): string {
   try {

@@ -9,9 +9,9 @@ export const AuditOut = Type.Object({
   id: Type.String({ format: 'uuid' }),
   at: instant('UTC'),
   actor: Type.Object({
-    kind: Type.Enum(['key', 'user', 'operator'], {
+    kind: Type.Enum(['key', 'user', 'operator', 'system'], {
       type: 'string',
-      description: 'An API key, a person with a password, or whoever runs the gateway.',
+      description: 'An API key, a person with a password, whoever runs the gateway, or the gateway by itself.',
     }),
     keyId: orNull(Type.Integer()),
     userId: orNull(Type.Integer({ description: 'The person, or the maker of the key.' })),

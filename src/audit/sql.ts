@@ -1,6 +1,6 @@
 import { type Db, exec, many, one, sql } from '../db/query.ts';
 
-export type ActorKind = 'key' | 'user' | 'operator';
+export type ActorKind = 'key' | 'user' | 'operator' | 'system';
 
 export type AuditRow = {
   id: string;

@@ -95,17 +95,23 @@ export const NETWORK_FIELDS = {
   WHATSAPP: ['whatsappPhoneNumberId', 'whatsappTemplateId'],
 } as const;
 
+type Templated = { readonly accountId: number; readonly settings: Pick<Settings, 'sendingMode' | Keys> };
+export type TemplateFault = FieldError & { readonly channel: Channel; readonly templateId: string };
+
 /** Whether the templates may be sent as they are at this moment: approved, and with a contact field for each variable. */
-export async function checkTemplates(db: Db, { accountId, settings }: Checked): Promise<FieldError[]> {
-  const custom = await listFields(db, { accountId });
-  const fields = new Set([...STANDARD_FIELDS, ...custom.map(({ name }) => name)]);
-  const faults = chainOf(settings.sendingMode).map(async (channel) => {
+export async function checkTemplates(db: Db, { accountId, settings }: Templated): Promise<TemplateFault[]> {
+  const uses = chainOf(settings.sendingMode).flatMap((channel) => {
     if (channel === 'SMS') return [];
     const [senderField, field] = NETWORK_FIELDS[channel];
     const [sender, templateId] = [settings[senderField], settings[field]];
-    if (!templateId) return [];
+    return templateId ? [{ channel, field, sender, templateId }] : [];
+  });
+  if (uses.length === 0) return [];
+  const custom = await listFields(db, { accountId });
+  const fields = new Set([...STANDARD_FIELDS, ...custom.map(({ name }) => name)]);
+  const faults = uses.map(async ({ channel, field, sender, templateId }) => {
     const problems = await checkTemplate(db, { accountId, channel, templateId, sender, fields });
-    return problems.map((message) => ({ field, message }));
+    return problems.map((message) => ({ field, message, channel, templateId }));
   });
   return (await Promise.all(faults)).flat();
 }

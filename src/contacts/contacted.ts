@@ -9,11 +9,11 @@ import { type ChannelMove, type Contacted, insertContacted, moveChannels } from 
  */
 export async function recordContacted(tx: Db, rows: readonly Contacted[]): Promise<void> {
   if (rows.length === 0) return;
-  const latest = new Map<string, Contacted>();
+  // No two accounts have a contact of the same id.
+  const latest = new Map<number, Contacted>();
   for (const row of rows) {
-    const key = `${row.accountId}/${row.contactId}`;
-    const known = latest.get(key);
-    if (!known || known.at <= row.at) latest.set(key, row);
+    const known = latest.get(row.contactId);
+    if (!known || known.at <= row.at) latest.set(row.contactId, row);
   }
   const sorted = [...latest.values()].sort((a, b) => a.accountId - b.accountId || a.contactId - b.contactId);
   await insertContacted(tx, sorted);

@@ -6,7 +6,7 @@ import type { ExportFormat, Wanted } from './filters.ts';
 import * as db from './sql.ts';
 
 /** Of one account: those beyond would wait for hours. */
-const MOST_WAITING = 50;
+const MOST_WAITING = 1000;
 
 /** Asks workers for an export. Call it in a transaction. Errors: 429 while too many wait. */
 export async function requestExport(

@@ -136,6 +136,7 @@ export async function listUnsent(db: Db): Promise<Unsent[]> {
   );
 }
 
+/** `recipients`: those for whom no message was made yet. */
 export type UnsentCampaign = {
   accountId: number;
   id: number;
@@ -149,7 +150,9 @@ export async function listUnsentCampaigns(db: Db): Promise<UnsentCampaign[]> {
   return many(
     db,
     sql`SELECT c.account_id AS "accountId", c.id, c.name, c.scheduled_at AS "scheduledAt",
-               r.recipients - r.skipped AS recipients
+               greatest(0, c.total_destinations - r.messages + (
+                 SELECT count(*) FROM campaign_hop h WHERE h.account_id = c.account_id AND h.campaign_id = c.id))::bigint
+                 AS recipients
         FROM ${UNFINISHED} ORDER BY c.account_id, c.id`,
   );
 }

@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import { createSlots } from '../lib/slots.ts';
+import { decodePicture } from './decoder/decode.ts';
 import { findForeign } from './foreign.ts';
 import { badFile, LIMITS, tooLarge } from './limits.ts';
-import { remakePicture } from './picture.ts';
 import { type Claim, type MediaType, tellType } from './type.ts';
 import { probeVideo } from './video.ts';
 
@@ -31,10 +31,10 @@ export async function inspect(octets: Buffer, claim: Claim): Promise<Inspected> 
   const foreign = findForeign(octets, mimeType);
   if (foreign !== undefined) throw badFile(`is ${mimeType} and ${foreign} at once`);
   if (mimeType === 'video/mp4') return { mimeType, octets, ...probeVideo(octets), thumbnail: null };
-  return { mimeType, durationSeconds: null, ...(await remakePicture(octets, mimeType)) };
+  return { mimeType, durationSeconds: null, ...(await decodePicture({ octets, type: mimeType })) };
 }
 
-/** In this process: each may take a core, and 150 MB while it lasts. */
+/** A video is in memory here while it is read: three times 16 MiB at most. */
 const work = createSlots(2);
 
 /** `inspect`, of a file on the disk, two at a time. */

@@ -5,8 +5,7 @@ import { badFile } from './limits.ts';
 export const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'video/mp4'] as const;
 export type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** The first is the usual one. */
-const EXTENSIONS: Record<MediaType, readonly [string, ...string[]]> = {
+const EXTENSIONS: Record<MediaType, readonly string[]> = {
   'image/jpeg': ['.jpg', '.jpeg', '.jpe', '.jfif'],
   'image/png': ['.png', '.apng'],
   'image/gif': ['.gif'],
@@ -23,8 +22,6 @@ const ALIASES: Readonly<Record<string, MediaType>> = {
 };
 
 const named = (name: string): MediaType | undefined => ALIASES[name] ?? MEDIA_TYPES.find((type) => type === name);
-
-export const extensionOf = (type: MediaType): string => EXTENSIONS[type][0];
 
 /** A part that has no type reads as `text/plain` (RFC 7578, 4.4). */
 const SAYS_NOTHING: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'text/plain']);

@@ -113,6 +113,10 @@ async function startRcs(deps: Deps): Promise<SandboxRbm> {
     settings: { baseUrl: rbm.baseUrl, concurrency: CONCURRENCY },
     secret: rbm.secrets,
   });
+  const owed = await listOwed(pool, connectionId);
+  rbm.resume(
+    owed.map(({ carrierId: messageId, sender: agentId, destination }) => ({ messageId, agentId, destination })),
+  );
   const name = 'Heliograph sandbox';
   await assignSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId: null, name });
   await replaceTemplates(

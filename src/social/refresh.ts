@@ -14,13 +14,13 @@ type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 const MINUTE_MS = 60_000;
 /** A request takes ten seconds at most. */
 const LEASE_MS = MINUTE_MS;
-/** Tried for about a day and a half, at first every minute, in the end every six hours. */
+/** Tried for nearly two days, at first after a minute, in the end every six hours. */
 const TRIES = 15;
 const MOST_WAIT_MS = 6 * 60 * MINUTE_MS;
 
 /**
  * Renews the tokens of the profile that is due first. When the network says that the grant is over, or does not answer
- * for a day and a half, the profile is disconnected.
+ * for nearly two days, the profile is disconnected.
  *
  * @returns false when none is due
  */

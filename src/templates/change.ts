@@ -1,4 +1,5 @@
 import { editTemplate } from '../carriers/whatsapp/templates.ts';
+import { lookAtTemplates } from '../campaigns/life/templates.ts';
 import { recordAudit } from '../audit/record.ts';
 import type { Db } from '../db/query.ts';
 import type { Actor } from '../http/actor.ts';
@@ -39,6 +40,7 @@ export async function changeWhatsappTemplate(
   const status = told ? 'PENDING' : undefined;
   const moved = { content: components, category, status, variables, headerLink };
   await db.moveTemplate(tx, { ...moved, accountId: actor.accountId, channel: 'WHATSAPP', id });
+  await lookAtTemplates(tx, [{ channel: 'WHATSAPP', id }]);
   const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'template.update', subject: `template:${id}`, detail });
 }

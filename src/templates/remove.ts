@@ -1,4 +1,5 @@
 import { deleteTemplate } from '../carriers/whatsapp/templates.ts';
+import { lookAtTemplates } from '../campaigns/life/templates.ts';
 import { recordAudit } from '../audit/record.ts';
 import type { Db } from '../db/query.ts';
 import type { Actor } from '../http/actor.ts';
@@ -23,5 +24,6 @@ export async function removeTemplate(
     await askFor(deps, connectionId, (client) => deleteTemplate(client, { name, id }));
   }
   await db.deleteTemplate(tx, { accountId: actor.accountId, channel, id });
+  await lookAtTemplates(tx, [{ channel, id }]);
   await recordAudit(tx, actor, { action: 'template.delete', subject: `template:${id}`, detail: { channel, name } });
 }

@@ -1,5 +1,5 @@
 import { boolean, rowsOf, text } from '../db/columns.ts';
-import { type Db, exec, many, maybeOne, one, sql } from '../db/query.ts';
+import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../db/query.ts';
 import type { Sendable, TemplateChannel } from './template.ts';
 
 export type Template = Sendable & {
@@ -174,13 +174,13 @@ export type Seen = {
 
 /**
  * Brings what is known of a business account's templates into line with a list of all of them: new ones are the
- * connection's owner's, those that are gone read DELETED.
+ * connection's owner's, those that are gone read DELETED. Answers the ids of those that have changed.
  */
 export async function insertSeenTemplates(
   db: Db,
   { connectionId, ownerId, seen }: { connectionId: number; ownerId: number | null; seen: readonly Seen[] },
-): Promise<number> {
-  return exec(
+): Promise<string[]> {
+  return idsOf(
     db,
     sql`INSERT INTO template AS t (channel, id, owner_id, connection_id, name, language, category, status, reason,
                                    content, named, variables)
@@ -203,32 +203,38 @@ export async function insertSeenTemplates(
           WHERE t.connection_id = excluded.connection_id
             AND (t.name, t.language, t.category, t.status, t.reason, t.content)
               IS DISTINCT FROM (excluded.name, excluded.language, excluded.category, excluded.status, excluded.reason,
-                                excluded.content)`,
+                                excluded.content)
+        RETURNING id`,
   );
 }
 
-/** Those that the network no longer has, of those made before it was asked. */
+async function idsOf(db: Db, statement: Sql): Promise<string[]> {
+  return (await many<{ id: string }>(db, statement)).map(({ id }) => id);
+}
+
+/** Those that the network no longer has, of those made before it was asked. Answers their ids. */
 export async function moveTemplatesGone(
   db: Db,
   { connectionId, present, before }: { connectionId: number; present: readonly string[]; before: Date },
-): Promise<number> {
-  return exec(
+): Promise<string[]> {
+  return idsOf(
     db,
     sql`UPDATE template SET status = 'DELETED', updated_at = now()
         WHERE connection_id = ${connectionId} AND status <> 'DELETED' AND created_at < ${before}
-          AND id <> ALL (${[...present]}::text[])`,
+          AND id <> ALL (${[...present]}::text[])
+        RETURNING id`,
   );
 }
 
-/** What a callback said of templates; those that are not known here are left out. */
+/** What a callback said of templates; those that are not known here are left out. Answers the ids of the others. */
 export async function moveTemplateStatuses(
   db: Db,
   {
     connectionId,
     changes,
   }: { connectionId: number; changes: readonly { id: string; status: string; reason: string | null }[] },
-): Promise<number> {
-  return exec(
+): Promise<string[]> {
+  return idsOf(
     db,
     sql`UPDATE template t SET status = u.status, reason = u.reason, updated_at = now()
         FROM ${rowsOf(changes, {
@@ -236,7 +242,8 @@ export async function moveTemplateStatuses(
           status: text((c) => c.status),
           reason: text((c) => c.reason),
         })} AS u
-        WHERE t.channel = 'WHATSAPP' AND t.id = u.id AND t.connection_id = ${connectionId}`,
+        WHERE t.channel = 'WHATSAPP' AND t.id = u.id AND t.connection_id = ${connectionId}
+        RETURNING t.id`,
   );
 }
 

@@ -5,11 +5,13 @@ import {
   type NetworkTemplate,
   type PhoneNumber,
 } from '../carriers/whatsapp/templates.ts';
+import { lookAtTemplates } from '../campaigns/life/templates.ts';
 import { type Connection, listConnections } from '../connections/sql.ts';
 import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import type { Log } from '../lib/log.ts';
 import { listOwnersOfConnections, moveSenderDetails } from '../senders/sql.ts';
+import { ofWhatsapp } from './receive-changes.ts';
 import { askNetwork, type NetworkDeps } from './network.ts';
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
@@ -33,8 +35,10 @@ async function storeAll(tx: Db, connectionId: number, { templates, numbers }: Al
   await db.claimSync(tx, { connectionId });
   const [owner] = await listOwnersOfConnections(tx, { connectionIds: [connectionId] });
   const seen = templates.map(toSeen);
-  if (seen.length > 0) await db.insertSeenTemplates(tx, { connectionId, ownerId: owner?.ownerId ?? null, seen });
-  await db.moveTemplatesGone(tx, { connectionId, present: templates.map(({ id }) => id), before });
+  const ownerId = owner?.ownerId ?? null;
+  const changed = seen.length > 0 ? await db.insertSeenTemplates(tx, { connectionId, ownerId, seen }) : [];
+  const gone = await db.moveTemplatesGone(tx, { connectionId, present: templates.map(({ id }) => id), before });
+  await lookAtTemplates(tx, [...changed, ...gone].map(ofWhatsapp));
   if (numbers.length > 0) await moveSenderDetails(tx, { connectionId, senders: numbers.map(toDetails) });
 }
 

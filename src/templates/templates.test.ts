@@ -72,7 +72,7 @@ test('each thing that is wrong has its sentence', async () => {
   await add({ status: 'APPROVED', variables: ['planet'] });
   await receiveTemplateChanges(pool, connectionId, [{ id: '900', status: 'PAUSED', reason: 'FIRST_PAUSE' }]);
   expect(await check({ sender: '107' })).toEqual([
-    'the template is PAUSED (FIRST_PAUSE), not APPROVED',
+    'the template offer is PAUSED (FIRST_PAUSE), not APPROVED',
     'the template is not of the business account of this phone number',
     "the template's variable planet is no contact field",
   ]);
@@ -183,11 +183,11 @@ const find = (id: string) => db.findUsableTemplate(pool, { accountId: ours, chan
 
 test('a list of the network brings new templates and changes, and keeps owners and what is ours', async () => {
   await add({ headerLink: 'https://x.example/a.jpg' });
-  expect(await store(seen('900', { status: 'REJECTED', reason: 'SCAM' }), seen('901'))).toBe(2);
+  expect(await store(seen('900', { status: 'REJECTED', reason: 'SCAM' }), seen('901'))).toEqual(['900', '901']);
   expect(await find('900')).toMatchObject({ ownerId: ours, status: 'REJECTED', reason: 'SCAM', name: 'seen' });
   expect(await find('900')).toMatchObject({ headerLink: 'https://x.example/a.jpg', variables: ['firstName|friend'] });
   expect(await find('901')).toMatchObject({ ownerId: null, connectionId });
-  expect(await store(seen('900', { status: 'REJECTED', reason: 'SCAM' }), seen('901'))).toBe(0);
+  expect(await store(seen('900', { status: 'REJECTED', reason: 'SCAM' }), seen('901'))).toEqual([]);
 });
 
 test('what the network no longer has reads DELETED, but for what was made after it was asked', async () => {
@@ -196,7 +196,7 @@ test('what the network no longer has reads DELETED, but for what was made after 
   const before = await db.findNow(pool);
   await add({ id: '2' });
   await add({ id: '3', connectionId: otherConnection });
-  expect(await db.moveTemplatesGone(pool, { connectionId, present: ['9'], before })).toBe(1);
+  expect(await db.moveTemplatesGone(pool, { connectionId, present: ['9'], before })).toEqual(['900']);
   expect(await Promise.all(['1', '2', '3'].map(async (id) => (await find(id))?.status))).toEqual([
     'DELETED',
     'APPROVED',

@@ -15,6 +15,7 @@ import { settleOutcomes } from '../messages/deliver.ts';
 import { endMessages } from '../messages/end.ts';
 import { STATUS, type StatusName } from '../messages/states.ts';
 import { insertRoute } from '../routing/sql.ts';
+import { insertTemplate } from '../templates/sql.ts';
 import { freeOver } from './drafts.ts';
 import { accountWith } from './money.ts';
 
@@ -68,6 +69,7 @@ export async function openCampaignStage(
   const accountId = await accountWith(pool, 1_000_000_000);
   const connection = { name: `carrier-${accountId}`, kind: 'smpp', sandbox: false, settings: {} } as const;
   const connectionId = (await insertConnection(pool, connection))?.id ?? 0;
+  await insertTemplates(pool, connectionId);
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
   const deps = { pool, tables: freeOver(() => [connectionId]), waker: IDLE, paused: () => false, log: silentLog };
   const campaigns = createCampaigns({ ...deps, revoke });
@@ -122,6 +124,15 @@ export async function openCampaignStage(
         );
       }),
   };
+}
+
+/** Those that its campaigns name: approved, and every account's. */
+async function insertTemplates(pool: Pool, connectionId: number): Promise<void> {
+  const common = { ownerId: null, name: 'offer', language: 'en', category: '', status: 'APPROVED', headerLink: null };
+  const plain = { ...common, named: false, variables: [] };
+  const content = [{ type: 'BODY', text: 'Hello' }];
+  await insertTemplate(pool, { ...plain, channel: 'RCS', id: 'template', connectionId: null, content: { text: 'Hello' } });
+  await insertTemplate(pool, { ...plain, channel: 'WHATSAPP', id: '2', connectionId, content });
 }
 
 const listJobs = (tx: Db, ids: readonly string[]): Promise<Job[]> =>

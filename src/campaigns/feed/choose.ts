@@ -1,3 +1,4 @@
+import { countParts } from '../../carriers/smpp/text.ts';
 import { bitOf, type Channel } from '../../lib/channel.ts';
 import type { StoredContent } from '../../messages/content.ts';
 import { chainOf, isCombined } from '../mode.ts';
@@ -39,7 +40,7 @@ export function chooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>)
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
   const findPrice = pricesOf(campaign);
   return (candidate) => {
-    const [, , , , allowed, willing, , , , , , , gone] = candidate;
+    const [, , , , allowed, willing, , , , , , gone] = candidate;
     if (gone) return 'contact_deleted';
     if (allowed !== 0 && willing === 0) return 'opted_out';
     let obstacle: Obstacle = 'no_route';
@@ -53,17 +54,27 @@ export function chooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>)
   };
 
   function choose(candidate: Candidate, channel: Channel): Choice | Obstacle {
-    const [, country, destination, contactId, , , smsParts, reserveMicros, text, textParts] = candidate;
+    const [, country, destination, contactId, , , smsParts, reserveMicros, text] = candidate;
     const isSms = channel === 'SMS';
-    if (isSms && (text === null || text === '' || textParts > smsParts)) return 'text_changed';
+    const parts = isSms && text ? countParts(text).parts : 1;
+    if (isSms && (!text || parts > smsParts)) return 'text_changed';
     const sender = senderOf(campaign, channel);
     const connectionIds = tables.findRoute(channel, destination, sender);
     if (connectionIds.length === 0) return 'no_route';
-    const parts = isSms ? textParts : 1;
     const { priceMicros, refundUndelivered } = findPrice(channel, destination, parts, candidate);
     return {
-      ...{ country, destination, contactId, channel, sender, parts, priceMicros, refundUndelivered, connectionIds },
-      ...{ reserveMicros, body: isSms ? (text ?? '') : '', content: contentOf(campaign, channel, candidate) },
+      country,
+      destination,
+      contactId,
+      channel,
+      sender,
+      body: isSms ? (text ?? '') : '',
+      content: contentOf(campaign, channel, candidate),
+      parts,
+      priceMicros,
+      refundUndelivered,
+      connectionIds,
+      reserveMicros,
     };
   }
 }
@@ -74,7 +85,7 @@ const senderOf = (campaign: Running, channel: Channel): string =>
 
 function contentOf(campaign: Running, channel: Channel, candidate: Candidate): StoredContent | null {
   if (channel === 'SMS') return null;
-  const [, , , , , , , , , , rcs, whatsapp] = candidate;
+  const [, , , , , , , , , rcs, whatsapp] = candidate;
   const [template, values] =
     channel === 'RCS' ? [campaign.rcsTemplateId, rcs] : [campaign.whatsappTemplateId, whatsapp];
   return { template: template ?? '', channel, values: values ?? {} };

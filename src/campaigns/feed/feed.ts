@@ -8,8 +8,8 @@ import { findRoom, type Room } from './room.ts';
 import * as db from './sql.ts';
 import { loadTexts } from './texts.ts';
 
-/** A step takes some 150 ms by that: short enough for whoever wants to pause the campaign. */
-const MESSAGES_A_STEP = 5000;
+/** A step takes some 50 ms by that, short enough for whoever wants to pause the campaign; more would be garbage for longer. */
+const MESSAGES_A_STEP = 2000;
 /** While the queue is full, or the campaign has had its rate of this second. */
 const FULL_MS = 150;
 /** Settings of the account may change while a campaign waits for the morning. */

@@ -1,10 +1,9 @@
-import { countParts } from '../../carriers/smpp/text.ts';
 import { plainArray } from '../../db/array.ts';
 import { bigint, int, rowsOf, smallint, text, timestamptz } from '../../db/columns.ts';
 import { type Db, exec, many, one, onePlan, raw, type Sql, sql, tuples } from '../../db/query.ts';
 import type { Job } from '../run/sql.ts';
 import { renderSql, valuesSql } from '../text/sql.ts';
-import { type CustomField, fixedText, type Piece } from '../text/parse.ts';
+import type { CustomField, Piece } from '../text/parse.ts';
 
 /** Recipients of a country, in the order of their numbers. */
 export type Lane = { country: string; fedTo: string };
@@ -63,9 +62,8 @@ export type Candidate = [
   willing: number,
   smsParts: number,
   reserveMicros: number,
-  /** The text that goes out by SMS, and how many parts it has now. */
+  /** What goes out by SMS. */
   text: string | null,
-  parts: number,
   rcsValues: Record<string, string> | null,
   whatsappValues: Record<string, string> | null,
   /** The contact was deleted. */
@@ -104,16 +102,10 @@ const refusedBy = (accountId: number): Sql => sql`coalesce((
   SELECT bit_or(CASE o.channel WHEN 'SMS' THEN 1 WHEN 'RCS' THEN 2 ELSE 4 END) FROM opt_out o
   WHERE o.account_id = ${accountId} AND o.phone_number = r.destination COLLATE "default"), 0)`;
 
-/** A text that is the same for everybody is counted once. */
-function partsOf(pieces: readonly Piece[] | null): Sql {
-  const fixed = pieces && fixedText(pieces);
-  return fixed === null ? sql`coalesce(sms_parts(x.body), 0)` : raw(String(countParts(fixed).parts));
-}
-
 /**
- * Reads recipients (a SELECT as above) with what would be sent to them now, in the order of the source. A text is filled
- * in here and nowhere else, so that its parts are those of the text that goes out. Contacts are looked up one by one: a
- * hash of a million of them for the next thousand is no better plan, whatever it costs by the statistics.
+ * Reads recipients (a SELECT as above) with what would be sent to them now, in the order of the source. Contacts are
+ * looked up one by one: a hash of a million of them for the next thousand is no better plan, whatever it costs by the
+ * statistics.
  */
 export async function listCandidates(
   db: Db,
@@ -125,7 +117,7 @@ export async function listCandidates(
   return tuples(
     db,
     sql`SELECT x.n, x.country, x.destination, x.contact_id, x.channels, x.channels & ~x.refused, x.sms_parts,
-               x.reserve_micros, x.body, ${partsOf(texts.sms)}, x.rcs, x.whatsapp, x.gone
+               x.reserve_micros, x.body, x.rcs, x.whatsapp, x.gone
         FROM (
           SELECT r.*, ${texts.sms === null ? sql`NULL::text` : renderSql(texts.sms, on)} AS body,
                  ${values(texts.rcs)} AS rcs, ${values(texts.whatsapp)} AS whatsapp,

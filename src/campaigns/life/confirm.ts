@@ -53,7 +53,7 @@ async function unmet(tx: Db, { accountId }: Actor, campaign: CampaignRow, now: D
   return [
     ...(campaign.readyToSend ? [] : [{ field: 'readyToSend', message: 'must be true' }]),
     ...(await checkSettings(tx, { accountId, settings: campaign })),
-    ...(await checkTemplates(tx, { accountId, settings: campaign })),
+    ...(await checkTemplates(tx, { accountId, settings: campaign })).map(({ field, message }) => ({ field, message })),
     ...recipientFaults(campaign),
     ...dateFaults(campaign, now),
     ...(await routeFaults(tx, campaign)),

@@ -4,6 +4,7 @@ import { listConnectionsOf, moveChunksFromParked, moveChunksToParked } from '../
 import { AppError, invalidFields } from '../../errors.ts';
 import { type CampaignRow, claimCampaign, wakeRuns } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
+import { listTemplateFaults } from '../unsendable.ts';
 import { moveCancelled, moveJobToNow, movePaused, moveResumed, wakeConnections } from './sql.ts';
 
 type Which = { readonly id: number };
@@ -24,13 +25,15 @@ export async function pauseCampaign(tx: Db, actor: Author, { id }: Which): Promi
 
 /**
  * Lets a held campaign go on. One whose time was missed is sent now. Again changes nothing. Call it in a transaction.
- * Errors: 400 by its status, 404.
+ * Errors: 400 by its status, and when a template may not be sent, with the reason; 404.
  */
 export async function resumeCampaign(tx: Db, actor: Author, { id }: Which): Promise<void> {
   const campaign = await claim(tx, actor, id);
   const going = campaign.status === CAMPAIGN.SENDING && !campaign.cancelledAt;
   if (!going && !campaign.pausedAt) throw refused('only what is paused can be resumed');
   if (!campaign.pausedAt) return;
+  const faults = await listTemplateFaults(tx, { accountId: actor.accountId, id, settings: campaign });
+  if (faults.length > 0) throw invalidFields(faults.map(({ field, message }) => ({ field, message })));
   if ((await moveResumed(tx, { accountId: actor.accountId, id })) === 0) throw refused('the campaign is over');
   if ((await moveChunksFromParked(tx, { campaignId: id })) > 0)
     await wakeConnections(tx, { ids: await listConnectionsOf(tx, { campaignId: id }) });

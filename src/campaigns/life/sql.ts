@@ -1,6 +1,7 @@
 import { plainArray } from '../../db/array.ts';
-import { type Db, exec, maybeOne, type Sql, sql } from '../../db/query.ts';
+import { type Db, exec, many, maybeOne, type Sql, sql } from '../../db/query.ts';
 import { WAKE_CHANNEL } from '../../dispatch/wake.ts';
+import { CAMPAIGNS_CHANNEL } from '../outcomes/sql.ts';
 import { from } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
 
@@ -48,6 +49,28 @@ export const insertJob = (db: Db, { accountId, id }: One): Promise<number> =>
 
 export const moveJobToNow = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`UPDATE campaign_job SET due_at = now() WHERE account_id = ${accountId} AND campaign_id = ${id}`);
+
+type TemplateKey = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
+
+/** The campaigns that workers have to look at and that send one of these templates. */
+export const listJobsOfTemplates = (db: Db, { keys }: { keys: readonly TemplateKey[] }): Promise<{ id: number }[]> => {
+  const idsOf = (channel: string): string[] => keys.flatMap((key) => (key.channel === channel ? [key.id] : []));
+  return many(
+    db,
+    sql`SELECT c.id FROM campaign_job j JOIN campaign c ON c.account_id = j.account_id AND c.id = j.campaign_id
+        WHERE c.whatsapp_template_id = ANY(${idsOf('WHATSAPP')}::text[])
+           OR c.rcs_template_id = ANY(${idsOf('RCS')}::text[])`,
+  );
+};
+
+/** Workers look at these at once, when the transaction has committed. */
+export const moveJobsToNow = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
+  exec(
+    db,
+    sql`WITH moved AS (
+          UPDATE campaign_job SET due_at = now() WHERE campaign_id = ANY(${plainArray(ids)}::bigint[]) RETURNING campaign_id)
+        SELECT pg_notify(${CAMPAIGNS_CHANNEL}, campaign_id::text) FROM moved`,
+  );
 
 /** Holds a campaign that is being sent. 0 when there is nothing to hold: it is held, cancelled or over. */
 export const movePaused = (db: Db, one: One): Promise<number> =>

@@ -1,4 +1,6 @@
+import { recordAudit, systemOf } from '../../audit/record.ts';
 import { moveChunksToParked } from '../../dispatch/campaigns/sql.ts';
+import { listTemplateFaults } from '../unsendable.ts';
 import { SUSPENDED } from './end/complete.ts';
 import { moveFromHeld, moveToHeld } from './sql.ts';
 import { NOTHING, type Step } from './step.ts';
@@ -18,6 +20,21 @@ export async function holdSuspended({ tx, job }: Step): Promise<number> {
   await moveToHeld(tx, job, { reason: SUSPENDED });
   await moveChunksToParked(tx, job);
   return LOOK_MS;
+}
+
+/**
+ * Pauses a campaign whose template may not be sent any more, until somebody resumes it; the reason names the template.
+ * Answers 0 when it did.
+ */
+export async function holdUnsendable({ tx, job, campaign }: Step): Promise<number> {
+  const faults = await listTemplateFaults(tx, { ...campaign, settings: campaign });
+  if (faults.length === 0) return NOTHING;
+  const reason = faults.map(({ field, templateId, message }) => `${field} ${templateId}: ${message}`).join('; ');
+  await moveToHeld(tx, job, { reason });
+  await moveChunksToParked(tx, job);
+  const subject = `campaign:${campaign.id}`;
+  await recordAudit(tx, systemOf(campaign.accountId), { action: 'campaign.pause', subject, detail: { reason } });
+  return 0;
 }
 
 /** Forgets why a campaign was held that goes on. */

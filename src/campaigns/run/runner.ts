@@ -11,7 +11,7 @@ import { cancel } from './end/cancel.ts';
 import { cleanUp } from './end/clean-up.ts';
 import { complete, settleLate } from './end/complete.ts';
 import { expand } from './expand/expand.ts';
-import { forgetHold, holdSuspended, stayPaused } from './hold.ts';
+import { forgetHold, holdSuspended, holdUnsendable, stayPaused } from './hold.ts';
 import { start } from './start.ts';
 import { runStep, type Stepped, type Work } from './step.ts';
 import * as db from './sql.ts';
@@ -101,5 +101,5 @@ function worksOf(campaign: db.Running): readonly Work[] {
   if (suspended && messages === 0) return [cancel, complete];
   if (paused) return [stayPaused, expand];
   if (suspended) return [holdSuspended];
-  return [forgetHold, lookAtOutcomes, lookAtTimes, feed, expand, complete];
+  return [forgetHold, holdUnsendable, lookAtOutcomes, lookAtTimes, feed, expand, complete];
 }

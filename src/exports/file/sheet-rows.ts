@@ -3,8 +3,8 @@ import { StringDecoder } from 'node:string_decoder';
 type Cell = string | number | null;
 
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
-/** What XML 1.0 cannot hold at all. */
-const NO_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
+/** What XML 1.0 cannot hold, and other controls that no cell is to have. */
+const CONTROLS = /[[\p{Cc}\ufffe\uffff]--[\t\n\r]]/gv;
 /** Excel takes no longer text in a cell. */
 const LONGEST_TEXT = 32_767;
 
@@ -28,5 +28,5 @@ function toCell(written: string, isNumber: boolean): Cell {
   const text = written.includes('\\')
     ? written.replace(/\\(.)/g, (_, letter: string) => ESCAPES[letter] ?? letter)
     : written;
-  return text.replace(NO_XML, '\ufffd').slice(0, LONGEST_TEXT);
+  return text.replace(CONTROLS, '\ufffd').slice(0, LONGEST_TEXT);
 }

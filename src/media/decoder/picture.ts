@@ -1,6 +1,6 @@
 import type { Sharp, SharpOptions } from 'sharp';
-import { badFile, LIMITS, tooLarge } from './limits.ts';
-import type { MediaType } from './type.ts';
+import { badFile, LIMITS, tooLarge } from '../limits.ts';
+import type { MediaType } from '../type.ts';
 
 export type Picture = {
   readonly octets: Buffer;

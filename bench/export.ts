@@ -1,0 +1,113 @@
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { to } from 'pg-copy-streams';
+import { attachEmbedded } from '../src/db/embedded.ts';
+import { inlined } from '../src/db/inlined.ts';
+import { selectRows } from '../src/exports/rows/cells.ts';
+import { messageRows } from '../src/exports/rows/sql.ts';
+import { idsFrom } from '../src/history/list.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { removeDataDir } from '../src/testing/data-dir.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { until } from '../src/testing/until.ts';
+import { type Running, runCommand } from './processes.ts';
+import type { Report } from './report.ts';
+
+const ROWS = Number(process.argv[3] ?? 5_000_000);
+const SHEET_ROWS = ROWS / 10;
+const MOST_MB = 300;
+const ROWS_A_STATEMENT = 250_000;
+const DEADLINE_MS = 1_200_000;
+
+/** A history of messages as CSV, from the request to the end of the job, against COPY of the same query to nowhere. */
+export async function benchExport(): Promise<Report> {
+  const dataDir = await temporaryFolder('heliograph-bench-');
+  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off' });
+  const server = await attachEmbedded({ dataDir, log: silentLog });
+  const db = new pg.Client({ connectionString: server.connectionString });
+  await db.connect();
+  try {
+    const { apiKey, accountId } = gateway.ready['demo'] as { apiKey: string; accountId: number };
+    const sheetSpan = await store(db, accountId, SHEET_ROWS);
+    await store(db, accountId, ROWS - SHEET_ROWS);
+    const span = { ...sheetSpan, endDateTime: new Date().toISOString() };
+    const idleMb = gateway.peakMb();
+    const copySeconds = await copyAway(db, accountId, span);
+    const csv = await exported(gateway, apiKey, { ...span, format: 'csv' }, ROWS);
+    const csvPeakMb = gateway.peakMb();
+    const packed = await exported(gateway, apiKey, { ...sheetSpan, format: 'csv.gz' }, SHEET_ROWS);
+    const sheet = await exported(gateway, apiKey, { ...sheetSpan, format: 'xlsx' }, SHEET_ROWS);
+    const figures = {
+      rows: ROWS,
+      rowsPerSecond: ROWS / csv.seconds,
+      copyRowsPerSecond: ROWS / copySeconds,
+      megabytes: csv.sizeBytes / 2 ** 20,
+      idleMb,
+      peakMb: csvPeakMb,
+      peakMbTarget: MOST_MB,
+      sheetRows: SHEET_ROWS,
+      sheetRowsPerSecond: SHEET_ROWS / sheet.seconds,
+      compressedRowsPerSecond: SHEET_ROWS / packed.seconds,
+      sheetPeakMb: gateway.peakMb(),
+    };
+    return { name: 'export', ratio: copySeconds / csv.seconds, target: 0.5, figures };
+  } finally {
+    await db.end();
+    await server.release();
+    await gateway.stop();
+    await removeDataDir(dataDir);
+  }
+}
+
+type Span = { readonly startDateTime: string; readonly endDateTime: string };
+
+/** Messages that were delivered, one in ten with an error, of two connections; answers when they were accepted. */
+async function store(db: pg.Client, accountId: number, rows: number): Promise<Span> {
+  const startDateTime = new Date().toISOString();
+  for (let from = 0; from < rows; from += ROWS_A_STATEMENT) {
+    const count = Math.min(ROWS_A_STATEMENT, rows - from);
+    await db.query(
+      `WITH made AS (
+         INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination, body,
+           parts, want_receipt, price_micros)
+         SELECT $1, uuidv7(), 'order-' || n, 'SMS', 'API', false, 1, 'Heliograph', '+39333' || lpad(n::text, 7, '0'),
+           'Your order is on its way', 1, true, 35000
+         FROM generate_series($2::bigint, $3::bigint) AS n RETURNING id)
+       INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, done_at, updated_at,
+         error_code, error_text)
+       SELECT $1, id, 3, 1, 1, id::text, now(), now(), now(), CASE WHEN uuid_hash(id) % 10 = 0 THEN '000' END,
+         CASE WHEN uuid_hash(id) % 10 = 0 THEN 'stat:DELIVRD err:000, "as said"' END FROM made`,
+      [accountId, from + 1, from + count],
+    );
+  }
+  await db.query('VACUUM (ANALYZE) message, message_state');
+  return { startDateTime, endDateTime: new Date().toISOString() };
+}
+
+async function copyAway(db: pg.Client, accountId: number, { startDateTime, endDateTime }: Span): Promise<number> {
+  const range = idsFrom(new Date(startDateTime), new Date(endDateTime));
+  const query = selectRows(messageRows({ accountId, ...range }, { reports: false }), 'csv');
+  const start = performance.now();
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  await pipeline(db.query(to(`COPY (${inlined(query)}) TO STDOUT (FORMAT csv, HEADER)`)), nowhere);
+  return (performance.now() - start) / 1000;
+}
+
+type Made = { readonly seconds: number; readonly sizeBytes: number };
+type Job = { readonly status: string; readonly rows: number; readonly sizeBytes: number };
+
+async function exported({ ready }: Running, apiKey: string, body: object, rows: number): Promise<Made> {
+  const url = `${ready['address']}/api/partner-gateway/v1`;
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+  const start = performance.now();
+  const asked = await fetch(`${url}/messages/history/export`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const { exportId } = (await asked.json()) as { exportId: number };
+  const look = async () => {
+    const job = (await (await fetch(`${url}/exports/${exportId}`, { headers })).json()) as Job;
+    return job.status !== 'PENDING' && job;
+  };
+  const job = await until('the end of the export', look, DEADLINE_MS);
+  if (job.rows !== rows) throw new Error(`${rows} rows expected: ${JSON.stringify(job)}`);
+  return { seconds: (performance.now() - start) / 1000, sizeBytes: job.sizeBytes };
+}

@@ -1,0 +1,24 @@
+import { AppError } from '../../errors.ts';
+import { remakePicture } from './picture.ts';
+import { isRequest, type Reply, type Request } from './protocol.ts';
+
+// The process that decodes pictures: src/media/decoder/decode.ts starts it. It ends when its parent does.
+process.on('message', (message) => {
+  if (isRequest(message)) void answer(message).then((reply) => process.send?.(reply));
+});
+
+async function answer({
+  octets,
+  type,
+}: {
+  octets: Uint8Array;
+  type: Parameters<typeof remakePicture>[1];
+}): Promise<Reply> {
+  try {
+    return { picture: await remakePicture(Buffer.from(octets), type) };
+  } catch (error) {
+    if (error instanceof AppError && (error.code === 'invalid' || error.code === 'too_large'))
+      return { refusal: { code: error.code, message: error.details?.[0]?.message ?? error.message } };
+    return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}
