@@ -89,7 +89,8 @@ function* lines(): Generator<string> {
   yield chunk.join('');
 }
 
-async function call<T>({ address, apiKey }: Stage, method: string, path: string, body?: object): Promise<T> {
+/** A request about campaigns; throws unless it works. */
+export async function call<T>({ address, apiKey }: Stage, method: string, path: string, body?: object): Promise<T> {
   const answer = await fetch(`${address}${CAMPAIGNS}${path}`, {
     method,
     headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }) },

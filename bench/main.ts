@@ -1,5 +1,6 @@
 import { removeOrphans } from '../src/testing/data-dir.ts';
 import { benchCampaign } from './campaign.ts';
+import { benchChannels } from './channels.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
 import { benchExport } from './export.ts';
@@ -24,6 +25,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   campaign: benchCampaign,
   stats: benchStats,
   export: benchExport,
+  channels: benchChannels,
   inbox: benchInbox,
 };
 

@@ -24,6 +24,7 @@ export type Stage = {
   /** Of the bench's own, on the gateway's database. */
   readonly pool: Pool;
   readonly connectionString: string;
+  readonly dataDir: string;
   /** Runs an operator command against the gateway's database. */
   operate(...args: string[]): Promise<void>;
   close(): Promise<void>;
@@ -58,6 +59,7 @@ export async function openStage(more: Record<string, string> = {}): Promise<Stag
     apiKey: (gateway.ready['demo'] as { apiKey: string }).apiKey,
     pool,
     connectionString: server.connectionString,
+    dataDir,
     operate,
     async close() {
       await pool.end();

@@ -15,13 +15,13 @@ type Size = { readonly people: number; readonly messages: number; readonly hosti
 
 const SIZES: Readonly<Record<Mode, Size>> = {
   tiny: { people: 60, messages: 60, hostile: 60, kills: 1 },
-  quick: { people: 3000, messages: 3000, hostile: 3000, kills: 5 },
+  quick: { people: 1500, messages: 1500, hostile: 1500, kills: 5 },
   full: { people: 100_000, messages: 100_000, hostile: 50_000, kills: 100 },
 };
 const AT_ONCE = 24;
 const TWICE_SHARE = 0.3;
 const PAUSE_MS = 50;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 60_000;
 const ROWS = 1000;
 
 export const callbacks: Proof = {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createConnection } from '../src/connections/save.ts';
 import { loadConfig } from '../src/config.ts';
 import { loadSecretKey } from '../src/secret-key.ts';
+import { startOauthServer } from '../src/testing/oauth-server.ts';
 import { until } from '../src/testing/until.ts';
 import { goThrough, type Heard, type Secrets } from './canary/flows.ts';
 import { findIn, findInDatabase, findInFiles, type Leak, needlesOf } from './canary/search.ts';
@@ -27,15 +28,20 @@ async function prove(run: Run): Promise<Findings> {
   const secretKey = randomBytes(32).toString('hex');
   secrets.set('SECRET_KEY', secretKey);
   const heard: Heard[] = [];
+  await using networks = await startOauthServer();
   await using stage = await openStage(run, {
     gateway: 'serve',
     script: {},
     settings: {},
-    environment: { SECRET_KEY: secretKey, LOG_LEVEL: 'trace', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
+    environment: {
+      ...{ SECRET_KEY: secretKey, LOG_LEVEL: 'trace', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
+      ...networks.environment,
+    },
   });
   await refuseBind(stage, secrets);
   for (let round = 0; round < ROUNDS[run.mode]; round++)
-    await goThrough(stage, await stage.newAccount({ plan: 'unlimited' }), secrets, heard);
+    await goThrough({ stage, networks }, await stage.newAccount({ plan: 'unlimited' }), secrets, heard);
+  for (const secret of networks.secrets) secrets.set(`a code or token of a network ${secrets.size}`, secret);
   await stage.pool.query('CHECKPOINT');
 
   const needles = needlesOf(secrets);

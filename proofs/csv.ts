@@ -6,14 +6,13 @@ import { parse } from 'csv-parse/sync';
 import type { Client } from '../src/testing/client.ts';
 import { formOf } from '../src/testing/form.ts';
 import { createExamples } from './examples.ts';
+import { exportAll, type ExportedFile, type Row } from './csv/exports.ts';
+import { isLive } from './csv/live.ts';
 import { type Chance, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { openStage } from './stage.ts';
 
 const ROWS: Readonly<Record<Mode, number>> = { tiny: 60, quick: 600, full: 4500 };
 const PATH = '/api/partner-gateway/v1/contacts';
-/** What spreadsheets take for the beginning of a formula, blanks before it included. */
-const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
-const E164 = /^\+\d{7,15}$/;
 /** A longer name is refused. */
 const LONGEST_NAME = 100;
 
@@ -64,9 +63,6 @@ const CELLS = [
   '2027-01-31',
 ];
 
-/** One contact as the file has it, and whether its number is good. */
-type Row = { readonly number: string; readonly name: string; readonly note: string; readonly good: boolean };
-
 function rowOf(chance: Chance, n: number): Row {
   const cell = (): string => oneOf(chance, CELLS) + (chance.random.chance(0.3) ? oneOf(chance, CELLS) : '');
   const good = n % 2 === 0;
@@ -82,8 +78,9 @@ function rowOf(chance: Chance, n: number): Row {
 const quoted = (cells: readonly string[]): string => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',');
 
 async function prove(run: Run): Promise<Findings> {
-  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {} });
-  const { client } = await stage.newAccount({ plan: 'unlimited' });
+  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {} });
+  const account = await stage.newAccount({ plan: 'unlimited' });
+  const { client } = account;
   const tell = createExamples(run);
   const rows = Array.from({ length: ROWS[run.mode] }, (_, n) => rowOf(run, n));
   const content = [['=phone', '+name', '@note'], ...rows.map(({ number, name, note }) => [number, name, note])];
@@ -95,17 +92,30 @@ async function prove(run: Run): Promise<Findings> {
   const changed = await compareContacts(client, rows, tell);
   const { body: rejects } = await client.request('GET', `${PATH}/imports/${importId}/rejects`);
   const written = parse(String(rejects), { relax_column_count: true });
-  const live = written.flat().filter((cell) => FORMULA.test(cell) && !E164.test(cell));
+  const live = written.flat().filter((cell) => isLive(cell, true));
   for (const cell of live) tell(cell, `a live cell: ${JSON.stringify(cell)}`);
   const lost = rows.filter((row, i) => !row.good && !isIn(written, row, i)).length;
-  const office = await openInOffice(run, String(rejects));
+  const { exported, liveExported, lostExported, files } = await exportAll(stage, account, rows);
+  const office = await openInOffice(run, [{ name: 'rejects.csv', octets: Buffer.from(String(rejects)) }, ...files]);
   run.say(office === null ? 'LibreOffice is not here: that part was not run' : `LibreOffice: ${office} formulas`);
   return judge(
-    { rows: rows.length, rejected: written.length - 1, changed, live: live.length, lost, office: office ?? -1 },
+    {
+      rows: rows.length,
+      rejected: written.length - 1,
+      changed,
+      live: live.length,
+      lost,
+      exported,
+      liveExported,
+      lostExported,
+      office: office ?? -1,
+    },
     {
       'every cell of a good row is in its contact as it was': changed === 0,
       'every rejected row is in the file of rejected rows': lost === 0 && written.length - 1 === rows.length / 2,
       'no cell of that file is a formula': live.length === 0,
+      'no cell of an export is a formula': liveExported === 0,
+      'every cell is in the exports, numbers as they are': lostExported === 0,
       'LibreOffice finds none either': office === null || office === 0,
     },
   );
@@ -139,21 +149,15 @@ function isIn(written: readonly string[][], { number, name, note }: Row, n: numb
 
 const OFFICE_MS = 120_000;
 
-/** How many formulas LibreOffice sees in a file; null where there is no LibreOffice. */
-async function openInOffice({ folder }: Run, text: string): Promise<number | null> {
-  const path = join(folder, 'rejects.csv');
-  await writeFile(path, text);
-  const args = [
-    '--headless',
-    `-env:UserInstallation=file://${folder}/office`,
-    '--convert-to',
-    'fods',
-    '--outdir',
-    folder,
-    path,
-  ];
+/** How many formulas LibreOffice sees in these files; null where there is no LibreOffice. */
+async function openInOffice({ folder }: Run, files: readonly ExportedFile[]): Promise<number | null> {
+  for (const { name, octets } of files) await writeFile(join(folder, name), octets);
+  const paths = files.map(({ name }) => join(folder, name));
+  const profile = `-env:UserInstallation=file://${folder}/office`;
+  const args = ['--headless', profile, '--convert-to', 'fods', '--outdir', folder, ...paths];
   const child = execFile('soffice', args, { timeout: OFFICE_MS });
   const [code] = await once(child, 'exit').catch(() => [null]);
   if (code !== 0) return null;
-  return (await readFile(join(folder, 'rejects.fods'), 'utf8')).split('table:formula=').length - 1;
+  const sheets = paths.map((path) => readFile(path.replace(/\.\w+$/, '.fods'), 'utf8'));
+  return (await Promise.all(sheets)).join('').split('table:formula=').length - 1;
 }

@@ -6,6 +6,7 @@ import { clock } from './clock.ts';
 import { crash, crashPostgres } from './crash.ts';
 import { crashCampaign } from './crash-campaign.ts';
 import { csv } from './csv.ts';
+import { exportsProof } from './exports.ts';
 import { deleteRace } from './delete-race.ts';
 import { fair } from './fair.ts';
 import { fallback } from './fallback.ts';
@@ -64,4 +65,5 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   links,
   oauth,
   csv,
+  exports: exportsProof,
 };

@@ -146,7 +146,7 @@ const KEYS = {
   RETENTION_DAYS: {
     type: 'number',
     fallback: '90',
-    help: 'Days after which messages and their history are deleted.',
+    help: 'Days after which messages, their history and receipts, inbound messages, recipients of campaigns, imports and exports are deleted. The audit log, the ledger, figures and contacts stay.',
     parse: integer(1, 3650),
   },
   FAILOVER_SECONDS: {

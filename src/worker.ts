@@ -33,9 +33,12 @@ import { type Loop, startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
 import { removeOldInbound } from './media/remove.ts';
 import { deleteOldBulkRequests } from './messages/bulk/sql.ts';
+import { createAccept } from './messages/accept.ts';
 import { settleOutcomes } from './messages/deliver.ts';
 import { endDeadlines, expireQueued, expireUsual } from './messages/expiry/expire.ts';
 import { findNextDeadlineMs } from './messages/expiry/sql.ts';
+import { createFallbacks } from './messages/fallback/look.ts';
+import { FALLBACKS_CHANNEL, findNextFallbackMs } from './messages/fallback/sql.ts';
 import type { Resolver } from './messages/content.ts';
 import { loadJobs } from './messages/load.ts';
 import type { Tables } from './messages/prepare.ts';
@@ -119,6 +122,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     [WEBHOOKS_CHANNEL]: () => deliveries?.wake(),
     [RECEIPTS_CHANNEL]: () => loops['receipts']?.wake(),
     [SIMULATED_CHANNEL]: () => loops['simulated outcomes']?.wake(),
+    [FALLBACKS_CHANNEL]: () => loops['fallbacks']?.wake(),
     [INBOX_CHANNEL]() {
       loops['inbox statuses']?.wake();
       loops['inbox media']?.wake();
@@ -226,9 +230,22 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     revoke: (message) => supervisor.revoke(message.connectionId, message),
   });
   startUnlessPaused('campaigns', campaigns.work);
+  const fallbacks = createFallbacks({
+    ...{ pool, now, log, accept: createAccept(deps) },
+    revoke: (message) => supervisor.revoke(message.connectionId, message),
+  });
+  startUnlessPaused(
+    'fallbacks',
+    whenDue(
+      () => fallbacks.look(),
+      () => findNextFallbackMs(pool),
+      10 * SECOND,
+    ),
+  );
   start('traffic', async () => ((await foldTraffic(pool, now)) > 0 ? 0 : 10 * MINUTE));
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
-  start('social profiles', async () => ((await refreshNext(deps)) ? 0 : 30 * SECOND));
+  // A copy of the database must not use up the refresh tokens of the original.
+  startUnlessPaused('social profiles', async () => ((await refreshNext(deps)) ? 0 : 30 * SECOND));
   startUnlessPaused('retention', () => removeOld({ pool, log, now }, { days: deps.config.retentionDays }));
   start('old receipts', async () => {
     await deleteOldUnmatched(pool, UNMATCHED_DAYS);
@@ -251,7 +268,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     owner: session.owner,
     onEnd: () => loops['exports']?.wake(),
   });
-  start('exports', () => exporter.work().then(() => 10 * SECOND));
+  start('exports', exporter.work);
   start('expired exports', async () => ((await expireExports(pool)) > 0 ? 0 : MINUTE));
   start('old exports', () => deleteOldExports(pool, { days: deps.config.retentionDays }).then(() => HOUR));
   start('templates', () => syncTemplates(deps).then(() => 10 * MINUTE));
@@ -282,6 +299,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await Promise.all([supervisor.stop(deadlineMs), deliveries?.stop(deadlineMs)]);
       await Promise.all(Object.values(loops).map((loop) => loop.stop()));
       await campaigns?.stop();
+      await fallbacks.stop();
       await exporter.stop();
       await fence.stop();
       await session.close();

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { PLATFORMS } from '../../src/lib/platform.ts';
 import { BULK, type Client, SEND, STATUS } from '../../src/testing/client.ts';
+import type { OauthServer } from '../../src/testing/oauth-server.ts';
 import { isSchema } from '../routes.ts';
 import type { Account, Stage } from '../stage.ts';
 
@@ -15,7 +17,12 @@ const NUMBER = '+393331234567';
 const randomSecret = (): string => randomBytes(24).toString('base64url');
 
 /** One round of all that a client does with secrets, things that go wrong with them included. */
-export async function goThrough(stage: Stage, account: Account, secrets: Secrets, heard: Heard[]): Promise<void> {
+export async function goThrough(
+  { stage, networks }: { readonly stage: Stage; readonly networks: OauthServer },
+  account: Account,
+  secrets: Secrets,
+  heard: Heard[],
+): Promise<void> {
   const { client } = account;
   const round = secrets.size;
   const keep = (what: string, value: string): string => {
@@ -29,6 +36,7 @@ export async function goThrough(stage: Stage, account: Account, secrets: Secrets
   await withPeople(account, ask, keep);
   await withWebhooks(client, ask, keep);
   await withMessages(client, ask);
+  await withSocials(client, networks, ask);
   await withWrongCredentials(client, ask, keep);
   await withBrokenDatabase(stage, client, ask, keep);
 }
@@ -116,6 +124,24 @@ async function withMessages(client: Client, ask: Ask): Promise<void> {
   await ask(client, 'POST', SEND, { phoneNumber: 'nonsense' });
   await ask(client, 'GET', `${STATUS}?ids=${randomSecret()}`);
   await ask(client, 'GET', `${PG}/audit`);
+}
+
+/** Profiles that are connected, fail to be, and are taken away. What the networks give out is the secret. */
+async function withSocials(client: Client, networks: OauthServer, ask: Ask): Promise<void> {
+  const path = `${PG}/socials`;
+  const comeBack = (back: URL | undefined) => ask(client, 'GET', `${back?.pathname}${back?.search}`);
+  for (const platform of PLATFORMS) {
+    // The answer holds the state, which is there to be handed out.
+    const { body } = await client.request('POST', `${path}/${platform}/connect`);
+    const { authorizeUrl } = body as { authorizeUrl: string };
+    const back = await networks.visit(authorizeUrl);
+    await comeBack(back);
+    await comeBack(back);
+    await ask(client, 'GET', `${path}/${platform}`);
+  }
+  await ask(client, 'GET', path);
+  networks.takeBack('google');
+  for (const platform of ['facebook', 'google'] as const) await ask(client, 'DELETE', `${path}/${platform}`);
 }
 
 /** Credentials that are wrong are secrets too: mistyped ones, those of another system. */

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Fallback } from '../messages/fallback/schema.ts';
 import { SENDING_MODES } from './mode.ts';
 import { QuietHours } from './policy/schema.ts';
 
@@ -15,31 +16,6 @@ const SendingMode = Type.Enum([...SENDING_MODES], {
   type: 'string',
   description: 'A combined mode tries its channels in the order named, until one delivers.',
 });
-
-const seconds = (description: string) => Type.Integer({ minimum: 30, maximum: 172_800, description });
-/** Ends of a message after which the next channel is tried. DELETED is not among them: somebody cancelled it. */
-const FAILURES = [
-  ...['REJECTED', 'EXPIRED', 'UNDELIVERABLE', 'ERROR', 'DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'],
-];
-
-const Fallback = Type.Object(
-  {
-    after: Type.Optional(
-      Type.Object({
-        WHATSAPP: Type.Optional(seconds('Seconds; default 3600.')),
-        RCS: Type.Optional(seconds('Seconds; default 300.')),
-      }),
-    ),
-    onStatus: Type.Optional(
-      Type.Array(Type.Enum(FAILURES, { type: 'string' }), { maxItems: 20, description: 'Default: all of them.' }),
-    ),
-  },
-  {
-    description:
-      'For combined modes. The next channel is tried when a message fails, or has not been delivered so many seconds ' +
-      'after it was made. A message whose outcome is not known never leads to a second one.',
-  },
-);
 
 const Hours = Type.Union([QuietHours, Type.Object({ off: Type.Literal(true) })], {
   description: 'In place of those of the account; `{ "off": true }`: none.',

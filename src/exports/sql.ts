@@ -64,6 +64,11 @@ export async function countJobs(db: Db, { accountId }: Of): Promise<number> {
   return (await one<{ total: number }>(db, query)).total;
 }
 
+/** Whether there is anything to make, of any account. */
+export async function hasJobs(db: Db): Promise<boolean> {
+  return (await one<{ some: boolean }>(db, sql`SELECT EXISTS (SELECT FROM export_job) AS some`)).some;
+}
+
 /** From its end back to its beginning; undefined when it has not ended, or can still be fetched. */
 export const moveToPending = (db: Db, { accountId, id }: One): Promise<ExportRow | undefined> =>
   maybeOne(

@@ -3,17 +3,22 @@ import { type MakeDeps, makeExport } from './make.ts';
 import * as db from './sql.ts';
 
 export type Exporter = {
-  /** Begins exports that wait, as far as there is room. For one caller at a time. */
-  work(): Promise<void>;
+  /**
+   * Begins exports that wait, as far as there is room, and answers when to come again, in ms: soon while there are jobs,
+   * since one may have a later time or a worker that dies. For one caller at a time.
+   */
+  work(): Promise<number>;
   /** Leaves what is under way to other workers, who begin it anew. */
   stop(): Promise<void>;
 };
 
 /** Each has a session of the database and, for a workbook, a thread. Of one account never more than one. */
 const AT_ONCE = 2;
-/** After so many failures in a row an export is given up; the waits between them add up to three and a half minutes. */
-const MOST_FAILURES = 6;
-const RETRY_MS = 10_000;
+/** After so many failures in a row an export is given up; the waits between them, each twice the last, add up to 4 minutes. */
+const MOST_FAILURES = 7;
+const RETRY_MS = 2000;
+const BUSY_MS = 1000;
+const IDLE_MS = 10_000;
 
 type Deps = MakeDeps & {
   /** One has ended: there is room for another. */
@@ -56,9 +61,10 @@ export function createExporter(deps: Deps): Exporter {
     async work() {
       while (running.size < AT_ONCE && !abort.signal.aborted) {
         const job = await db.claimJob(pool, { owner, busyAccounts: [...running.keys()] });
-        if (!job) return;
+        if (!job) break;
         begin(job);
       }
+      return (await db.hasJobs(pool)) ? BUSY_MS : IDLE_MS;
     },
     async stop() {
       abort.abort();
@@ -73,7 +79,7 @@ async function handleFailure({ pool, owner, log }: MakeDeps, job: db.ClaimedJob,
   log.error({ err, state: `export ${exportId}` }, 'an export failed');
   const failures = job.failures + 1;
   if (failures <= MOST_FAILURES) {
-    await db.moveJob(pool, { exportId, owner, failures, delayMs: RETRY_MS * failures });
+    await db.moveJob(pool, { exportId, owner, failures, delayMs: RETRY_MS * 2 ** job.failures });
     return;
   }
   await transaction(pool, async (tx) => {

@@ -4,6 +4,7 @@ import { transaction } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { firstIdAt } from '../lib/ids.ts';
 import { cancelMessages } from '../messages/cancel.ts';
+import { deleteFallbacksBefore } from '../messages/fallback/sql.ts';
 import * as db from './sql.ts';
 
 type Decision = {
@@ -20,7 +21,7 @@ const notPaused = (): AppError => new AppError('conflict', { message: 'Sending i
 
 /**
  * Withdraws everything that was accepted before sending was paused and waits: it ends DELETED and its credit returns.
- * Campaigns are cancelled, or held where their time has not come. Then sending goes on with what came later. A transaction for each row of the queue, so it may be run again when it was
+ * Nothing follows messages on other channels. Campaigns are cancelled, or held where their time has not come. Then sending goes on with what came later. A transaction for each row of the queue, so it may be run again when it was
  * interrupted. Answers how many messages it withdrew. Errors: 409 when nothing is paused.
  */
 export async function discardQueued(pool: Pool, { by, now }: Decision & { readonly now: Date }): Promise<number> {
@@ -35,6 +36,7 @@ export async function discardQueued(pool: Pool, { by, now }: Decision & { readon
     if (gone.size === 0) throw new AppError('conflict', { message: 'The queue moved in this moment: run it again' });
     discarded += gone.size;
   }
+  await deleteFallbacksBefore(pool, { endId });
   await discardCampaigns(pool, { before: since });
   await confirmQueued(pool, { by });
   return discarded;

@@ -62,7 +62,8 @@ export async function findStanding(
                EXISTS (SELECT FROM fence_machine m
                        WHERE m.owner <> ${owner} AND m.seen_at > now() - interval '30 seconds'
                          AND ${isAlive(raw('m.owner'))}) AS vouched,
-               EXISTS (SELECT FROM dispatch_chunk) OR EXISTS (SELECT FROM ${UNFINISHED}) AS unsent
+               EXISTS (SELECT FROM dispatch_chunk) OR EXISTS (SELECT FROM message_fallback)
+                 OR EXISTS (SELECT FROM ${UNFINISHED}) AS unsent
         FROM fence f`,
   );
 }

@@ -2,11 +2,12 @@ import { Type } from 'typebox';
 import { tenant } from '../db/tenant.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
+import { pageFields } from '../http/page.ts';
 import { StatusRecord } from '../tracking/schema.ts';
 import { toStatusRecord } from '../tracking/status.ts';
 import { createHistory } from './list.ts';
 import { readTimes } from './read-times.ts';
-import { HistoryQuery } from './schema.ts';
+import { historyFields } from './schema.ts';
 
 /** Contract 5: what was sent, page by page. */
 export function historyRoutes(app: App, { pool, clock }: ApiDeps): void {
@@ -19,7 +20,7 @@ export function historyRoutes(app: App, { pool, clock }: ApiDeps): void {
       operationId: 'listMessageHistory',
       summary: 'The messages of a channel that were accepted in a range of time, the newest first',
       description: 'With `from` after `to` there are none.',
-      querystring: HistoryQuery,
+      querystring: Type.Object({ ...pageFields, ...historyFields }),
       response: { 200: Type.Array(StatusRecord) },
     },
     handler: async ({ actor, query }) => {

@@ -50,6 +50,12 @@ export function requireScope(scope: Scope) {
     done(refusal(request.actor, scope, request.method));
 }
 
+/** For a handler whose body says what it touches beside its route: throws what `requireScope` answers. */
+export function demandScope({ actor, method }: Pick<FastifyRequest, 'actor' | 'method'>, scope: Scope): void {
+  const error = refusal(actor, scope, method);
+  if (error) throw error;
+}
+
 function refusal(actor: Actor | undefined, scope: Scope, method: string): AppError | undefined {
   if (!actor) return new AppError('unauthenticated');
   if (!actor.operations.has(scope))

@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../accounts/create.ts';
 import { listAuditEntries } from '../audit/sql.ts';
 import { transaction } from '../db/transaction.ts';
 import { exec, many, sql } from '../db/query.ts';
+import { insertMedia } from '../media/sql.ts';
 import { insertNumber } from '../inbound/sql.ts';
 import { optIn, optOut } from '../consent/record.ts';
+import { insertTemplate } from '../templates/sql.ts';
 import { insertUser } from '../users/sql.ts';
 import { openTestInbox, type TestInbox, type Wrote } from '../testing/inbox.ts';
 
@@ -286,6 +289,49 @@ describe('an answer', () => {
       ...{ channel: 'RCS', sender: 'brand', body: 'Yes', content: { channel: 'RCS', message: { text: 'Yes' } } },
     });
     expect(second.body.deliveryStatus).toBe('UNKNOWN');
+  });
+
+  test('with a picture goes out as the network’s message, and the thread shows the file', async () => {
+    const { accountId } = inbox.account;
+    const { id: mediaId } = await insertMedia(inbox.database.pool, {
+      ...{ accountId, mediaKey: randomUUID(), origin: 'UPLOAD', fileKey: `media/${accountId}/1`, name: 'cat.png' },
+      ...{ description: '', folderId: null, mimeType: 'image/png', sizeBytes: 12, width: 1, height: 1 },
+      ...{ durationSeconds: null, thumbnailKey: null, thumbnailBytes: null },
+    });
+    const whatsapp = await conversationWith(['Hi'], { to: '10001', rich: {} });
+    const { body, status } = await call('POST', '/reply', { body: { chatId: whatsapp.chatId, mediaId } });
+    expect([status, body.messageType, body.media]).toMatchObject([
+      ...[202, 'IMAGE'],
+      { id: mediaId, state: 'STORED', mimeType: 'image/png', fileName: 'cat.png', sizeBytes: 12 },
+    ]);
+    const link = expect.stringMatching(/\/api\/files\/.*signature=/);
+    expect((await sent(body.id))[0]?.content).toEqual({
+      channel: 'WHATSAPP',
+      message: { type: 'image', image: { link } },
+    });
+    expect((await messagesOf(whatsapp.chatId)).at(-1).media).toEqual(body.media);
+    const rcs = await conversationWith(['Hi'], { to: 'brand', rich: { channel: 'RCS' } });
+    const second = await call('POST', '/reply', { body: { chatId: rcs.chatId, mediaId } });
+    expect((await sent(second.body.id))[0]?.content).toMatchObject({
+      message: { contentInfo: { fileUrl: expect.stringContaining('/api/files/') } },
+    });
+  });
+
+  test('by a template says what the template says, and one that there is not is 400', async () => {
+    const id = randomUUID();
+    await insertTemplate(inbox.database.pool, {
+      ...{ channel: 'RCS', id, ownerId: inbox.account.accountId, connectionId: null, name: 'hello', language: '' },
+      ...{ category: '', status: 'APPROVED', content: { text: 'Hello {{firstName}}' }, headerLink: null, named: true },
+      variables: ['firstName'],
+    });
+    const { chatId } = await conversationWith(['Hi'], { to: 'brand', rich: { channel: 'RCS' } });
+    const template = { id, variables: { firstName: 'Ana' } };
+    const { status, body } = await call('POST', '/reply', { body: { chatId, template } });
+    expect([status, body.messageType, body.text]).toEqual([202, 'TEMPLATE', 'Hello Ana']);
+    expect((await sent(body.id))[0]?.content).toMatchObject({ message: { text: 'Hello Ana' } });
+    const unknown = await call('POST', '/reply', { body: { chatId, template: { id: randomUUID() } } });
+    expect(unknown.status).toBe(400);
+    expect(await textsOf(chatId)).toEqual(['Hi', 'Hello Ana']);
   });
 
   test('begins a conversation with somebody who never wrote, which their answer goes on', async () => {

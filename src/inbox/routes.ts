@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { type Keep, keeping, once } from '../http/idempotency.ts';
-import { offsetOf, PageOf, PageQuery, pageOf } from '../http/page.ts';
+import { offsetOf, pageFields, PageOf, PageQuery, pageOf } from '../http/page.ts';
 import { answerMessages, toConversation } from './answer.ts';
 import { archive, assign, markRead } from './change.ts';
 import { filesOf } from './files.ts';
@@ -18,6 +18,7 @@ import { listThread } from './thread/sql.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 const tags = ['Inbox'];
+const ConversationQuery = Type.Object({ ...pageFields, ...schema.conversationFields });
 const Done = Type.Null({ description: 'Done, or it was so already' });
 
 /** Contract 9: conversations. */
@@ -32,7 +33,7 @@ export function inboxRoutes(app: App, deps: ApiDeps): void {
       tags,
       operationId: 'listConversations',
       summary: 'Conversations, those with the newest message first',
-      querystring: schema.ConversationQuery,
+      querystring: ConversationQuery,
       response: { 200: PageOf(schema.ConversationOut) },
     },
     handler: async ({ actor, query }) => {

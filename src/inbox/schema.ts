@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { pageFields } from '../http/page.ts';
 import { CHANNELS } from '../lib/channel.ts';
 import { STATUS_NAMES } from '../messages/states.ts';
 import { CONVERSATION_ORDERS } from './listing/sql.ts';
@@ -23,8 +22,8 @@ const ChannelIds = Type.String({
 });
 const ORDER_LIST = CONVERSATION_ORDERS.join('|');
 
-export const ConversationQuery = Type.Object({
-  ...pageFields,
+/** The filters and the order of the list, as the query names them. */
+export const conversationFields = {
   dateFrom: Type.Optional(
     Type.String({
       description: 'With a message at this instant or later: yyyy-MM-dd (in UTC) or ISO 8601 with offset.',
@@ -48,7 +47,8 @@ export const ConversationQuery = Type.Object({
     'x-message': `must be ${CONVERSATION_ORDERS.join(' or ')}, behind - for descending or + for ascending`,
     description: 'The field behind - (descending) or + (ascending).',
   }),
-});
+};
+const ConversationQuery = Type.Object(conversationFields);
 export type ConversationQuery = Static<typeof ConversationQuery>;
 
 export const ChatId = Type.Object({ chatId: Type.String({ format: 'uuid' }) });

@@ -11,7 +11,8 @@ import type { Actor } from '../http/actor.ts';
 import { deadlinesOf } from './expiry/deadlines.ts';
 import { insertDeadlines } from './expiry/sql.ts';
 import { contentHash, type Draft, type Verdict } from './draft.ts';
-import { prepare, type Prepared, type Tables } from './prepare.ts';
+import { insertFallbacks, type NewFallback } from './fallback/sql.ts';
+import { prepare, type Prepared, type Requester, type Tables } from './prepare.ts';
 import { KeyTaken, isKeyTaken } from '../idempotency/sql.ts';
 import { firstOfEachKey, keepAnswers, type KeyedSend, type MaybeKeyed, withoutTaken } from './keyed.ts';
 import { planSimulation } from '../simulation/simulate.ts';
@@ -21,6 +22,9 @@ const ROWS_A_STATEMENT = 1000;
 const CHUNK_SIZE = 1000;
 
 export type AcceptDeps = { readonly pool: Pool; readonly tables: Tables; readonly waker: Waker };
+
+/** Who sends, as far as it matters here. */
+type Sender = Requester & Pick<Actor, 'hasOptOuts'>;
 
 /** The two ways in. A promise that resolved means: committed. */
 export type Accept = {
@@ -32,7 +36,7 @@ export type Accept = {
   /** Many messages in one transaction of their own: all that are accepted are stored, or the call rejects and none is. */
   many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
   /** As `many`, for a request that counts once: null, and nothing stored, when it was not free. */
-  once(actor: Actor, drafts: readonly Draft[], request: OnceOnly): Promise<Verdict[] | null>;
+  once(actor: Sender, drafts: readonly Draft[], request: OnceOnly): Promise<Verdict[] | null>;
 };
 
 /** A request that counts once. Both are called in the transaction that stores its messages. */
@@ -71,7 +75,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   }
 
   function store(items: readonly Item[]): Promise<Verdict[]> {
-    const simple = items.every(({ message }) => message.clientId === null && !message.simulation);
+    const simple = items.every((item) => claimedId(item) === null && !item.message.simulation);
     const keep: Keep = (tx, verdicts) => keepAnswers(tx, items, verdicts);
     return storing(
       (chunks) =>
@@ -95,7 +99,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
     }
   }
   const findOptedOut = createConsentCheck(pool);
-  const prepareAll = async (actor: Actor, drafts: readonly Draft[]) => {
+  const prepareAll = async (actor: Sender, drafts: readonly Draft[]) => {
     const isOptedOut = await findOptedOut(actor, drafts);
     return drafts.map((draft) => prepare(actor, draft, tables, isOptedOut));
   };
@@ -138,6 +142,9 @@ function withRefused(prepared: readonly (Prepared | Refused)[], stored: readonly
   return prepared.map((p) => (p.kind === 'refused' ? p : (stored[next++] as Verdict)));
 }
 
+/** The client id that it takes; one that follows another message bears that one's. */
+const claimedId = ({ message, draft }: Prepared): string | null => (draft.isHop ? null : message.clientId);
+
 const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accountId, micros: message.priceMicros });
 
 /** For messages without a client id, simulated ones excepted: nothing of them needs an answer before the commit. */
@@ -167,15 +174,16 @@ async function storeFitting(tx: Db, items: readonly Prepared[], chunks: NewChunk
 
 /** What each message would cost. A client id in use makes it a repeat or a conflict: neither costs anything. */
 async function chargesOf(tx: Db, items: readonly Prepared[]): Promise<OnceCharge[]> {
-  const claims = items.flatMap(({ message: { accountId, clientId } }) =>
-    clientId === null ? [] : [{ accountId, clientId }],
-  );
+  const claims = items.flatMap((item) => {
+    const clientId = claimedId(item);
+    return clientId === null ? [] : [{ accountId: item.message.accountId, clientId }];
+  });
   const inUse = claims.length > 0 ? await db.listClientIds(tx, claims) : [];
   const used = new Set(inUse.map((holder) => `${holder.accountId}/${holder.clientId}`));
   return items.map((item) => ({
     ...chargeOf(item),
-    micros: item.message.clientId !== null && used.has(keyOf(item)) ? 0 : item.message.priceMicros,
-    key: item.message.clientId === null ? null : keyOf(item),
+    micros: claimedId(item) !== null && used.has(keyOf(item)) ? 0 : item.message.priceMicros,
+    key: claimedId(item) === null ? null : keyOf(item),
   }));
 }
 
@@ -185,6 +193,7 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[])
   const messages = fresh.map((p) => p.message);
   chunks.push(...chunksOf(fresh));
   const deadlines = deadlinesOf(messages);
+  const fallbacks = fresh.flatMap(toFallback);
   const batches = Array.from({ length: Math.ceil(messages.length / ROWS_A_STATEMENT) }, (_, i) =>
     messages.slice(i * ROWS_A_STATEMENT, (i + 1) * ROWS_A_STATEMENT),
   );
@@ -192,9 +201,13 @@ async function insertAll(tx: Db, fresh: readonly Prepared[], chunks: NewChunk[])
     ...batches.map((batch) => db.insertMessages(tx, batch)),
     ...(chunks.length > 0 ? [insertChunks(tx, chunks)] : []),
     ...(deadlines.length > 0 ? [insertDeadlines(tx, deadlines)] : []),
+    ...(fallbacks.length > 0 ? [insertFallbacks(tx, fallbacks)] : []),
     freeze(tx, fresh.map(chargeOf), messages[0]?.id ?? ''),
   ]);
 }
+
+const toFallback = ({ message: { accountId, id }, draft: { hops = [], scheduledAt } }: Prepared): NewFallback[] =>
+  hops.length === 0 ? [] : [{ accountId, id, from: scheduledAt, hops }];
 
 const accepted = ({ message, unicode }: Prepared): Verdict => ({
   kind: 'accepted',
@@ -212,12 +225,12 @@ async function claimClientIds(
   items: readonly Prepared[],
 ): Promise<{ fresh: readonly Prepared[]; verdicts: Verdict[] }> {
   const claims = new Map<string, Claim>();
-  for (const item of items) if (item.message.clientId !== null) addClaim(claims, item);
+  for (const item of items) if (claimedId(item) !== null) addClaim(claims, item);
   if (claims.size === 0) return { fresh: items, verdicts: items.map(accepted) };
   const holders = await holdersOf(tx, [...claims.values()]);
   const verdicts = items.map((item) => judge(item, holders));
   const fresh = items.filter(
-    (item) => item.message.clientId === null || holders.get(keyOf(item))?.messageId === item.message.id,
+    (item) => claimedId(item) === null || holders.get(keyOf(item))?.messageId === item.message.id,
   );
   return { fresh, verdicts };
 }
@@ -228,7 +241,8 @@ type Holder = { readonly messageId: string; readonly contentHash: Uint8Array; re
 const keyOf = ({ message }: Prepared): string => `${message.accountId}/${message.clientId}`;
 
 function addClaim(claims: Map<string, Claim>, item: Prepared): void {
-  const { accountId, clientId, id, parts } = item.message;
+  const { accountId, id, parts } = item.message;
+  const clientId = claimedId(item);
   const key = keyOf(item);
   if (clientId !== null && !claims.has(key))
     claims.set(key, { accountId, clientId, messageId: id, contentHash: contentHash(item.draft), parts });
@@ -243,7 +257,7 @@ async function holdersOf(tx: Db, claims: readonly Claim[]): Promise<Map<string, 
 }
 
 function judge(item: Prepared, holders: ReadonlyMap<string, Holder>): Verdict {
-  const holder = item.message.clientId === null ? undefined : holders.get(keyOf(item));
+  const holder = claimedId(item) === null ? undefined : holders.get(keyOf(item));
   if (!holder || holder.messageId === item.message.id) return accepted(item);
   const same = Buffer.compare(holder.contentHash, contentHash(item.draft)) === 0;
   return same

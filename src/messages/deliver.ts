@@ -6,6 +6,7 @@ import { type Delta, countTraffic } from '../traffic/count.ts';
 import { deleteUnknowns, insertNameless, insertUnknowns } from '../unknowns/sql.ts';
 import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';
 import { figureOfOutcome, type Settlement, type Traits } from './figures.ts';
+import { type Key, moveToDue } from './fallback/sql.ts';
 import { insertParts, type NewPart } from './parts/sql.ts';
 import { STATUS } from './states.ts';
 import { tellOutcomes } from './tell.ts';
@@ -66,6 +67,7 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
     insertEvents(tx, special.flatMap(toEvent)),
     tellOutcomes(tx, news),
     writeCombined(tx, special.flatMap(toCampaignEnd)),
+    moveToDue(tx, special.flatMap(toFollowed)),
     countTraffic(tx, figuresOf(news, before)),
     settleCredit(tx, news),
   ]);
@@ -78,6 +80,12 @@ const isPlain = ({ outcome }: Result): boolean =>
 const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): CampaignEnd[] =>
   outcome.kind === 'refused' && job?.keepsReserve && job.campaignId !== null
     ? [{ accountId, campaignId: job.campaignId, messageId, status: STATUS[outcome.status] }]
+    : [];
+
+/** A refused single send on a channel that another one may stand in for. */
+const toFollowed = ({ accountId, messageId, outcome, job }: Result): Key[] =>
+  outcome.kind === 'refused' && job && job.channel !== 'SMS' && job.campaignId === null
+    ? [{ accountId, id: messageId }]
     : [];
 
 function figuresOf(news: readonly Result[], { traits, sentBy }: Before): Delta[] {

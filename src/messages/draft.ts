@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Channel } from '../lib/channel.ts';
 import type { StoredContent } from './content.ts';
+import type { Hop } from './fallback/hop.ts';
 
 /** One message to one destination as a client asked for it: its form is checked, its content is not yet. */
 export type Draft = {
@@ -26,6 +27,10 @@ export type Draft = {
   readonly maxParts?: number | undefined;
   /** Refuse texts that do not fit GSM 03.38. */
   readonly gsmOnly?: boolean;
+  /** What follows when it fails or takes too long, next first. */
+  readonly hops?: readonly Hop[];
+  /** It follows another message, which holds the client id. */
+  readonly isHop?: boolean;
 };
 
 /** Why a message was refused. Answered to the client word for word. */
@@ -54,9 +59,11 @@ export type Verdict =
   | { readonly kind: 'conflict' };
 
 /** Tells whether two drafts under one client id are the same message. */
-export function contentHash({ channel, destination, sender, body, content, binary, simulation }: Draft): Buffer {
+export function contentHash(draft: Draft): Buffer {
+  const { channel, destination, sender, body, content, binary, simulation, hops } = draft;
   const hash = createHash('sha256').update(JSON.stringify([channel, destination, sender, body, simulation]));
   if (content) hash.update(JSON.stringify(content));
+  if (hops) hash.update(JSON.stringify(hops));
   if (binary) hash.update(binary.udh).update('\0').update(binary.data);
   return hash.digest();
 }

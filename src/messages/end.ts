@@ -1,10 +1,12 @@
 import { type CampaignEnd, writeEnds } from '../campaigns/outcomes/write.ts';
 import { settleCharges } from '../credit/charge.ts';
 import type { Db } from '../db/query.ts';
+import { bitOf } from '../lib/channel.ts';
 import { boundsOf } from '../lib/ids.ts';
 import { countTraffic } from '../traffic/count.ts';
 import { moveToNameless } from '../unknowns/sql.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
+import { moveToDue } from './fallback/sql.ts';
 import { type End, figuresOfEnds, figuresOfReads } from './figures.ts';
 import { STATUS } from './states.ts';
 import { tellEnds } from './tell.ts';
@@ -22,7 +24,8 @@ type Options = {
 
 /**
  * Brings messages to their final state, in the caller's transaction: forward only, off the list of unknown outcomes,
- * with what was frozen for them settled, counted in the hourly figures, and told to webhooks and combined campaigns.
+ * with what was frozen for them settled, counted in the hourly figures, and told to webhooks, combined campaigns and
+ * what follows on another channel.
  *
  * Each message at most once in a call, and one call a transaction; call it last in it, since rows that many
  * transactions want (the figures, the balance of the account) are locked from here to the commit.
@@ -43,6 +46,10 @@ export async function endMessages(
     insertEvents(tx, special.flatMap(toReplaced)),
     tellEnds(tx, moves, { stayed, read }),
     writeEnds(tx, special.flatMap(toCampaignEnd)),
+    moveToDue(
+      tx,
+      special.filter(mayBeFollowed).map(({ move }) => move),
+    ),
     ...(counted ? [countTraffic(tx, [...figuresOfEnds(moves, special, bills.earned), ...figuresOfReads(read)])] : []),
     ...(held.length > 0
       ? [
@@ -84,6 +91,10 @@ const toReplaced = ({ move: { accountId, id }, expiredAt }: End): NewEvent[] =>
           at: expiredAt,
         },
       ];
+
+/** A single send on a channel that another one may stand in for. */
+const mayBeFollowed = ({ moved, channel, campaignId }: End): boolean =>
+  moved && campaignId === null && channel !== bitOf('SMS');
 
 /** The first end of each message; nothing may follow one that we gave up while a carrier may have it. */
 function toCampaignEnd({ move, moved, expiredAt, wasSent, campaignId }: End): CampaignEnd[] {

@@ -10,7 +10,8 @@ import { isStorable } from './content.ts';
 import type { Draft, Refusal } from './draft.ts';
 import type { NewMessage } from './sql.ts';
 
-const MAX_PARTS = 10;
+/** Of an SMS. */
+export const MAX_PARTS = 10;
 
 /** What the steps look up in memory. */
 export type Tables = {

@@ -8,12 +8,12 @@ export const PhoneNumber = Type.String({
   description: 'E.164: a plus, the country code and the number, 7 to 15 digits in all.',
   'x-message': 'must be a phone number in E.164 form, for example +393331234567',
 });
-const Sender = Type.String({
+export const Sender = Type.String({
   pattern: '^(\\+?[0-9]{1,16}|(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&\'()*+,\\-./:;<=>?_]{1,11})$',
   description: '1 to 11 letters and digits, a number of up to 16 digits, or a short code.',
   'x-message': 'must be 1 to 11 letters and digits with a letter among them, or up to 16 digits',
 });
-const Text = Type.String({
+export const Text = Type.String({
   minLength: 1,
   maxLength: 1530,
   description: 'At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2.',

@@ -94,7 +94,8 @@ export async function insertClientIds(db: Db, claims: readonly ClientIdClaim[]):
         })} AS u
         ORDER BY u.account_id, u.client_id
         ON CONFLICT (account_id, client_id) DO UPDATE
-          SET message_id = excluded.message_id, content_hash = excluded.content_hash, created_at = excluded.created_at
+          SET message_id = excluded.message_id, content_hash = excluded.content_hash, created_at = excluded.created_at,
+              newest_id = NULL
           WHERE c.created_at < now() - interval '24 hours'
         RETURNING c.message_id AS "messageId"`,
   );

@@ -232,24 +232,15 @@ test('the recipients of a campaign leave when it ended before, and the campaign 
   expect(goal).toEqual({ total: 3, unlisted: 3 });
 });
 
-test('events that nobody came to tell and exports without a file leave, and the audit log stays for good', async () => {
+test('events that nobody came to tell leave, and the audit log stays for good', async () => {
   const insertOutbox = (at: Date) =>
     exec(
       pool,
       sql`INSERT INTO webhook_outbox (account_id, seed, kind, message_ids, at, errors)
           VALUES (${accountId}, ${idAt(at)}, 'READ', '{}', '{}', '{}')`,
     );
-  const insertExport = (status: string, at: Date) =>
-    exec(
-      pool,
-      sql`INSERT INTO export (account_id, type, format, status, filters, created_at)
-          VALUES (${accountId}, 'HISTORY', 'csv', ${status}, '{}', ${at})`,
-    );
   await insertOutbox(THEN);
   await insertOutbox(ago(3));
-  await insertExport('EXPIRED', THEN);
-  await insertExport('PENDING', THEN);
-  await insertExport('EXPIRED', ago(3));
   await exec(
     pool,
     sql`INSERT INTO audit_entry (account_id, id, actor_kind, action, subject, detail)
@@ -257,9 +248,5 @@ test('events that nobody came to tell and exports without a file leave, and the 
   );
   await removeAll();
   expect(await count('webhook_outbox')).toBe(1);
-  expect(await many(pool, sql`SELECT status FROM export ORDER BY id`)).toEqual([
-    { status: 'PENDING' },
-    { status: 'EXPIRED' },
-  ]);
   expect(await count('audit_entry', sql`id = ${idAt(THEN)}`)).toBe(1);
 });

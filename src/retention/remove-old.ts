@@ -52,7 +52,6 @@ async function removeBatch(pool: Pool, before: Date): Promise<number> {
     await db.deleteInbound(pool, old),
     await db.deleteInboxMessages(pool, old),
     await removeConversations(pool, old),
-    await db.deleteExports(pool, old),
     await removeRecipients(pool, old),
     await db.deleteRetries(pool, { beforeId }),
     await db.deleteOutbox(pool, { beforeId }),

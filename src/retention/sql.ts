@@ -89,17 +89,6 @@ export const deleteRetries = (db: Db, { beforeId }: { beforeId: string }): Promi
 export const deleteOutbox = (db: Db, { beforeId }: { beforeId: string }): Promise<number> =>
   exec(db, sql`DELETE FROM webhook_outbox WHERE seed < ${beforeId}`);
 
-/** Exports whose files are gone. */
-export const deleteExports = (db: Db, { before, limit }: Old): Promise<number> =>
-  exec(
-    db,
-    sql`DELETE FROM export WHERE (account_id, id) IN (
-          SELECT account_id, id FROM export
-          WHERE status IN ('EXPIRED', 'FAILED') AND file_key IS NULL AND greatest(created_at, completed_at) < ${before}
-          LIMIT ${limit})
-        AND status IN ('EXPIRED', 'FAILED')`,
-  );
-
 export type OldCampaign = { readonly accountId: number; readonly campaignId: number };
 
 /** A campaign that ended before and still has its recipients. */

@@ -1,14 +1,22 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createAccount } from '../accounts/create.ts';
 import { secretOf } from '../connections/save.ts';
 import { findConnection, insertConnection } from '../connections/sql.ts';
 import { exec, sql } from '../db/query.ts';
+import { newId } from '../lib/ids.ts';
 import { createSecretKey } from '../lib/secret-box.ts';
+import { settleOutcomes } from '../messages/deliver.ts';
+import { insertMessages } from '../messages/sql.ts';
 import { listRegisteredSenders } from '../senders/sql.ts';
 import { insertTemplate, listUsableTemplates } from '../templates/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { newMessage, resultOf } from '../testing/queue.ts';
 import { readInboundAct } from './inbound.ts';
 import { RCS_NAME, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } from './networks.ts';
 
@@ -65,6 +73,49 @@ test('the next start has the same ids, and what an account made at the network i
   expect((await secretsOf(RCS_NAME))['clientToken']).not.toBe(rcs['clientToken']);
   expect((await secretsOf(RCS_NAME))['privateKey']).toBe(rcs['privateKey']);
 });
+
+test('receipts that an earlier life owed come when there is a program to call back, on both channels', async () => {
+  const first = await start();
+  const number = first.graph.numbers[0]?.id ?? '';
+  const owed = [
+    { name: WHATSAPP_NAME, channel: 'WHATSAPP', sender: number, carrierId: 'wamid.owed' },
+    { name: RCS_NAME, channel: 'RCS', sender: 'sandbox', carrierId: newId() },
+  ] as const;
+  for (const { name, channel, sender, carrierId } of owed) {
+    const connectionId = (await findConnection(pool, { name }))?.id ?? 0;
+    const message = newMessage({ id: newId(), connectionId, channel, sender });
+    await insertMessages(pool, [message]);
+    const outcome = { kind: 'accepted', carrierIds: [carrierId] } as const;
+    await settleOutcomes(pool, [resultOf(message.id, outcome, { connectionId })], false);
+  }
+  await first.close();
+
+  const second = await start();
+  const { origin, heard } = await listenAsProgram();
+  await second.callBack(origin);
+  for (const { carrierId } of owed)
+    await expect.poll(() => heard().includes(carrierId), { timeout: 20_000 }).toBe(true);
+});
+
+/** Proves itself to the networks as the program does, and keeps what they tell: on RCS out of its envelope. */
+async function listenAsProgram() {
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    const challenge = new URL(request.url ?? '', 'http://x').searchParams.get('hub.challenge');
+    const body = await text(request);
+    const { secret = '', message } = body === '' ? {} : JSON.parse(body);
+    bodies.push(message ? Buffer.from(message.data, 'base64').toString() : body);
+    response.end(challenge ?? secret);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { origin: `http://127.0.0.1:${port}`, heard: () => bodies.join('\n') };
+}
 
 test('a retired sandbox leaves no sender and no common template behind', async () => {
   await start();

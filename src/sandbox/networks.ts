@@ -28,7 +28,7 @@ const CONCURRENCY = 200;
 export type SandboxNetworks = {
   readonly graph: SandboxGraph;
   readonly rbm: SandboxRbm;
-  /** Makes them call back to a program that listens at this origin. */
+  /** Makes them call back to a program that listens at this origin, and go on with what an earlier life left open. */
   callBack(origin: string): Promise<void>;
   close(): Promise<void>;
 };
@@ -42,8 +42,8 @@ type Deps = { readonly pool: Pool; readonly key: SecretKey };
  */
 export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<SandboxNetworks> {
   const deps = { pool, key };
-  const { graph, verifyToken } = await startWhatsapp(deps);
-  const rbm = await startRcs(deps).catch(async (error: unknown) => {
+  const { graph, verifyToken, goOn: goOnWithWhatsapp } = await startWhatsapp(deps);
+  const { rbm, goOn: goOnWithRcs } = await startRcs(deps).catch(async (error: unknown) => {
     await graph.close();
     throw error;
   });
@@ -55,6 +55,9 @@ export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<
       const at = (path: string): string => `${origin}/api/callbacks/${path}`;
       await graph.verifyCallback(at(`whatsapp/${WHATSAPP_NAME}`), verifyToken);
       await rbm.setCallback(at(`rcs/${RCS_NAME}`));
+      // Not before: what is told to nobody is lost.
+      goOnWithWhatsapp();
+      goOnWithRcs();
     },
     async close() {
       await Promise.all([graph.close(), rbm.close()]);
@@ -62,7 +65,9 @@ export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<
   };
 }
 
-async function startWhatsapp(deps: Deps): Promise<{ graph: SandboxGraph; verifyToken: string }> {
+type Whatsapp = { readonly graph: SandboxGraph; readonly verifyToken: string; readonly goOn: () => void };
+
+async function startWhatsapp(deps: Deps): Promise<Whatsapp> {
   const { pool } = deps;
   const known = await findConnection(pool, { name: WHATSAPP_NAME });
   const [accessToken, appSecret, verifyToken] = [newSecret(), newSecret(), newSecret()];
@@ -87,19 +92,16 @@ async function startWhatsapp(deps: Deps): Promise<{ graph: SandboxGraph; verifyT
       ...COMMON,
     })),
   );
-  const owed = await listOwed(pool, connectionId);
-  graph.resume(
-    owed.map(({ carrierId: id, sender, destination }) => ({
-      ...{ id, phoneNumberId: sender, to: destination.replace('+', ''), opaque: null },
-    })),
-  );
-  return { graph, verifyToken };
+  const owed = (await listOwed(pool, connectionId)).map(({ carrierId: id, sender, destination }) => ({
+    ...{ id, phoneNumberId: sender, to: destination.replace('+', ''), opaque: null },
+  }));
+  return { graph, verifyToken, goOn: () => graph.resume(owed) };
 }
 
 /** Approved, and everybody's. */
 const COMMON = { ownerId: null, status: 'APPROVED', headerLink: null, named: false } as const;
 
-async function startRcs(deps: Deps): Promise<SandboxRbm> {
+async function startRcs(deps: Deps): Promise<{ rbm: SandboxRbm; goOn: () => void }> {
   const { pool, key } = deps;
   const known = await findConnection(pool, { name: RCS_NAME });
   // Making an RSA key takes a second of CPU.
@@ -113,10 +115,9 @@ async function startRcs(deps: Deps): Promise<SandboxRbm> {
     settings: { baseUrl: rbm.baseUrl, concurrency: CONCURRENCY },
     secret: rbm.secrets,
   });
-  const owed = await listOwed(pool, connectionId);
-  rbm.resume(
-    owed.map(({ carrierId: messageId, sender: agentId, destination }) => ({ messageId, agentId, destination })),
-  );
+  const owed = (await listOwed(pool, connectionId)).map(({ carrierId: messageId, sender: agentId, destination }) => ({
+    ...{ messageId, agentId, destination },
+  }));
   const name = 'Heliograph sandbox';
   await assignSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId: null, name });
   await replaceTemplates(
@@ -126,7 +127,7 @@ async function startRcs(deps: Deps): Promise<SandboxRbm> {
       ...{ language: '', category: '', named: true },
     })),
   );
-  return rbm;
+  return { rbm, goOn: () => rbm.resume(owed) };
 }
 
 const replaceTemplates = (pool: Pool, templates: readonly NewTemplate[]): Promise<void> =>

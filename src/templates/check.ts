@@ -32,7 +32,9 @@ export async function checkTemplate(db: Db, use: TemplateUse): Promise<string[]>
 }
 
 const statusProblems = ({ name, status, reason }: Template): string[] =>
-  status === 'APPROVED' ? [] : [`the template ${name} is ${status}${reason === null ? '' : ` (${reason})`}, not APPROVED`];
+  status === 'APPROVED'
+    ? []
+    : [`the template ${name} is ${status}${reason === null ? '' : ` (${reason})`}, not APPROVED`];
 
 /** A template of one business account cannot be sent by a number of another. */
 async function senderProblems(

@@ -196,7 +196,7 @@ test('what the network no longer has reads DELETED, but for what was made after 
   const before = await db.findNow(pool);
   await add({ id: '2' });
   await add({ id: '3', connectionId: otherConnection });
-  expect(await db.moveTemplatesGone(pool, { connectionId, present: ['9'], before })).toEqual(['900']);
+  expect(await db.moveTemplatesGone(pool, { connectionId, present: ['9'], before })).toEqual(['1']);
   expect(await Promise.all(['1', '2', '3'].map(async (id) => (await find(id))?.status))).toEqual([
     'DELETED',
     'APPROVED',

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import { freeze } from '../credit/charge.ts';
 import { type Campaigns, createCampaigns } from '../campaigns/run/runner.ts';
-import type { Revoke } from '../campaigns/fallback/revoke.ts';
 import type { SendingMode } from '../campaigns/mode.ts';
 import { insertConnection } from '../connections/sql.ts';
 import { type Db, exec, many, one, sql } from '../db/query.ts';
@@ -13,6 +12,7 @@ import { type Channel, CHANNELS } from '../lib/channel.ts';
 import { silentLog } from '../lib/log.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
 import { endMessages } from '../messages/end.ts';
+import type { Revoke } from '../messages/fallback/ends.ts';
 import { STATUS, type StatusName } from '../messages/states.ts';
 import { insertRoute } from '../routing/sql.ts';
 import { insertTemplate } from '../templates/sql.ts';
@@ -131,7 +131,13 @@ async function insertTemplates(pool: Pool, connectionId: number): Promise<void> 
   const common = { ownerId: null, name: 'offer', language: 'en', category: '', status: 'APPROVED', headerLink: null };
   const plain = { ...common, named: false, variables: [] };
   const content = [{ type: 'BODY', text: 'Hello' }];
-  await insertTemplate(pool, { ...plain, channel: 'RCS', id: 'template', connectionId: null, content: { text: 'Hello' } });
+  await insertTemplate(pool, {
+    ...plain,
+    channel: 'RCS',
+    id: 'template',
+    connectionId: null,
+    content: { text: 'Hello' },
+  });
   await insertTemplate(pool, { ...plain, channel: 'WHATSAPP', id: '2', connectionId, content });
 }
 

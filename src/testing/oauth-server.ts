@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -6,7 +6,7 @@ import type { Platform } from '../lib/platform.ts';
 import { readListing } from './oauth-listings.ts';
 
 /** Where the networks send people back to: the PUBLIC_URL that the program is told. Nobody listens there. */
-export const PUBLIC_URL = 'http://gateway.test';
+const PUBLIC_URL = 'http://gateway.test';
 
 /** What the networks do next; may be changed at any time. */
 export type OauthScript = {
@@ -301,7 +301,8 @@ function createReading(
   return (ask: Ask): Reply => {
     const [host = '', ...path] = ask.address.split('/');
     const platform = OWNERS[host];
-    if (!platform || !isLive(ask.bearer, platform, 'access', 'short')) return unauthorized(platform ?? 'google');
+    if (!platform || !isLive(ask.bearer, platform, 'access', 'short') || !isProven(platform, ask))
+      return unauthorized(platform ?? 'google');
     if (ask.address === 'graph.instagram.com/access_token') return lengthen('instagram', ask.bearer);
     if (ask.address === 'graph.instagram.com/refresh_access_token') return lengthen('instagram', ask.bearer, 'access');
     if (ask.method === 'DELETE') {
@@ -312,6 +313,11 @@ function createReading(
     return readListing(path.join('/'), ask.query, { script, scopes: scopesOf(ask.bearer), issuePage });
   };
 }
+
+/** An application at Facebook may demand that calls show its secret's mark on the token. */
+const isProven = (platform: Platform, { bearer, given }: Ask): boolean =>
+  platform !== 'facebook' ||
+  given.get('appsecret_proof') === createHmac('sha256', secretOf(platform)).update(bearer).digest('hex');
 
 const OWNERS: Readonly<Record<string, Platform>> = {
   'graph.facebook.com': 'facebook',

@@ -66,7 +66,7 @@ export const NetworkParams = Type.Object({ messageId: Type.String({ minLength: 1
 
 const EVENT_KINDS = [
   ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
-  ...['FINAL', 'READ', 'CREDIT', 'WEBHOOK'],
+  ...['FINAL', 'READ', 'CREDIT', 'FALLBACK', 'WEBHOOK'],
 ] as const;
 
 const TimelineEvent = Type.Object({
@@ -76,7 +76,8 @@ const TimelineEvent = Type.Object({
     description:
       'ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; each RECEIPT, also doubled, ' +
       'intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, ' +
-      'RELEASED after its time was missed; FINAL: the state that it ended in; READ: the person has seen it; CREDIT: charged or returned, or left to its campaign; each attempt to tell the WEBHOOK.',
+      'RELEASED after its time was missed; FINAL: the state that it ended in; READ: the person has seen it; CREDIT: charged or returned, or left to its campaign; ' +
+      'FALLBACK: another message followed on another channel, or this one followed; each attempt to tell the WEBHOOK.',
   }),
   connection: orNull(Type.String({ description: 'The connection to the carrier.' })),
   text: orNull(Type.String({ description: "The carrier's own words where it has spoken, else a sentence of ours." })),
@@ -91,6 +92,8 @@ const TimelineEvent = Type.Object({
   carrierIds: Type.Optional(Type.Array(Type.String(), { description: "The carrier's ids, one a part." })),
   part: Type.Optional(Type.Integer({ description: 'The part of a long message, from 1.' })),
   possibleDuplicate: Type.Optional(Type.Boolean()),
+  messageId: Type.Optional(Type.String({ description: 'Of a FALLBACK: the other message.' })),
+  channel: Type.Optional(Type.Enum([...CHANNELS], { type: 'string', description: 'Of a FALLBACK: its channel.' })),
   status: Type.Optional(Status),
   doneAt: Type.Optional(instant('UTC; when it happened, as the carrier says.')),
   parts: Type.Optional(Type.Integer()),

@@ -42,14 +42,14 @@ export async function listRecordsById(
   );
 }
 
-/** The newest messages of one account under these client ids. */
+/** The newest messages of one account under these client ids: of a send with fallbacks, the last that was made. */
 export async function listMessageIdsByClientId(
   db: Db,
   { accountId, clientIds }: { accountId: number; clientIds: readonly string[] },
 ): Promise<{ clientId: string; messageId: string }[]> {
   return many(
     db,
-    sql`SELECT client_id AS "clientId", message_id AS "messageId" FROM client_message_id
+    sql`SELECT client_id AS "clientId", coalesce(newest_id, message_id) AS "messageId" FROM client_message_id
         WHERE account_id = ${accountId} AND client_id = ANY(${textArray(clientIds)}::text[])`,
   );
 }

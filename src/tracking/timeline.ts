@@ -37,7 +37,18 @@ type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
 
 /** Of what happened at the same instant, the cause comes first. */
 const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
-  ...(['ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED', 'FINAL', 'READ', 'CREDIT', 'WEBHOOK'] as const),
+  ...([
+    'ATTEMPT',
+    'RECEIPT',
+    'CANCELLED',
+    'SETTLED',
+    'RELEASED',
+    'FINAL',
+    'READ',
+    'CREDIT',
+    'FALLBACK',
+    'WEBHOOK',
+  ] as const),
 ];
 
 /** Pure: the timeline of what the tables hold. */
@@ -101,6 +112,7 @@ const KINDS: Readonly<Record<MessageEvent['kind'], Entry['kind']>> = {
   cancelled: 'CANCELLED',
   settled: 'SETTLED',
   released: 'RELEASED',
+  fallback: 'FALLBACK',
 };
 
 function toEntry({ at, kind, connection, text, details }: MessageEvent): Entry {

@@ -39,7 +39,7 @@ export function createConnector(options: { guard: Guard; ca?: string | undefined
 }
 
 /** The addresses that are dialled are those that were checked: nobody asks the name server a second time. */
-const guardedLookup =
+export const guardedLookup =
   (guard: Guard): LookupFunction =>
   (host, { all }, done) => {
     guard.addressesOf(host).then(

@@ -1,8 +1,9 @@
 import { bitOf } from '../../lib/channel.ts';
+import { leadsOn } from '../../messages/fallback/rule.ts';
 import { isFinal, nameOfStatus, STATUS } from '../../messages/states.ts';
 import { chainOf } from '../mode.ts';
 import type { Running } from '../run/sql.ts';
-import { REVOKED, TIME_OVER, TIMED_OUT } from './codes.ts';
+import { TIME_OVER } from './codes.ts';
 import type { Fact } from './sql.ts';
 
 /** What an end of a message means for its recipient. */
@@ -32,10 +33,7 @@ export function decide(fact: Fact, status: number, campaign: Running): Decision 
 }
 
 function followsOn([, , , , , , , errorCode]: Fact, status: number, { fallback }: Running): boolean {
-  if (status === TIME_OVER) return true;
-  if (status === STATUS.UNKNOWN) return false;
-  if (status === STATUS.DELETED) return errorCode === REVOKED || errorCode === TIMED_OUT;
-  return fallback.onStatus?.includes(nameOfStatus(status)) ?? true;
+  return status === TIME_OVER || leadsOn({ status, errorCode }, fallback.onStatus);
 }
 
 /** Bits of the channels that the mode tries after this one. */

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../db/query.ts';
+import type { RevocableMessage } from '../../messages/fallback/ends.ts';
 import { EXPIRED_BY_US } from '../../messages/sql.ts';
 import type { StatusName } from '../../messages/states.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../testing/campaign-stage.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { booksOf } from '../../testing/money.ts';
 import { numbers } from '../../testing/campaign.ts';
-import type { RevocableMessage } from './revoke.ts';
 
 let database: TestDatabase;
 let pool: Pool;

@@ -1,23 +1,9 @@
 import type { Pool } from 'pg';
 import { transaction } from '../../db/transaction.ts';
 import { endMessages } from '../../messages/end.ts';
-import { STATUS } from '../../messages/states.ts';
+import { type RevocableMessage, type Revoke, toRevoked } from '../../messages/fallback/ends.ts';
 import type { Job } from '../run/sql.ts';
-import { REVOKED } from './codes.ts';
 import { moveBatch } from './sql.ts';
-
-/**
- * Takes a message back from its network. True: it will not be shown. False: it may be. Null: this process has no link
- * to that carrier.
- */
-export type Revoke = (message: RevocableMessage) => Promise<boolean | null>;
-
-export type RevocableMessage = {
-  readonly messageId: string;
-  readonly sender: string;
-  readonly destination: string;
-  readonly connectionId: number;
-};
 
 /** Messages of a batch that have to be taken back before their recipients go on. */
 export type Revocable = { readonly job: Job; readonly batchId: number; readonly messages: readonly RevocableMessage[] };
@@ -41,18 +27,9 @@ export async function revokeAll(pool: Pool, revoke: Revoke, { job, batchId, mess
     await transaction(pool, (tx) =>
       endMessages(
         tx,
-        revoked.map((message) => toRevoked(job, message)),
+        revoked.map(({ messageId: id }) => toRevoked({ accountId: job.accountId, id }, new Date())),
       ),
     );
   }
   await moveBatch(pool, job, { batchId, waitMs: elsewhere ? ELSEWHERE_MS : null });
 }
-
-const toRevoked = ({ accountId }: Job, { messageId }: RevocableMessage) => ({
-  accountId,
-  id: messageId,
-  status: STATUS.DELETED,
-  doneAt: new Date(),
-  errorCode: REVOKED,
-  errorText: 'taken back from the network, since it was not delivered in time: another channel is tried',
-});

@@ -1,13 +1,13 @@
 import { boundsOf } from '../../lib/ids.ts';
 import { endMessages } from '../../messages/end.ts';
 import { takeBack } from '../../messages/expiry/take-back.ts';
+import { type RevocableMessage, toTimedOut } from '../../messages/fallback/ends.ts';
 import { STATUS } from '../../messages/states.ts';
 import { quietMs } from '../feed/quiet-hours.ts';
 import { isCombined } from '../mode.ts';
 import { insertOutcomes } from '../outcomes/sql.ts';
 import { NOTHING, type Step } from '../run/step.ts';
-import { TIME_OVER, TIMED_OUT } from './codes.ts';
-import type { RevocableMessage } from './revoke.ts';
+import { TIME_OVER } from './codes.ts';
 import * as db from './sql.ts';
 
 /** Until a carrier has answered what was just written to it. */
@@ -70,10 +70,7 @@ async function withdrawLate({ tx, job: { accountId }, campaign }: Step, ids: rea
   );
   await endMessages(
     tx,
-    [...withdrawn].map((id) => ({
-      ...{ accountId, id, status: STATUS.DELETED, doneAt: campaign.now, errorCode: TIMED_OUT },
-      errorText: 'the time for this channel was over before it was sent',
-    })),
+    [...withdrawn].map((id) => toTimedOut({ accountId, id }, campaign.now)),
   );
   return ids.length - withdrawn.size;
 }

@@ -2,6 +2,7 @@ import { recordContacted } from '../../contacts/contacted.ts';
 import { insertChunks, type NewChunk } from '../../dispatch/sql.ts';
 import { bitOf, type Channel } from '../../lib/channel.ts';
 import { newId } from '../../lib/ids.ts';
+import { DEFAULT_AFTER_SECONDS } from '../../messages/fallback/rule.ts';
 import { insertMessages, type NewMessage } from '../../messages/sql.ts';
 import { chainOf, isCombined } from '../mode.ts';
 import type { Running } from '../run/sql.ts';
@@ -13,8 +14,6 @@ import { insertBatches, type NewBatch } from './sql.ts';
 const MESSAGES_A_BATCH = 1000;
 /** Behind single sends and bulk requests. */
 const CAMPAIGN_PRIORITY = 2;
-/** Contract 3. */
-const DEFAULT_AFTER_SECONDS: Readonly<Record<string, number>> = { WHATSAPP: 3600, RCS: 300 };
 
 /** A message that was made. */
 export type Made = Choice & { readonly id: string };

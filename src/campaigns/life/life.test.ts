@@ -178,6 +178,31 @@ describe('confirming', () => {
     expect((await confirm(id)).status).toBe(202);
   });
 
+  test('checks the template of every channel of its mode before the first message', async () => {
+    const { accountId } = account;
+    const [sender, whatsappTemplateId, rcsTemplateId] = [String(accountId), `9${accountId}`, newId()];
+    const both = sql`VALUES ('RCS', ${sender}, ${api.connectionId}, ${accountId}, ''),
+                            ('WHATSAPP', ${sender}, ${api.connectionId}, ${accountId}, '')`;
+    await exec(api.pool, sql`INSERT INTO sender (channel, identity, connection_id, owner_id, name) ${both}`);
+    const components = JSON.stringify([{ type: 'BODY', text: 'Hi {{1}} and {{2}}' }]);
+    await exec(
+      api.pool,
+      sql`INSERT INTO template (channel, id, owner_id, connection_id, name, status, content, named, variables)
+          VALUES ('RCS', ${rcsTemplateId}, ${accountId}, NULL, 'T', 'APPROVED', '{"text": "Hi {{a}}"}', true, '{planet}'),
+                 ('WHATSAPP', ${whatsappTemplateId}, ${accountId}, ${api.connectionId}, 'T', 'APPROVED',
+                  ${components}::jsonb, false, '{firstName}')`,
+    );
+    const names = { rcsAgentId: sender, rcsTemplateId, whatsappPhoneNumberId: sender, whatsappTemplateId };
+    const id = await priced({ ...names, sendingMode: 'WHATSAPP_RCS_SMS' });
+    expect((await confirm(id)).body.details).toEqual([
+      { field: 'whatsappTemplateId', message: expect.stringContaining('2 placeholders (1, 2) and 1 variables') },
+      { field: 'rcsTemplateId', message: "the template's variable planet is no contact field" },
+    ]);
+    await exec(api.pool, sql`UPDATE template SET variables = '{firstName,email}' WHERE id = ${whatsappTemplateId}`);
+    await exec(api.pool, sql`UPDATE template SET variables = '{firstName}' WHERE id = ${rcsTemplateId}`);
+    expect((await confirm(id)).status).toBe(202);
+  });
+
   test('with an Idempotency-Key is answered again as the first time, and freezes once', async () => {
     const id = await priced();
     const headers = { 'idempotency-key': 'confirm' };

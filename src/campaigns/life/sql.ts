@@ -58,8 +58,8 @@ export const listJobsOfTemplates = (db: Db, { keys }: { keys: readonly TemplateK
   return many(
     db,
     sql`SELECT c.id FROM campaign_job j JOIN campaign c ON c.account_id = j.account_id AND c.id = j.campaign_id
-        WHERE c.whatsapp_template_id = ANY(${idsOf('WHATSAPP')}::text[])
-           OR c.rcs_template_id = ANY(${idsOf('RCS')}::text[])`,
+        WHERE c.whatsapp_template_id = ANY(${idsOf('WHATSAPP')}::text[]) AND c.sending_mode LIKE '%WHATSAPP%'
+           OR c.rcs_template_id = ANY(${idsOf('RCS')}::text[]) AND c.sending_mode LIKE '%RCS%'`,
   );
 };
 

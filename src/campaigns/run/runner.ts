@@ -1,9 +1,10 @@
 import type { Pool } from 'pg';
 import type { Waker } from '../../dispatch/wake.ts';
 import type { Log } from '../../lib/log.ts';
+import type { Revoke } from '../../messages/fallback/ends.ts';
 import type { Tables } from '../../messages/prepare.ts';
 import { lookAtOutcomes } from '../fallback/outcomes.ts';
-import { type Revoke, revokeAll } from '../fallback/revoke.ts';
+import { revokeAll } from '../fallback/revoke.ts';
 import { lookAtTimes } from '../fallback/time-outs.ts';
 import { feed } from '../feed/feed.ts';
 import { CAMPAIGN } from '../states.ts';

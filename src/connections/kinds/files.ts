@@ -1,4 +1,3 @@
-import type { LookupFunction } from 'node:net';
 import type { InboundMedia } from '../../carriers/events.ts';
 import { parseBase } from '../../carriers/http/base-url.ts';
 import { createHttpClient, type HttpClient } from '../../carriers/http/client.ts';
@@ -6,6 +5,7 @@ import type { RcsSettings } from '../../carriers/rcs/settings.ts';
 import { createGraphClient } from '../../carriers/whatsapp/client.ts';
 import { downloadMedia } from '../../carriers/whatsapp/media.ts';
 import type { WhatsappSecrets, WhatsappSettings } from '../../carriers/whatsapp/settings.ts';
+import { guardedLookup } from '../../webhooks/connect.ts';
 import { createGuard } from '../../webhooks/guard.ts';
 
 /** A file of a message that came in, or why it cannot be had; `retry`: not now. */
@@ -46,7 +46,7 @@ const guard = createGuard({ openBlocks: [], ports: [443] });
  */
 export function rcsFiles({ baseUrl }: RcsSettings): FileSource {
   const options = { connections: 4, connectTimeoutMs: CONNECT_MS, timeoutMs: FETCH_MS };
-  const [own, others] = [createHttpClient(options), createHttpClient({ ...options, lookup: guardedLookup })];
+  const [own, others] = [createHttpClient(options), createHttpClient({ ...options, lookup: guardedLookup(guard) })];
   return {
     async fetch({ url }, maxBytes) {
       const target = URL.parse(url ?? '');
@@ -65,17 +65,6 @@ export function rcsFiles({ baseUrl }: RcsSettings): FileSource {
     },
   };
 }
-
-const guardedLookup: LookupFunction = (host, { all }, done) => {
-  guard.addressesOf(host).then(
-    (addresses) => {
-      const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-      if (all === true) done(null, found);
-      else done(null, found[0]?.address ?? '', found[0]?.family);
-    },
-    (error: Error) => done(error, []),
-  );
-};
 
 async function get(client: HttpClient, { origin, pathname, search }: URL, maxBytes: number): Promise<FetchedFile> {
   const answer = await client.request({ method: 'GET', origin, path: `${pathname}${search}`, headers: {}, maxBytes });

@@ -13,7 +13,7 @@ const PICTURES_A_PROCESS = 20;
 const IDLE_MS = 5000;
 const TIMEOUT_MS = 30_000;
 
-type Decoder = { readonly child: ChildProcess; readonly pictures: number; readonly idle?: NodeJS.Timeout };
+type Decoder = { readonly child: ChildProcess; pictures: number; idle?: NodeJS.Timeout };
 
 const slots = createSlots(PROCESSES);
 const waiting: Decoder[] = [];
@@ -43,7 +43,10 @@ function startDecoder(): Decoder {
   // An idle one does not keep this process alive.
   child.unref();
   child.channel?.unref();
-  return { child, pictures: 0 };
+  const decoder: Decoder = { child, pictures: 0 };
+  // Whoever waits for it hears of its end too; without a listener an error would end us.
+  child.on('error', () => leave(decoder)).once('exit', () => leave(decoder));
+  return decoder;
 }
 
 function ask(child: ChildProcess, request: Request): Promise<Reply> {
@@ -52,18 +55,19 @@ function ask(child: ChildProcess, request: Request): Promise<Reply> {
   const onMessage = (message: unknown): void =>
     isReply(message) ? resolve(message) : reject(new Error('the decoder answered something else'));
   const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS);
-  child.once('exit', onExit).once('error', reject).once('message', onMessage);
-  child.send(request, (error) => error && reject(error));
+  child.on('exit', onExit).on('error', reject).on('message', onMessage);
+  // One that is ending cannot be sent to: then `exit` comes.
+  child.send(request, () => undefined);
   return promise.finally(() => {
     clearTimeout(timer);
-    child.off('exit', onExit).off('message', onMessage);
+    child.off('exit', onExit).off('error', reject).off('message', onMessage);
   });
 }
 
-function putBack({ child, pictures }: Decoder): void {
-  if (pictures + 1 >= PICTURES_A_PROCESS) return void child.kill();
-  const decoder: Decoder = { child, pictures: pictures + 1, idle: setTimeout(() => end(decoder), IDLE_MS).unref() };
-  child.once('exit', () => leave(decoder));
+function putBack(decoder: Decoder): void {
+  decoder.pictures++;
+  if (decoder.pictures >= PICTURES_A_PROCESS) return void decoder.child.kill();
+  decoder.idle = setTimeout(() => end(decoder), IDLE_MS).unref();
   waiting.push(decoder);
 }
 

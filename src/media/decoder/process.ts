@@ -7,13 +7,7 @@ process.on('message', (message) => {
   if (isRequest(message)) void answer(message).then((reply) => process.send?.(reply));
 });
 
-async function answer({
-  octets,
-  type,
-}: {
-  octets: Uint8Array;
-  type: Parameters<typeof remakePicture>[1];
-}): Promise<Reply> {
+async function answer({ octets, type }: Request): Promise<Reply> {
   try {
     return { picture: await remakePicture(Buffer.from(octets), type) };
   } catch (error) {

@@ -1,14 +1,16 @@
 import { bigint, json, rowsOf, text, timestamptz, uuid } from '../../db/columns.ts';
 import { type Db, exec, many, sql } from '../../db/query.ts';
+import type { Channel } from '../../lib/channel.ts';
 
 /**
  * What a message's own rows cannot hold:
  * - `attempt`: an outcome that is not the first try's plain acceptance;
  * - `receipt`: a receipt that moved nothing (intermediate, doubled, late, contradicting);
  * - `replaced`: a final state of ours that the carrier's own word replaced;
- * - `cancelled`, `settled`, `released`: what a client or the operator did.
+ * - `cancelled`, `settled`, `released`: what a client or the operator did;
+ * - `fallback`: another message followed it on another channel, or it followed one.
  */
-export type EventKind = 'attempt' | 'receipt' | 'replaced' | 'cancelled' | 'settled' | 'released';
+export type EventKind = 'attempt' | 'receipt' | 'replaced' | 'cancelled' | 'settled' | 'released' | 'fallback';
 
 /** What belongs to some kinds only; written as it is, shown in the timeline. */
 export type EventDetails = {
@@ -19,6 +21,9 @@ export type EventDetails = {
   readonly carrierIds?: readonly string[];
   readonly part?: number;
   readonly possibleDuplicate?: boolean;
+  /** The other message, and where it went. */
+  readonly messageId?: string;
+  readonly channel?: Channel;
 };
 
 export type NewEvent = {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { RcsBody } from '../../templates/rcs-body.ts';
-import { ClientId, PhoneNumber } from '../schema.ts';
+import { Fallback } from '../fallback/schema.ts';
+import { ClientId, PhoneNumber, Sender, Text } from '../schema.ts';
 import { WhatsappBody } from './whatsapp-body.ts';
 
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -8,14 +9,20 @@ const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.N
 const shared = {
   destination: PhoneNumber,
   messageId: Type.Optional(ClientId),
-  enableNotification: Type.Optional(Type.Boolean({ description: 'Tell the webhook of it (default true).' })),
+  enableNotification: Type.Optional(
+    Type.Boolean({ description: 'Ask for a delivery receipt (default true; always with a fallback).' }),
+  ),
   scheduledDate: Type.Optional(
     Type.String({
       description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with offset.',
     }),
   ),
   validityPeriod: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 21_600, description: 'Minutes until the message is no longer sent; 15 days.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 21_600,
+      description: 'Minutes until the message, and what follows it, is no longer sent; 15 days.',
+    }),
   ),
   simulation: Type.Optional(
     Type.Boolean({
@@ -51,26 +58,45 @@ const WhatsappTemplate = Type.Object({
   ),
 });
 
-/** Of another channel, tried when this one fails; not carried out by single sends yet. */
-const Fallback = Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Not taken yet: 400.' }));
+const agentId = Type.String({ minLength: 1, maxLength: 128, description: 'The agent of yours that it comes from.' });
+const rcsContent = {
+  templateId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  variables: Variables,
+  body: Type.Optional(RcsBody),
+};
+
+const RcsContent = Type.Object(rcsContent);
+export type RcsContent = Static<typeof RcsContent>;
+
+const FallbackRcs = Type.Object(
+  { agentId, ...rcsContent },
+  { description: 'Tried when the message fails or takes too long; needs fallbackSms, which comes after it.' },
+);
+export type FallbackRcs = Static<typeof FallbackRcs>;
+
+const FallbackSms = Type.Object(
+  { sender: Type.Optional(Sender), body: Text },
+  { description: 'Tried last, when what comes before it fails or takes too long.' },
+);
+export type FallbackSms = Static<typeof FallbackSms>;
 
 export const WhatsappSendIn = Type.Object({
   phoneNumberId: Type.String({ minLength: 1, maxLength: 128, description: 'The number of yours that it comes from.' }),
   ...shared,
   template: Type.Optional(WhatsappTemplate),
   body: Type.Optional(WhatsappBody),
-  fallbackRcs: Fallback,
-  fallbackSms: Fallback,
+  fallbackRcs: Type.Optional(FallbackRcs),
+  fallbackSms: Type.Optional(FallbackSms),
+  fallback: Type.Optional(Fallback),
 });
 export type WhatsappSendIn = Static<typeof WhatsappSendIn>;
 
 export const RcsSendIn = Type.Object({
-  agentId: Type.String({ minLength: 1, maxLength: 128, description: 'The agent of yours that it comes from.' }),
+  agentId,
   ...shared,
-  templateId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-  variables: Variables,
-  body: Type.Optional(RcsBody),
-  fallbackSms: Fallback,
+  ...rcsContent,
+  fallbackSms: Type.Optional(FallbackSms),
+  fallback: Type.Optional(Fallback),
 });
 export type RcsSendIn = Static<typeof RcsSendIn>;
 

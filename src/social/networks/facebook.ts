@@ -8,10 +8,13 @@ const PAGES_AT_MOST = 2000;
 const PAGE_FIELDS = 'id,name,access_token';
 
 /** Calls with a token carry the proof that they come from the application that it was given to. */
-function asked(caller: Caller, path: string, access: string, query: Readonly<Record<string, string>> = {}) {
-  const proof = createHmac('sha256', caller.clientSecret).update(access).digest('hex');
-  return ask(caller.web, `${GRAPH}${path}`, { query: { ...query, access_token: access, appsecret_proof: proof } });
-}
+const provenOf = ({ clientSecret }: Caller, access: string) => ({
+  access_token: access,
+  appsecret_proof: createHmac('sha256', clientSecret).update(access).digest('hex'),
+});
+
+const asked = (caller: Caller, path: string, access: string, query: Readonly<Record<string, string>> = {}) =>
+  ask(caller.web, `${GRAPH}${path}`, { query: { ...query, ...provenOf(caller, access) } });
 
 /** The token of an hour becomes one of about sixty days. There is no refresh token: after them the person is asked. */
 async function lengthen(caller: Caller, grant: Grant): Promise<Grant> {
@@ -78,12 +81,7 @@ export const facebook: Network = {
   describe,
   leadMs: 7 * DAY_MS,
   async revoke(caller, { access, externalId }) {
-    await ask(caller.web, `${GRAPH}/${encodeURIComponent(externalId)}/permissions`, {
-      method: 'DELETE',
-      query: {
-        access_token: access,
-        appsecret_proof: createHmac('sha256', caller.clientSecret).update(access).digest('hex'),
-      },
-    });
+    const path = `${GRAPH}/${encodeURIComponent(externalId)}/permissions`;
+    await ask(caller.web, path, { method: 'DELETE', query: provenOf(caller, access) });
   },
 };

@@ -1,0 +1,266 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { Pool as HttpPool } from 'undici';
+import { createHttpClient } from '../src/carriers/http/client.ts';
+import type { RcsSecrets } from '../src/carriers/rcs/settings.ts';
+import { createTokenSource } from '../src/carriers/rcs/token.ts';
+import { signatureOf } from '../src/carriers/whatsapp/signature.ts';
+import { loadConfig } from '../src/config.ts';
+import { createConnection } from '../src/connections/save.ts';
+import { newId } from '../src/lib/ids.ts';
+import { notifyRoutes } from '../src/routing/sql.ts';
+import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from '../src/sandbox/templates.ts';
+import { loadSecretKey } from '../src/secret-key.ts';
+import { assignSender } from '../src/senders/assign.ts';
+import { insertTemplate } from '../src/templates/sql.ts';
+import { call } from './campaign.ts';
+import { startEmptyRoute } from './empty-route.ts';
+import type { Report } from './report.ts';
+import { openStage, type Stage, until } from './stage.ts';
+import { destinationOf } from './traffic.ts';
+
+const MESSAGES = Number(process.argv[3] ?? 20_000);
+const CONNECTIONS = 64;
+const DEMO = 1;
+const AGENT = 'bench';
+const WELCOME = WHATSAPP_TEMPLATES[0];
+const TEXT = RCS_TEMPLATES[0];
+const MESSAGES_TARGET = 0.5;
+const CALLBACKS_TARGET = 0.4;
+
+type Networks = {
+  readonly graph: { baseUrl: string; wabaId: string; accessToken: string; appSecret: string; number: string };
+  readonly rbm: { baseUrl: string; secrets: RcsSecrets };
+};
+
+/**
+ * A WhatsApp campaign and an RCS campaign through the sandbox's networks, from the confirmation to the last outcome, beside
+ * bare requests with the same bodies to the same networks; then signed callbacks, each committed before it is answered,
+ * beside an empty route. The report's ratio is that of the part that is furthest from its target.
+ */
+export async function benchChannels(): Promise<Report> {
+  const { networks, stop } = await startNetworks();
+  const stage = await openStage();
+  try {
+    await connect(stage, networks);
+    await fill(stage);
+    const whatsappBare = await bareWhatsapp(networks);
+    const whatsapp = await campaign(stage, {
+      ...{ sendingMode: 'WHATSAPP', whatsappPhoneNumberId: networks.graph.number, whatsappTemplateId: WELCOME.id },
+    });
+    const rcsBare = await bareRcs(networks);
+    const rcs = await campaign(stage, { sendingMode: 'RCS', rcsAgentId: AGENT, rcsTemplateId: TEXT?.id });
+    const { callbacks, workedOff, empty } = await compareCallbacks(stage, networks);
+    const [ofWhatsapp, ofRcs, ofCallbacks] = [whatsapp / whatsappBare, rcs / rcsBare, callbacks / empty];
+    return {
+      name: 'channels',
+      ratio: Math.min(ofWhatsapp / MESSAGES_TARGET, ofRcs / MESSAGES_TARGET, ofCallbacks / CALLBACKS_TARGET),
+      target: 1,
+      figures: {
+        messages: MESSAGES,
+        ...{ whatsappRatio: ofWhatsapp, whatsappPerSecond: whatsapp, whatsappBarePerSecond: whatsappBare },
+        ...{ rcsRatio: ofRcs, rcsPerSecond: rcs, rcsBarePerSecond: rcsBare },
+        ...{
+          callbacksRatio: ofCallbacks,
+          callbacksPerSecond: callbacks,
+          emptyRoutePerSecond: empty,
+          workedOffAtOncePerSecond: workedOff,
+        },
+        ...{ messagesTarget: MESSAGES_TARGET, callbacksTarget: CALLBACKS_TARGET },
+      },
+    };
+  } finally {
+    await stage.close();
+    await stop();
+  }
+}
+
+async function startNetworks(): Promise<{ networks: Networks; stop(): Promise<void> }> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'networks-process.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const networks: Networks = JSON.parse(String(line));
+  return {
+    networks,
+    async stop() {
+      child.kill();
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function connect({ pool, dataDir }: Stage, { graph, rbm }: Networks): Promise<void> {
+  const key = await loadSecretKey(loadConfig({ DATA_DIR: dataDir }));
+  const meta = await createConnection(pool, key, {
+    ...{ name: 'meta', kind: 'whatsapp', sandbox: false },
+    settings: {
+      ...{ baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: [graph.number] },
+      ...{ tps: 0, concurrency: CONNECTIONS },
+    },
+    secret: { accessToken: graph.accessToken, appSecret: graph.appSecret, verifyToken: 'bench' },
+  });
+  const google = await createConnection(pool, key, {
+    ...{ name: 'google', kind: 'rcs', sandbox: false },
+    settings: { baseUrl: rbm.baseUrl, concurrency: CONNECTIONS },
+    secret: rbm.secrets,
+  });
+  const owned = { ownerId: DEMO, name: 'Bench' };
+  await assignSender(pool, { ...owned, channel: 'WHATSAPP', identity: graph.number, connectionId: meta.id });
+  await assignSender(pool, { ...owned, channel: 'RCS', identity: AGENT, connectionId: google.id });
+  const common = { ownerId: null, status: 'APPROVED', headerLink: null } as const;
+  const { id, name, language, category, components: content, variables } = WELCOME;
+  const known = { id, name, language, category, content, variables, connectionId: meta.id, named: false };
+  await insertTemplate(pool, { ...common, ...known, channel: 'WHATSAPP' });
+  const own = { channel: 'RCS', connectionId: null, language: '', category: '', named: true } as const;
+  if (TEXT) await insertTemplate(pool, { ...common, ...TEXT, ...own });
+  await notifyRoutes(pool);
+}
+
+async function fill({ pool }: Stage): Promise<void> {
+  await pool.query('DELETE FROM contact_list_member');
+  await pool.query('DELETE FROM contact');
+  const numbers = Array.from({ length: MESSAGES }, (_, n) => destinationOf(n));
+  await pool.query(
+    `INSERT INTO contact (account_id, first_name, phone_number, country, is_valid, channels)
+     SELECT $1, 'Name', number, 'IT', true, 7 FROM unnest($2::text[]) AS number`,
+    [DEMO, numbers],
+  );
+  await pool.query(`INSERT INTO contact_list (account_id, name, contact_count) VALUES ($1, 'All', $2)`, [
+    DEMO,
+    MESSAGES,
+  ]);
+  await pool.query(
+    `INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
+     SELECT c.account_id, (SELECT max(id) FROM contact_list), c.id, lower(c.full_name) FROM contact c`,
+  );
+  await pool.query('UPDATE contact_book SET contacts = $1', [MESSAGES]);
+}
+
+/** Answers how many a second the network took. */
+async function campaign(stage: Stage, fields: object): Promise<number> {
+  const { rows } = await stage.pool.query<{ id: number }>('SELECT max(id)::int AS id FROM contact_list');
+  const body = { name: 'Bench', contactListIds: [rows[0]?.id], readyToSend: true, ...fields };
+  const { id } = await call<{ id: number }>(stage, 'POST', '', body);
+  await call(stage, 'POST', `/${id}/calculateGoal`);
+  const start = performance.now();
+  await call(stage, 'PUT', `/${id}/confirm`);
+  await until(async () => {
+    const taken = await stage.pool.query<{ sent: number; failed: number }>(
+      'SELECT coalesce(sum(sent), 0)::int AS sent, coalesce(sum(failed), 0)::int AS failed FROM traffic_hour WHERE campaign_id = $1',
+      [id],
+    );
+    if ((taken.rows[0]?.failed ?? 0) > 0) throw new Error(`${taken.rows[0]?.failed} messages failed`);
+    return taken.rows[0]?.sent === MESSAGES;
+  });
+  return MESSAGES / ((performance.now() - start) / 1000);
+}
+
+type Request = { readonly path: string; readonly headers: Record<string, string>; readonly body: string };
+
+/** Requests over as many connections as the gateway has; a second's worth of them, for the fastest network. */
+async function post(origin: string, count: number, requestOf: (n: number) => Request): Promise<number> {
+  const pool = new HttpPool(origin, { connections: CONNECTIONS, pipelining: 1 });
+  let next = 0;
+  const start = performance.now();
+  const one = async (): Promise<void> => {
+    for (let n = next++; n < count; n = next++) {
+      const { statusCode, body } = await pool.request({ method: 'POST', ...requestOf(n) });
+      const text = await body.text();
+      if (statusCode !== 200) throw new Error(`answered ${statusCode}: ${text}`);
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, one));
+  const rate = count / ((performance.now() - start) / 1000);
+  await pool.close();
+  return rate;
+}
+
+function bareWhatsapp({ graph }: Networks): Promise<number> {
+  const { origin, pathname } = new URL(graph.baseUrl);
+  const prefix = pathname === '/' ? '' : pathname;
+  const headers = { authorization: `Bearer ${graph.accessToken}`, 'content-type': 'application/json' };
+  const parameters = [{ type: 'text', text: 'Name' }];
+  return post(origin, MESSAGES, (n) => ({
+    path: `${prefix}/v23.0/${graph.number}/messages`,
+    headers,
+    body: JSON.stringify({
+      ...{ messaging_product: 'whatsapp', recipient_type: 'individual', to: destinationOf(n) },
+      ...{ type: 'template', biz_opaque_callback_data: newId() },
+      template: {
+        ...{ name: WELCOME.name, language: { code: WELCOME.language } },
+        components: [{ type: 'body', parameters }],
+      },
+    }),
+  }));
+}
+
+async function bareRcs({ rbm }: Networks): Promise<number> {
+  const token = await tokenOf(rbm.secrets);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const contentMessage = JSON.parse(JSON.stringify(TEXT?.content).replace('{{firstName}}', 'Name')) as unknown;
+  const body = JSON.stringify({ contentMessage, ttl: '1296000s' });
+  return post(new URL(rbm.baseUrl).origin, MESSAGES, (n) => ({
+    path: `/v1/phones/${encodeURIComponent(destinationOf(n))}/agentMessages?messageId=${newId()}&agentId=${AGENT}`,
+    headers,
+    body,
+  }));
+}
+
+async function tokenOf(secrets: RcsSecrets): Promise<string> {
+  const http = createHttpClient({ connections: 1, connectTimeoutMs: 5000, timeoutMs: 5000 });
+  const source = createTokenSource({
+    account: secrets,
+    http,
+    changed: () => undefined,
+    retryMs: 100,
+    faultPauseMs: 100,
+  });
+  source.start();
+  await until(async () => source.state().kind === 'valid');
+  const state = source.state();
+  source.stop();
+  await http.close();
+  return state.kind === 'valid' ? state.token : '';
+}
+
+/** What is measured is taking callbacks: the worker waits for a lock until it is over. */
+async function whileHeld<T>({ pool }: Stage, work: () => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE message_state IN EXCLUSIVE MODE');
+    return await work();
+  } finally {
+    await client.query('ROLLBACK');
+    client.release();
+  }
+}
+
+/** Each tells that one message of the campaign was delivered. */
+async function compareCallbacks(stage: Stage, { graph }: Networks) {
+  const { rows } = await stage.pool.query<{ id: string }>(
+    'SELECT carrier_id AS id FROM message_state WHERE channel = 4 AND carrier_id IS NOT NULL',
+  );
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const requests = rows.map(({ id }, n): Request => {
+    const status = { id, status: 'delivered', timestamp, recipient_id: destinationOf(n).replace('+', '') };
+    const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: graph.number }, statuses: [status] };
+    const entry = [{ id: graph.wabaId, changes: [{ field: 'messages', value }] }];
+    const body = JSON.stringify({ object: 'whatsapp_business_account', entry });
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': signatureOf(body, graph.appSecret) };
+    return { path: '/api/callbacks/whatsapp/meta', headers, body };
+  });
+  const half = Math.floor(requests.length / 2);
+  const workedOff = await post(stage.address, half, (n) => requests[n] as Request);
+  const callbacks = await whileHeld(stage, () => post(stage.address, half, (n) => requests[half + n] as Request));
+  const route = await startEmptyRoute();
+  const { origin } = new URL(route.url);
+  const body = JSON.stringify({ phoneNumber: '+393331234567', message: 'Your code is 123456' });
+  const same = { path: '/', headers: { 'content-type': 'application/json' }, body };
+  const empty = await post(origin, half, () => same);
+  await route.stop();
+  return { callbacks, workedOff, empty };
+}

@@ -1,0 +1,24 @@
+import { startSandboxGraph } from '../src/carriers/sandbox/graph/server.ts';
+import { startSandboxRbm } from '../src/carriers/sandbox/rbm/server.ts';
+import { WHATSAPP_TEMPLATES } from '../src/sandbox/templates.ts';
+
+/**
+ * The sandbox's WhatsApp and RCS networks in a process of their own, that take as much as they can and tell nothing of what
+ * becomes of it. Prints where they are, as one line of JSON.
+ */
+const graph = await startSandboxGraph({
+  ...{ templates: WHATSAPP_TEMPLATES, ledger: 'counts' },
+  script: { tps: 0, pairBurst: 1_000_000, outcomes: {}, otherwise: { steps: [] } },
+});
+const rbm = await startSandboxRbm({
+  ...{ agents: ['bench'], ledger: 'counts' },
+  script: { tps: 0, outcomes: {}, otherwise: { steps: [] }, batchesPerMinute: 1_000_000 },
+});
+const { baseUrl, wabaId, accessToken, appSecret } = graph;
+const number = graph.numbers[0]?.id;
+console.log(
+  JSON.stringify({
+    graph: { baseUrl, wabaId, accessToken, appSecret, number },
+    rbm: { baseUrl: rbm.baseUrl, secrets: rbm.secrets },
+  }),
+);

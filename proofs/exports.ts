@@ -1,0 +1,184 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import { readXlsx } from 'hucre/xlsx';
+import { until } from '../src/testing/until.ts';
+import { type Crew, killPostgres, startCrew } from './kills.ts';
+import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
+import { type Account, openStage, type Stage } from './stage.ts';
+
+type Size = { readonly messages: number; readonly exports: number; readonly postgresKills: number };
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { messages: 2000, exports: 3, postgresKills: 0 },
+  quick: { messages: 60_000, exports: 12, postgresKills: 2 },
+  full: { messages: 500_000, exports: 100, postgresKills: 20 },
+};
+/** Messages that are stored together: an export has all of them or none. */
+const GROUP = 20;
+const MOST_FAULTS = 4;
+const DEADLINE_MS = 120_000;
+const FORMATS = ['csv', 'csv.gz', 'csv', 'xlsx'] as const;
+const PG = '/api/partner-gateway/v1';
+
+export const exportsProof: Proof = {
+  promise: 'An export has every message of its range once, as of one moment, whoever is killed while it is made.',
+  sabotage: {
+    fault: 'rows that break off are taken for their end',
+    file: new URL('./sabotage/exports.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  const postgresKills = run.databaseUrl === null ? size.postgresKills : 0;
+  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {} });
+  const account = await stage.newAccount({ plan: 'unlimited' });
+  for (let n = 0; n < size.messages / GROUP; n++) await storeGroup(stage, account, n);
+  const crew = await startCrew(run, stage, 2);
+  const sums = { exports: 0, rows: 0, failed: 0, missing: 0, doubled: 0, brokenGroups: 0, faults: 0 };
+  for (let n = 0; n < size.exports; n++) {
+    const before = await listIds(stage, account);
+    const { exportId } = await ask(account, FORMATS[n % FORMATS.length] ?? 'csv');
+    const growing = storeGroup(stage, account, size.messages + n).catch(() => undefined);
+    if (n < postgresKills) await killPostgres(run, stage);
+    sums.faults += await disturb(run, stage, crew);
+    const job = await untilMade(account, exportId);
+    await growing;
+    sums.exports++;
+    const lines = job.status === 'COMPLETED' ? await readFile(stage, job).catch(() => null) : null;
+    if (lines) add(sums, compare(lines, before));
+    else sums.failed++;
+  }
+  const figures = { ...sums, kills: crew.kills, postgresKills, orphans: await countOrphans(run, stage) };
+  await crew.settled();
+  return judge(figures, {
+    'every export is made and can be read': sums.failed === 0 && sums.exports === size.exports,
+    'every message of the range is in it': sums.missing === 0,
+    'no message is in it twice': sums.doubled === 0,
+    'what was stored together is in it together': sums.brokenGroups === 0,
+    'every other file is known and will be deleted': figures.orphans === 0,
+    'exports were disturbed': sums.faults > 0 || run.mode === 'tiny',
+  });
+}
+
+/** In one transaction; under one sender. */
+const storeGroup = ({ pool }: Stage, { accountId }: Account, n: number) =>
+  pool.query(
+    `INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
+     SELECT $1, uuidv7(), 'SMS', 'API', false, $2, '+393331234567', 'Hello', 1, true FROM generate_series(1, $3)`,
+    [accountId, `G${n}`, GROUP],
+  );
+
+async function listIds({ pool }: Stage, { accountId }: Account): Promise<Set<string>> {
+  const { rows } = await pool.query<{ id: string }>('SELECT id FROM message WHERE account_id = $1', [accountId]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+type Job = {
+  readonly exportId: number;
+  readonly status: string;
+  readonly format: string;
+  readonly downloadUrl: string;
+};
+
+async function ask({ client }: Account, format: string): Promise<Job> {
+  const body = {
+    startDateTime: new Date(Date.now() - 3_600_000).toISOString(),
+    endDateTime: new Date(Date.now() + 3_600_000).toISOString(),
+    format,
+  };
+  const answer = await client.request('POST', `${PG}/messages/history/export`, { body });
+  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body as Job;
+}
+
+/** Kills workers and cuts the sessions that read rows, as long as there is something to disturb. Answers how often. */
+async function disturb(run: Run, stage: Stage, crew: Crew): Promise<number> {
+  let faults = 0;
+  for (let n = between(run, 1, MOST_FAULTS); n > 0; n--) {
+    await delay(between(run, 0, 60));
+    const killed = oneOf(run, [true, false]);
+    if (killed) await crew.killOne();
+    faults += killed ? 1 : await cutReader(stage);
+  }
+  return faults;
+}
+
+/** While rows are read: waits a little for that. */
+async function cutReader({ pool }: Stage): Promise<number> {
+  for (let look = 0; look < 100; look++) {
+    const { rowCount } = await pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'heliograph export' AND query LIKE 'COPY%'`,
+    );
+    if (rowCount) return rowCount;
+    await delay(5);
+  }
+  return 0;
+}
+
+/** The API may be without its database for a moment. */
+const untilMade = ({ client }: Account, exportId: number): Promise<Job> =>
+  until(
+    'the end of the export',
+    async () => {
+      const { status, body } = await client.request('GET', `${PG}/exports/${exportId}`);
+      const job = body as Job;
+      return status === 200 && job.status !== 'PENDING' && job;
+    },
+    DEADLINE_MS,
+  );
+
+type Line = { readonly id: string; readonly sender: string };
+
+/** By its link, from where the gateway really listens. */
+async function readFile({ gateway }: Stage, { downloadUrl, format }: Job): Promise<Line[]> {
+  const { pathname, search } = new URL(downloadUrl);
+  const octets = await (await fetch(`${gateway.ready['address']}${pathname}${search}`)).bytes();
+  const table = format === 'xlsx' ? await sheetOf(octets) : linesOf(format === 'csv.gz' ? gunzipSync(octets) : octets);
+  const [head = [], ...rows] = table;
+  const [id, sender] = [head.indexOf('messageId'), head.indexOf('sender')];
+  return rows.map((cells) => ({ id: String(cells[id]), sender: String(cells[sender]) }));
+}
+
+const linesOf = (octets: Uint8Array): unknown[][] => parse(Buffer.from(octets));
+const sheetOf = async (octets: Uint8Array): Promise<unknown[][]> => (await readXlsx(octets)).sheets[0]?.rows ?? [];
+
+type Compared = {
+  readonly rows: number;
+  readonly missing: number;
+  readonly doubled: number;
+  readonly brokenGroups: number;
+};
+
+/** `before` were there when it was asked for; others may be. */
+function compare(lines: readonly Line[], before: ReadonlySet<string>): Compared {
+  const ids = new Set(lines.map(({ id }) => id));
+  const bySender = Map.groupBy(lines, ({ sender }) => sender);
+  return {
+    rows: lines.length,
+    missing: before.difference(ids).size,
+    doubled: lines.length - ids.size,
+    brokenGroups: [...bySender.values()].filter((group) => group.length !== GROUP).length,
+  };
+}
+
+function add(sums: Record<keyof Compared, number>, compared: Compared): void {
+  for (const key of ['rows', 'missing', 'doubled', 'brokenGroups'] as const) sums[key] += compared[key];
+}
+
+/** Files that neither an export nor the list of those to be deleted knows. Unfinished ones of dead processes have a dot. */
+async function countOrphans({ folder }: Run, { pool }: Stage): Promise<number> {
+  const store = join(folder, 'data', 'files');
+  const found = await readdir(join(store, 'exports'), { recursive: true, withFileTypes: true }).catch(() => []);
+  const keys = found.filter((entry) => entry.isFile()).map((e) => join(e.parentPath, e.name).slice(store.length + 1));
+  const { rows } = await pool.query<{ key: string }>(
+    'SELECT file_key AS key FROM export WHERE file_key IS NOT NULL UNION SELECT key FROM file_removal',
+  );
+  const known = new Set(rows.map(({ key }) => key));
+  return keys.filter((key) => !known.has(key)).length;
+}

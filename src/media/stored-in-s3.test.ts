@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { formOf } from '../testing/form.ts';
+import { makeMp4 } from '../testing/mp4.ts';
+import { startTestProgram } from '../testing/program.ts';
+import { startS3 } from '../testing/s3.ts';
+
+test('with STORAGE=s3 what is uploaded lies in the bucket, and is served from there in ranges', async () => {
+  await using server = await startS3();
+  const { bucket, endpoint = '', credentials } = server.settings;
+  await using program = await startTestProgram({
+    carriers: {},
+    environment: {
+      ...{ STORAGE: 's3', S3_BUCKET: bucket, S3_ENDPOINT: endpoint, S3_PREFIX: 'ours' },
+      ...{ S3_ACCESS_KEY_ID: credentials?.accessKeyId ?? '', S3_SECRET_ACCESS_KEY: credentials?.secretAccessKey ?? '' },
+    },
+  });
+  const video = makeMp4({ data: Buffer.from('abcdefghij') });
+  const form = await formOf({ name: 'clip.mp4', content: Uint8Array.from(video) });
+  const { status, body } = await program.client.request('POST', '/api/partner-gateway/v1/media', form);
+  expect(status, JSON.stringify(body)).toBe(201);
+
+  const listed = await fetch(`${endpoint}/${bucket}?list-type=2`);
+  expect(await listed.text()).toMatch(new RegExp(`<Key>ours/media/${program.account.accountId}/[0-9a-f-]{36}</Key>`));
+
+  const { pathname, search } = new URL(String(typeof body === 'object' && body && Reflect.get(body, 'url')));
+  const start = video.indexOf('abcdefghij');
+  const headers = { range: `bytes=${start}-${start + 3}`, 'x-api-key': '' };
+  const part = await program.client.request('GET', pathname + search, { headers });
+  expect([part.status, part.body]).toEqual([206, 'abcd']);
+});
