@@ -94,7 +94,7 @@ CREATE TABLE audit_entry (
   subject text NOT NULL,
   detail jsonb NOT NULL,
   CONSTRAINT audit_entry_pkey PRIMARY KEY (account_id, id),
-  CONSTRAINT audit_entry_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'user'::text, 'operator'::text])))
+  CONSTRAINT audit_entry_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'user'::text, 'operator'::text, 'system'::text])))
 );
 CREATE INDEX audit_entry_action ON audit_entry USING btree (account_id, action, id);
 CREATE INDEX audit_entry_subject ON audit_entry USING btree (account_id, subject, id);
@@ -296,6 +296,7 @@ CREATE TABLE client_message_id (
   message_id uuid NOT NULL,
   content_hash bytea NOT NULL,
   created_at timestamp with time zone NOT NULL,
+  newest_id uuid,
   CONSTRAINT client_message_id_pkey PRIMARY KEY (account_id, client_id)
 );
 CREATE INDEX client_message_id_age ON client_message_id USING brin (created_at);
@@ -946,6 +947,18 @@ CREATE TABLE message_event (
 ALTER TABLE message_event ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON message_event AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE message_event IS 'distributed';
+
+CREATE TABLE message_fallback (
+  account_id bigint NOT NULL,
+  message_id uuid NOT NULL,
+  hops json NOT NULL,
+  due_at timestamp with time zone,
+  CONSTRAINT message_fallback_pkey PRIMARY KEY (account_id, message_id)
+);
+CREATE INDEX message_fallback_due ON message_fallback USING btree (due_at);
+ALTER TABLE message_fallback ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON message_fallback AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE message_fallback IS 'local';
 
 CREATE TABLE message_part (
   account_id bigint NOT NULL,

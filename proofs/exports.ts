@@ -13,12 +13,12 @@ type Size = { readonly messages: number; readonly exports: number; readonly post
 
 const SIZES: Readonly<Record<Mode, Size>> = {
   tiny: { messages: 2000, exports: 3, postgresKills: 0 },
-  quick: { messages: 60_000, exports: 12, postgresKills: 2 },
+  quick: { messages: 40_000, exports: 6, postgresKills: 1 },
   full: { messages: 500_000, exports: 100, postgresKills: 20 },
 };
 /** Messages that are stored together: an export has all of them or none. */
 const GROUP = 20;
-const MOST_FAULTS = 4;
+const MOST_FAULTS = 3;
 const DEADLINE_MS = 120_000;
 const FORMATS = ['csv', 'csv.gz', 'csv', 'xlsx'] as const;
 const PG = '/api/partner-gateway/v1';
@@ -99,7 +99,7 @@ async function ask({ client }: Account, format: string): Promise<Job> {
 /** Kills workers and cuts the sessions that read rows, as long as there is something to disturb. Answers how often. */
 async function disturb(run: Run, stage: Stage, crew: Crew): Promise<number> {
   let faults = 0;
-  for (let n = between(run, 1, MOST_FAULTS); n > 0; n--) {
+  for (let n = between(run, 1, run.mode === 'tiny' ? 1 : MOST_FAULTS); n > 0; n--) {
     await delay(between(run, 0, 60));
     const killed = oneOf(run, [true, false]);
     if (killed) await crew.killOne();

@@ -48,6 +48,7 @@ for (const name of [
   'links',
   'oauth',
   'csv',
+  'exports',
 ]) {
   const proof = PROOFS[name] as Proof;
   test(`${name}, in small: ${proof.promise}`, { timeout: TIMEOUT_MS }, async () => {

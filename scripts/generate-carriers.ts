@@ -56,6 +56,7 @@ const WHATSAPP: Record<keyof WhatsappSettings, string> = {
   baseUrl: 'Where the Graph API is, without a path; plain HTTP is for this machine only.',
   apiVersion: 'Its version, a part of each path.',
   wabaId: 'The business account.',
+  appId: 'The app that samples of templates with files go by.',
   phoneNumberIds: 'Its numbers that are sent from; callbacks about others are passed over.',
   concurrency: 'Messages without an answer at a time, over all numbers.',
   tps: 'Messages a second of each number; 0 is without a limit.',
@@ -157,7 +158,7 @@ npm run -s heliograph -- sender assign --connection meta --id 106540352242922 --
 The first prints the callback URL and the verify token that Meta asks for. The numbers of one connection share its
 templates, so they are all one account's, or with \`--common\` everybody's.
 
-${tableOf(asJson(WhatsappSettings), WHATSAPP, { wabaId: '--waba-id', phoneNumberIds: '--phone-number-id' })}
+${tableOf(asJson(WhatsappSettings), WHATSAPP, { wabaId: '--waba-id', appId: '--app-id', phoneNumberIds: '--phone-number-id' })}
 ## RCS
 
 \`\`\`

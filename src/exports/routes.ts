@@ -149,6 +149,7 @@ export function exportFileRoutes(app: App, { pool, storage, links, clock }: ApiD
   app.get(FILE, {
     schema: {
       tags,
+      security: [],
       operationId: 'downloadExport',
       summary: 'The file of an export, by its signed link',
       description:

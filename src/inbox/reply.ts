@@ -102,7 +102,7 @@ async function putIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent): P
     unarchive: false,
     rows: [
       {
-        ...{ ...ends, accountId, messageType, text, at },
+        ...{ ...ends, identity: draft.sender, accountId, messageType, text, at },
         ...{ newChatId: newId(), profileName: '', unread: 0, windowExpiresAt: null, direction: 'OUTBOUND' },
       },
     ],

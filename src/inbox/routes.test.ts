@@ -341,6 +341,9 @@ describe('an answer', () => {
     expect(status).toBe(202);
     await inbox.write('Thanks', { from: number });
     expect(await textsOf(body.chatId)).toEqual(['News', 'Thanks']);
+    const agent = { channel: 'RCS', destination: `+${number}`, channelIdentity: 'brand@rbm.goog', text: 'Hi' };
+    const { chatId } = (await call('POST', '/reply', { body: agent })).body;
+    expect((await call('GET', `/${chatId}`)).body.channelIdentity).toBe('brand');
     const again = await call('POST', '/reply', { body: { ...start, text: 'Bye' } });
     expect(again.body.chatId).toBe(body.chatId);
   });
@@ -375,8 +378,8 @@ describe('an answer', () => {
       { channel: 'SMS', destination: '+393331234567', channelIdentity: '4400', text: 'x', mediaId: 1 },
       ['text', 'mediaId', 'template'],
     ],
-    [{ channel: 'SMS', destination: '+393331234567', channelIdentity: '4400', mediaId: 1 }, ['mediaId']],
-    [{ channel: 'RCS', destination: '+393331234567', channelIdentity: 'b', mediaId: 1 }, ['mediaId']],
+    [{ channel: 'SMS', destination: '+393331234567', channelIdentity: '4400', mediaId: 999_999 }, ['mediaId']],
+    [{ channel: 'RCS', destination: '+393331234567', channelIdentity: 'b', mediaId: 999_999 }, ['mediaId']],
     [{ channel: 'RCS', destination: '+393331234567', channelIdentity: 'b', template: {} }, ['template.id']],
     [{ channel: 'RCS', destination: '+393331234567', channelIdentity: 'b', text: TOO_LONG }, ['text']],
     [{ chatId: 'nonsense', text: 'x' }, ['chatId']],

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Pool } from 'pg';
@@ -100,13 +100,14 @@ test('receipts that an earlier life owed come when there is a program to call ba
 /** Proves itself to the networks as the program does, and keeps what they tell: on RCS out of its envelope. */
 async function listenAsProgram() {
   const bodies: string[] = [];
-  const server = createServer(async (request, response) => {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const challenge = new URL(request.url ?? '', 'http://x').searchParams.get('hub.challenge');
     const body = await text(request);
     const { secret = '', message } = body === '' ? {} : JSON.parse(body);
     bodies.push(message ? Buffer.from(message.data, 'base64').toString() : body);
     response.end(challenge ?? secret);
-  });
+  }
+  const server = createServer((request, response) => void answer(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {

@@ -78,7 +78,7 @@ async function startWhatsapp(deps: Deps): Promise<Whatsapp> {
   const connectionId = await connect(deps, {
     ...{ known, name: WHATSAPP_NAME, kind: 'whatsapp' },
     settings: {
-      ...{ baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: numbers },
+      ...{ baseUrl: graph.baseUrl, wabaId: graph.wabaId, appId: graph.appId, phoneNumberIds: numbers },
       ...{ tps: 0, concurrency: CONCURRENCY, mediaHosts: ['127.0.0.1'] },
     },
     secret: { accessToken, appSecret, verifyToken },

@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { recordAudit, systemOf } from '../audit/record.ts';
+import { transaction } from '../db/transaction.ts';
 import type { Log } from '../lib/log.ts';
 import { callerOf, type SocialDeps } from './deps.ts';
 import { refreshGrant } from './networks/grant.ts';
@@ -62,7 +64,19 @@ async function noteFailure({ pool, log, clock }: RefreshDeps, profile: ProfileRo
   const reason = error instanceof Error ? error.message : String(error);
   const over = (error instanceof NetworkFailure && error.over) || failures + 1 >= TRIES;
   log.warn({ accountId, channel: platform, reason }, over ? 'a social profile is disconnected' : 'no new token yet');
-  if (over) return void (await moveDisconnected(pool, { accountId, platform, version, reason }));
+  if (over) return giveUp(pool, { accountId, platform, version, reason });
   const waitMs = Math.min(MOST_WAIT_MS, MINUTE_MS * 2 ** failures);
   await moveFailed(pool, { accountId, platform, version, refreshAt: new Date(clock.now().getTime() + waitMs) });
 }
+
+const giveUp = (pool: Pool, profile: Parameters<typeof moveDisconnected>[1]): Promise<void> =>
+  transaction(pool, async (tx) => {
+    if ((await moveDisconnected(tx, profile)) === 0) return;
+    const { accountId, platform, reason } = profile;
+    const subject = `social:${platform}`;
+    await recordAudit(tx, systemOf(accountId), {
+      action: 'social.disconnected',
+      subject,
+      detail: { platform, reason },
+    });
+  });

@@ -253,6 +253,8 @@ describe('before a token ends', () => {
 });
 
 describe('a profile is disconnected', () => {
+  const lastAudited = () =>
+    one(program.pool, sql`SELECT action, actor_kind AS kind FROM audit_entry ORDER BY id DESC LIMIT 1`);
   const wordsOf = async () =>
     many<{ platform: string }>(program.pool, sql`SELECT platform FROM social_profile WHERE disconnected IS NOT NULL`);
 
@@ -276,6 +278,7 @@ describe('a profile is disconnected', () => {
       networks.takeBack(platform);
       expect(await refreshAllAt(inDays(59.999))).toBe(1);
       expect(await wordsOf()).toEqual([{ platform }]);
+      expect(await lastAudited()).toMatchObject({ action: 'social.disconnected', kind: 'system' });
       expect(await refreshAllAt(inDays(200))).toBe(0);
       expect((await connect(platform)).status).toBe(200);
       expect((await show(platform)).body).toMatchObject({ disconnected: false });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,12 +5,15 @@ import { Readable } from 'node:stream';
 import { FSDriver } from 'flydrive/drivers/fs';
 import { checkKey, type Storage } from './storage.ts';
 
+/** A name that can be found again: a process may die while it writes. Keys are random, so each has one writer. */
+const unfinishedOf = (key: string): string => `${checkKey(key)}.part`;
+
 /** A folder on this machine, which is made when the first file comes. */
 export function createLocalStorage(folder: string): Storage {
   const driver = new FSDriver({ location: folder, visibility: 'private' });
 
   async function put(key: string, content: Readable | Uint8Array): Promise<number> {
-    const unfinished = `${checkKey(key)}.${randomUUID()}`;
+    const unfinished = unfinishedOf(key);
     try {
       const source = content instanceof Readable ? content : Readable.from([content]);
       // As the first file goes to a new folder: FlyDrive would make it for everybody to read.
@@ -39,7 +41,10 @@ export function createLocalStorage(folder: string): Storage {
       return { sizeBytes: (await driver.getMetaData(key)).contentLength };
     },
     exists: (key) => driver.exists(checkKey(key)),
-    delete: (key) => driver.delete(checkKey(key)),
+    async delete(key) {
+      await driver.delete(unfinishedOf(key));
+      await driver.delete(key);
+    },
     close: async () => undefined,
   };
 }

@@ -8,6 +8,7 @@ import { loadConfig } from '../config.ts';
 import { type S3Server, startS3 } from '../testing/s3.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openStorage } from './open.ts';
+import { until } from '../testing/until.ts';
 import type { Storage } from './storage.ts';
 
 const MIB = 1024 * 1024;
@@ -102,6 +103,18 @@ test('nobody else on the machine reads the files, and nothing unfinished stays a
   await expect(stores.file.put('media/2/b', Readable.from(broken()), TYPE)).rejects.toThrow();
   expect((await stat(join(folder, 'files'))).mode & 0o077).toBe(0);
   expect(await readdir(join(folder, 'files/media/2'))).toEqual(['a']);
+});
+
+test('what a process that died has left unfinished is deleted with its file', async () => {
+  const never = new Readable({ read: () => undefined });
+  never.push('begun');
+  const writing = stores.file.put('media/3/a', never, TYPE).catch(() => undefined);
+  const left = join(folder, 'files/media/3');
+  await until('the unfinished file', async () => (await readdir(left).catch(() => [])).length === 1);
+  await stores.file.delete('media/3/a');
+  expect(await readdir(left)).toEqual([]);
+  never.destroy(new Error('over'));
+  await writing;
 });
 
 test('a store that refuses the key of S3 says so', async () => {

@@ -2,8 +2,10 @@ import { editTemplate } from '../carriers/whatsapp/templates.ts';
 import { lookAtTemplates } from '../campaigns/life/templates.ts';
 import { recordAudit } from '../audit/record.ts';
 import type { Db } from '../db/query.ts';
+import { invalidFields } from '../errors.ts';
 import type { Actor } from '../http/actor.ts';
-import { askFor, type NetworkDeps } from './network.ts';
+import { askFor } from './network.ts';
+import { type SampleDeps, withSample } from './sample.ts';
 import { findOwn } from './own.ts';
 import { WhatsappTemplatePatch } from './schema.ts';
 import * as db from './sql.ts';
@@ -16,31 +18,45 @@ const FIELDS = Object.keys(WhatsappTemplatePatch.properties);
  * first, and to approval again. Errors: 404; 403 for a common one; 400; 502.
  */
 export async function changeWhatsappTemplate(
-  deps: NetworkDeps,
+  deps: SampleDeps,
   tx: Db,
   actor: Actor,
   id: string,
   patch: WhatsappTemplatePatch,
 ): Promise<void> {
   const template = await findOwn(tx, actor, 'WHATSAPP', id);
-  const { components, category, messageSendTtlSeconds: ttlSeconds, headerLink } = patch;
+  const { components, category, headerLink } = patch;
+  if (patch.headerMediaId !== undefined && !components)
+    throw invalidFields([{ field: 'headerMediaId', message: 'goes with components' }]);
   const content = components ?? template.content;
   const variables =
     patch.variables || components ? variablesFor({ channel: 'WHATSAPP', content }, patch.variables) : undefined;
-  const forNetwork = {
-    ...(components && { components }),
-    ...(category && { category }),
-    ...(ttlSeconds !== undefined && { ttlSeconds }),
-  };
-  const told = Object.keys(forNetwork).length > 0 && template.connectionId !== null;
-  if (told) {
-    await db.claimMaking(tx, { connectionId: template.connectionId });
-    await askFor(deps, template.connectionId, (client) => editTemplate(client, id, forNetwork));
-  }
-  const status = told ? 'PENDING' : undefined;
+  const status = (await tellNetwork(deps, tx, template, patch)) ? 'PENDING' : undefined;
   const moved = { content: components, category, status, variables, headerLink };
   await db.moveTemplate(tx, { ...moved, accountId: actor.accountId, channel: 'WHATSAPP', id });
   await lookAtTemplates(tx, [{ channel: 'WHATSAPP', id }]);
   const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'template.update', subject: `template:${id}`, detail });
+}
+
+/** Whether anything of it concerns the network. */
+async function tellNetwork(
+  deps: SampleDeps,
+  tx: Db,
+  { id, ownerId, connectionId }: db.Template,
+  patch: WhatsappTemplatePatch,
+): Promise<boolean> {
+  const { components, category, messageSendTtlSeconds: ttlSeconds, headerMediaId: mediaId } = patch;
+  const told = components !== undefined || category !== undefined || ttlSeconds !== undefined;
+  if (!told || connectionId === null || ownerId === null) return false;
+  await db.claimMaking(tx, { connectionId });
+  const forNetwork = {
+    ...(components && {
+      components: await withSample(deps, tx, { accountId: ownerId, connectionId, components, mediaId }),
+    }),
+    ...(category && { category }),
+    ...(ttlSeconds !== undefined && { ttlSeconds }),
+  };
+  await askFor(deps, connectionId, (client) => editTemplate(client, id, forNetwork));
+  return true;
 }

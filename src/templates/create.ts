@@ -5,7 +5,8 @@ import { AppError, invalidFields } from '../errors.ts';
 import type { Actor } from '../http/actor.ts';
 import { newId } from '../lib/ids.ts';
 import { findUsableSender } from '../senders/sql.ts';
-import { askFor, type NetworkDeps } from './network.ts';
+import { askFor } from './network.ts';
+import { type SampleDeps, withSample } from './sample.ts';
 import { faultsOfBody, toContentMessage } from './rcs-body.ts';
 import type { RcsTemplateIn, WhatsappTemplateIn } from './schema.ts';
 import * as db from './sql.ts';
@@ -19,7 +20,7 @@ const MOST_TEMPLATES = 1000;
  * is asked. Errors: 400 naming the field, or with the words of the network; 502.
  */
 export async function createWhatsappTemplate(
-  deps: NetworkDeps,
+  deps: SampleDeps,
   tx: Db,
   actor: Actor,
   input: WhatsappTemplateIn,
@@ -30,7 +31,9 @@ export async function createWhatsappTemplate(
   const { connectionId } = sender;
   const variables = variablesFor({ channel: 'WHATSAPP', content: input.components }, input.variables);
   await db.claimMaking(tx, { connectionId });
-  const made = await askFor(deps, connectionId, (client) => createTemplate(client, draftOf(input)));
+  const sampled = { accountId, connectionId, components: input.components, mediaId: input.headerMediaId };
+  const components = await withSample(deps, tx, sampled);
+  const made = await askFor(deps, connectionId, (client) => createTemplate(client, { ...draftOf(input), components }));
   await keep(tx, actor, {
     ...{ channel: 'WHATSAPP', id: made.id, ownerId: accountId, connectionId, variables },
     ...{ name: input.name, language: input.language, category: made.category, content: input.components },
@@ -44,7 +47,6 @@ const draftOf = (input: WhatsappTemplateIn) => ({
   name: input.name,
   language: input.language,
   category: input.category,
-  components: input.components,
   ...(input.parameterFormat !== undefined && { parameterFormat: input.parameterFormat }),
   ...(input.allowCategoryChange !== undefined && { allowCategoryChange: input.allowCategoryChange }),
   ...(input.messageSendTtlSeconds !== undefined && { ttlSeconds: input.messageSendTtlSeconds }),

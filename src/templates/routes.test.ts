@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../accounts/create.ts';
 import { findConnection } from '../connections/sql.ts';
@@ -5,6 +6,7 @@ import { loadConfig } from '../config.ts';
 import { many, sql } from '../db/query.ts';
 import { loadSecretKey } from '../secret-key.ts';
 import type { Answer, Client } from '../testing/client.ts';
+import { formOf } from '../testing/form.ts';
 import { connectGraph, type TestGraph } from '../testing/networks.ts';
 import { operate } from '../testing/operator.ts';
 import { startTestProgram, type TestProgram } from '../testing/program.ts';
@@ -86,6 +88,37 @@ test('faults are named before the network is asked', async () => {
   expect(fieldsOf(wrong).toSorted()).toEqual(['category', 'language', 'name']);
   expect((await stranger.request('POST', WHATSAPP, { body: offer() })).status).toBe(400);
   expect(network.graph.templates.all()).toHaveLength(taken);
+});
+
+test('a header with a file goes to approval with a sample of the account’s own files', async () => {
+  const components = [
+    { type: 'HEADER', format: 'IMAGE' },
+    { type: 'BODY', text: 'See this.' },
+  ];
+  const picture = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
+    .png()
+    .toBuffer();
+  const form = await formOf({ name: 'a.png', content: Uint8Array.from(picture) });
+  const uploaded = await program.client.request('POST', '/api/partner-gateway/v1/media', form);
+  const headerMediaId = (uploaded.body as { id: number }).id;
+  expect((await ask('POST', WHATSAPP, offer({ components }))).status).toBe(400);
+  const id = idOf(await ask('POST', WHATSAPP, offer({ components, headerMediaId })));
+  const atNetwork = () => network.graph.templates.all().find((template) => template.id === id)?.components[0];
+  const shown = { example: { header_handle: [expect.any(String)] } };
+  expect(atNetwork()).toMatchObject(shown);
+  network.graph.templates.move(id, 'APPROVED');
+  const changed = [
+    { type: 'HEADER', format: 'IMAGE', note: 2 },
+    { type: 'BODY', text: 'See that.' },
+  ];
+  expect((await ask('PATCH', `${WHATSAPP}/${id}`, { components: changed, headerMediaId })).status).toBe(200);
+  expect(atNetwork()).toMatchObject({ note: 2, ...shown });
+  const faults = [
+    await ask('POST', WHATSAPP, offer({ components, headerMediaId: 999_999 })),
+    await ask('POST', WHATSAPP, offer({ headerMediaId })),
+    await ask('PATCH', `${WHATSAPP}/${id}`, { headerMediaId }),
+  ];
+  expect(faults.map(fieldsOf)).toEqual([['headerMediaId'], ['headerMediaId'], ['headerMediaId']]);
 });
 
 test('a change of the components goes to approval again; variables and the file of the header are ours alone', async () => {

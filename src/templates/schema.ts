@@ -28,6 +28,10 @@ const HeaderLink = Type.String({
   description: 'The file of a header with media, where a send names no other.',
   'x-message': 'must be an http or https address',
 });
+const HeaderMediaId = Type.Integer({
+  minimum: 1,
+  description: 'A file of yours, as the sample that the network wants to see of a header with media.',
+});
 const Ttl = Type.Integer({ minimum: -1, maximum: 2_592_000, description: 'How long the network tries to deliver it.' });
 
 export const WhatsappTemplateIn = Type.Object({
@@ -41,6 +45,7 @@ export const WhatsappTemplateIn = Type.Object({
   messageSendTtlSeconds: Type.Optional(Ttl),
   variables: Type.Optional(Variables),
   headerLink: Type.Optional(HeaderLink),
+  headerMediaId: Type.Optional(HeaderMediaId),
 });
 export type WhatsappTemplateIn = Static<typeof WhatsappTemplateIn>;
 
@@ -50,6 +55,7 @@ export const WhatsappTemplatePatch = Type.Object({
   messageSendTtlSeconds: Type.Optional(Ttl),
   variables: Type.Optional(Variables),
   headerLink: Type.Optional(orNull(HeaderLink)),
+  headerMediaId: Type.Optional(HeaderMediaId),
 });
 export type WhatsappTemplatePatch = Static<typeof WhatsappTemplatePatch>;
 

@@ -19,7 +19,7 @@ export async function connectGraph(
   const phoneNumberIds = graph.numbers.map(({ id }) => id);
   const { id: connectionId } = await createConnection(pool, key, {
     ...{ name: 'meta', kind: 'whatsapp', sandbox: false },
-    settings: { baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds },
+    settings: { baseUrl: graph.baseUrl, wabaId: graph.wabaId, appId: graph.appId, phoneNumberIds },
     secret: { accessToken: graph.accessToken, appSecret: graph.appSecret, verifyToken: 'verify-me' },
   });
   const [number = ''] = phoneNumberIds;

@@ -5,8 +5,8 @@ import { countRecent, listWaiting } from './sql.ts';
 const MOST_WAITING = 20_000;
 /** Where a connection has a rate, what it takes in so many seconds: pause and cancel have no more to take back. */
 const SECONDS_WAITING = 3;
-/** More is made only when so much of it is free, so that messages are made by the hundred. */
-const WORTH = 1 / 4;
+/** More is made only when so many places are free, or a quarter of them all: messages are made by the hundred. */
+const WORTH = 1000;
 
 /** For how many messages there is room. */
 export type Room = {
@@ -39,5 +39,5 @@ export async function findRoom({ tx, job, campaign }: Step, most: number): Promi
 function roomOf({ tps, waiting }: { readonly tps: number | null; readonly waiting: number }): number {
   const most = tps ? Math.min(MOST_WAITING, Math.max(1, Math.ceil(tps * SECONDS_WAITING))) : MOST_WAITING;
   const room = most - waiting;
-  return room >= most * WORTH ? room : 0;
+  return room >= Math.min(WORTH, most / 4) ? room : 0;
 }

@@ -1,6 +1,7 @@
 import type { Db } from '../../db/query.ts';
 import { firstIdAt } from '../../lib/ids.ts';
 import { STATUS } from '../../messages/states.ts';
+import { isCombined } from '../mode.ts';
 import type { CampaignRow } from '../sql.ts';
 import type { RecipientStatus } from './schema.ts';
 import { countRecipients, listRecipients, type RecipientRow, type RecipientsOf, type Which } from './sql.ts';
@@ -25,6 +26,7 @@ export async function findRecipients(db: Db, input: Input): Promise<{ rows: Reci
     accountId,
     campaignId: campaign.id,
     which: whichOf(status),
+    combined: isCombined(campaign.sendingMode),
     // A day more on both sides, since the machines that make ids have clocks of their own.
     firstId: firstIdAt(new Date(confirmedAt.getTime() - DAY_MS)),
     endId: firstIdAt(new Date((completedAt ?? now).getTime() + DAY_MS)),

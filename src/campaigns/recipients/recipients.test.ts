@@ -72,13 +72,19 @@ async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
             VALUES (${accountId}, ${messages[i]?.id}, 1, ${status}, 1, now(), ${read ? new Date() : null})`,
       );
   const ids = messages.map((message) => message.id);
-  if (hop === 0)
+  if (hop === 0) {
+    await exec(
+      api.pool,
+      sql`INSERT INTO campaign_lane (account_id, campaign_id, country, fed_to)
+          VALUES (${accountId}, ${id}, 'IT', ${sent.at(-1)?.destination})
+          ON CONFLICT (account_id, campaign_id, country) DO UPDATE SET fed_to = excluded.fed_to`,
+    );
     await exec(
       api.pool,
       sql`INSERT INTO campaign_batch (account_id, campaign_id, hop, channel, country, first_destination, last_destination, message_ids)
           VALUES (${accountId}, ${id}, 0, 1, 'IT', ${sent[0]?.destination}, ${sent.at(-1)?.destination}, ${ids}::uuid[])`,
     );
-  else
+  } else
     for (const [i, { destination }] of sent.entries())
       await exec(
         api.pool,
@@ -87,6 +93,9 @@ async function addMessages(sent: readonly Sent[], hop = 0): Promise<string[]> {
       );
   return ids;
 }
+
+/** As if the campaign went on to another channel. */
+const combine = () => exec(api.pool, sql`UPDATE campaign SET sending_mode = 'RCS_SMS' WHERE id = ${id}`);
 
 test('there are none before the confirmation', async () => {
   expect(await page()).toEqual({ total: 0, rows: [] });
@@ -128,38 +137,45 @@ test('in a combined mode the last message counts, and all are named in their ord
       { channel: 'RCS', status: 'UNKNOWN', messageIds: [first[1]] },
     ],
   });
+  await combine();
+  expect(await page('?status=UNDELIVERABLE')).toMatchObject({ total: 1, rows: [{ phoneNumber: one }] });
+  expect(await page('?status=DELIVERED')).toEqual({ total: 0, rows: [] });
 });
 
-test('pages and filters by status have every recipient once, with an exact total', async () => {
-  await confirm();
-  const numbers = await addRecipients(100, 90);
-  const status = (i: number) => [STATUS.DELIVERED, STATUS.ACCEPTED, undefined][i % 3];
-  const sentTo = (from: number, to: number): Sent[] =>
-    numbers.slice(from, to).map((destination, i) => {
-      const code = status(from + i);
-      return { destination, ...(code !== undefined && { status: code }) };
-    });
-  await addMessages(sentTo(0, 40));
-  await addMessages(sentTo(40, 80));
-  type Row = { phoneNumber: string };
-  const all = async (query: string) => {
-    const found: string[] = [];
-    for (let n = 0; ; n++) {
-      const next = await page(`?limit=7&page=${n}${query}`);
-      if (typeof next === 'number') throw new Error(String(next));
-      found.push(...next.rows.map((row: Row) => row.phoneNumber));
-      if (next.rows.length < 7) return { total: next.total, found };
-    }
-  };
-  const expected = (fits: (i: number) => boolean) => {
-    const found = numbers.filter((_, i) => fits(i));
-    return { total: found.length, found };
-  };
-  expect(await all('')).toEqual(expected(() => true));
-  expect(await all('&status=DELIVERED')).toEqual(expected((i) => i < 80 && i % 3 === 0));
-  expect(await all('&status=ACCEPTED')).toEqual(expected((i) => i < 80 && i % 3 > 0));
-  expect(await all('&status=PENDING')).toEqual(expected((i) => i >= 80 && i < 90));
-  expect(await all('&status=SKIPPED')).toEqual(expected((i) => i >= 90));
-  expect(await all('&status=EXPIRED')).toEqual({ total: 0, found: [] });
-  expect(await page('?status=GONE')).toBe(400);
-});
+test.each(['SMS', 'SMS with others after it'])(
+  'of %s, pages and filters by status have every recipient once, with an exact total',
+  async (mode) => {
+    await confirm();
+    if (mode !== 'SMS') await combine();
+    const numbers = await addRecipients(100, 90);
+    const status = (i: number) => [STATUS.DELIVERED, STATUS.ACCEPTED, undefined][i % 3];
+    const sentTo = (from: number, to: number): Sent[] =>
+      numbers.slice(from, to).map((destination, i) => {
+        const code = status(from + i);
+        return { destination, ...(code !== undefined && { status: code }) };
+      });
+    await addMessages(sentTo(0, 40));
+    await addMessages(sentTo(40, 80));
+    type Row = { phoneNumber: string };
+    const all = async (query: string) => {
+      const found: string[] = [];
+      for (let n = 0; ; n++) {
+        const next = await page(`?limit=7&page=${n}${query}`);
+        if (typeof next === 'number') throw new Error(String(next));
+        found.push(...next.rows.map((row: Row) => row.phoneNumber));
+        if (next.rows.length < 7) return { total: next.total, found };
+      }
+    };
+    const expected = (fits: (i: number) => boolean) => {
+      const found = numbers.filter((_, i) => fits(i));
+      return { total: found.length, found };
+    };
+    expect(await all('')).toEqual(expected(() => true));
+    expect(await all('&status=DELIVERED')).toEqual(expected((i) => i < 80 && i % 3 === 0));
+    expect(await all('&status=ACCEPTED')).toEqual(expected((i) => i < 80 && i % 3 > 0));
+    expect(await all('&status=PENDING')).toEqual(expected((i) => i >= 80 && i < 90));
+    expect(await all('&status=SKIPPED')).toEqual(expected((i) => i >= 90));
+    expect(await all('&status=EXPIRED')).toEqual({ total: 0, found: [] });
+    expect(await page('?status=GONE')).toBe(400);
+  },
+);

@@ -62,7 +62,12 @@ export async function sandbox(options: SandboxGraphOptions = {}): Promise<Sandbo
 
 export const settingsFor = (graph: SandboxGraph, more: object = {}): WhatsappSettings =>
   parseWhatsappSettings({
-    ...{ baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: graph.numbers.map(({ id }) => id) },
+    ...{
+      baseUrl: graph.baseUrl,
+      wabaId: graph.wabaId,
+      appId: graph.appId,
+      phoneNumberIds: graph.numbers.map(({ id }) => id),
+    },
     ...{ tps: 0, throttlePauseMs: 30, submitTimeoutSeconds: 2, ...more },
   });
 

@@ -5,6 +5,7 @@ import { until } from '../smpp/carrier-harness.ts';
 import { sandbox, secretsFor, settingsFor, TEMPLATES } from './carrier-harness.ts';
 import { createGraphClient, type GraphClient } from './client.ts';
 import { downloadMedia, uploadMedia } from './media.ts';
+import { uploadSample } from './samples.ts';
 import {
   createTemplate,
   deleteTemplate,
@@ -220,5 +221,32 @@ describe('a call that fails', () => {
     onTestFinished(() => api.close());
     const client = clientOf(await sandbox(), { baseUrl: api.url });
     expect(await listTemplates(client)).toMatchObject({ ok: false, fault: { code, retry } });
+  });
+});
+
+describe('samples of templates', () => {
+  const file = { bytes: Buffer.from('picture'), mimeType: 'image/jpeg', fileName: 'a.jpg' };
+  const header = (handle: string) => [
+    { type: 'HEADER', format: 'IMAGE', example: { header_handle: [handle] } },
+    { type: 'BODY', text: 'Hello there.' },
+  ];
+
+  test('are uploaded in two steps, and a template with their handle is taken', async () => {
+    const { client } = await open();
+    const handle = await uploadSample(client, file);
+    const components = header(handle.ok ? handle.value : '');
+    expect(await createTemplate(client, draft('picture', { components }))).toMatchObject({ ok: true });
+    const invented = await createTemplate(client, draft('other', { components: header('4::invented') }));
+    expect(invented).toMatchObject({ ok: false, fault: { code: '2388047' } });
+  });
+
+  test('of a type that headers cannot have, and by a connection without an app, are refused', async () => {
+    const { graph, client } = await open();
+    const wrong = await uploadSample(client, { ...file, mimeType: 'image/gif' });
+    expect(wrong).toMatchObject({ ok: false, fault: { code: '100', status: 400 } });
+    const { appId: _, ...without } = settingsFor(graph);
+    const bare = createGraphClient(without, secretsFor(graph));
+    onTestFinished(() => bare.close());
+    expect(await uploadSample(bare, file)).toMatchObject({ ok: false, fault: { code: 'NO_APP', status: null } });
   });
 });

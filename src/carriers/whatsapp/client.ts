@@ -12,7 +12,12 @@ export type GraphRequest = {
   /** Sent as JSON. */
   readonly json?: object;
   /** Sent as it is, in place of `json`. */
-  readonly raw?: { readonly bytes: Uint8Array; readonly contentType: string };
+  readonly raw?: {
+    readonly bytes: Uint8Array;
+    readonly contentType: string;
+    /** Where in a file that was told of before the octets begin. Such requests name the token in a way of their own. */
+    readonly fileOffset?: number;
+  };
   readonly timeoutMs?: number;
 };
 
@@ -52,7 +57,11 @@ export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappS
     maxBytes: MAX_ANSWER_BYTES,
   });
   const jsonHeaders = { authorization, 'content-type': 'application/json' };
+  const offsetHeaders = (contentType: string, offset: number) => ({
+    ...{ authorization: `OAuth ${secrets.accessToken}`, 'content-type': contentType, file_offset: String(offset) },
+  });
   const headersOf = ({ raw, json }: GraphRequest): Readonly<Record<string, string>> => {
+    if (raw?.fileOffset !== undefined) return offsetHeaders(raw.contentType, raw.fileOffset);
     if (raw) return { authorization, 'content-type': raw.contentType };
     return json ? jsonHeaders : { authorization };
   };

@@ -13,6 +13,8 @@ export const WhatsappSettings = Type.Object(
     baseUrl: Type.String({ maxLength: 300, default: 'https://graph.facebook.com' }),
     apiVersion: Type.String({ pattern: '^v[0-9]{1,3}\\.[0-9]$', default: 'v23.0' }),
     wabaId: Id,
+    /** The app that samples of templates with files go by; needed for nothing else. */
+    appId: Type.Optional(Id),
     /** The numbers of ours that this connection sends from. */
     phoneNumberIds: Type.Array(Id, { minItems: 1, maxItems: 100, uniqueItems: true }),
     /** Messages without an answer at a time, over all numbers. */

@@ -55,6 +55,7 @@ type WhatsappFlags = Named & {
   phoneNumberId: string[];
   accessToken: string;
   appSecret: string;
+  appId?: string;
   verifyToken?: string;
 };
 
@@ -67,11 +68,13 @@ function addWhatsapp(add: Command, context: CommandContext): void {
     .requiredOption('--phone-number-id <id...>', 'ids of its phone numbers')
     .requiredOption('--access-token <token>', 'token of a system user')
     .requiredOption('--app-secret <secret>', 'secret of the app, which signs the callbacks')
+    .option('--app-id <id>', 'id of the app, for templates with files')
     .option('--verify-token <token>', 'what Meta asks the callback address for; made up when left out')
     .option('--set <name=value...>', 'any other setting, see docs/carriers.md', [])
     .action(async ({ name, wabaId, phoneNumberId, set, accessToken, appSecret, ...flags }: WhatsappFlags) => {
       const verifyToken = flags.verifyToken ?? newToken();
-      const settings = { wabaId, phoneNumberIds: phoneNumberId, ...readSettings(set) };
+      const app = flags.appId === undefined ? {} : { appId: flags.appId };
+      const settings = { wabaId, ...app, phoneNumberIds: phoneNumberId, ...readSettings(set) };
       const secret = { accessToken, appSecret, verifyToken };
       const { id } = await create(context, { name, kind: 'whatsapp', settings, secret });
       const added = { id, name, callbackUrl: callbackUrl(context, 'whatsapp', name), verifyToken };

@@ -126,6 +126,7 @@ test('validity and schedule are kept', async () => {
 });
 
 const text = { type: 'TEXT', text: 'Hi' };
+const sms = { body: 'Hi by SMS' };
 test.each([
   [{}, ['template', 'body']],
   [{ body: text, template: { id: '900' } }, ['template', 'body']],
@@ -139,7 +140,16 @@ test.each([
   [{ body: { type: 'IMAGE' } }, ['body.link']],
   [{ body: { type: 'AUDIO', mediaId: '1', caption: 'no' } }, ['body.caption']],
   [{ body: text, scheduledDate: '2020-01-01T00:00:00Z' }, ['scheduledDate']],
-  [{ body: text, fallbackSms: {}, fallbackRcs: {} }, ['fallbackRcs', 'fallbackSms']],
+  [{ body: text, fallbackSms: {} }, ['fallbackSms.body']],
+  [{ body: text, fallbackSms: { sender: 'Much too long', body: 'x' } }, ['fallbackSms.sender']],
+  [{ body: text, fallbackSms: { body: 'ç'.repeat(1000) } }, ['fallbackSms.body']],
+  [{ body: text, fallbackRcs: { agentId: 'acme' } }, ['fallbackSms', 'fallbackRcs.templateId', 'fallbackRcs.body']],
+  [{ body: text, fallbackRcs: { agentId: 'acme', body: text } }, ['fallbackSms']],
+  [{ body: text, fallbackRcs: { agentId: 'none', body: text }, fallbackSms: sms }, ['fallbackRcs.agentId']],
+  [{ body: text, fallbackRcs: { agentId: 'acme', templateId: 'none' }, fallbackSms: sms }, ['fallbackRcs.templateId']],
+  [{ body: text, fallbackRcs: { agentId: 'acme', templateId: 'r1' }, fallbackSms: sms }, ['fallbackRcs.variables']],
+  [{ body: text, fallbackSms: sms, fallback: { after: { WHATSAPP: 29 } } }, ['fallback.after.WHATSAPP']],
+  [{ body: text, fallbackSms: sms, fallback: { onStatus: ['DELETED'] } }, ['fallback.onStatus[0]']],
 ])('the WhatsApp send %j is 400, naming what is wrong', async (more, fields) => {
   const answer = await toWhatsapp(more);
   expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
@@ -149,9 +159,9 @@ test.each([
   [{}, ['templateId', 'body']],
   [{ templateId: 'none' }, ['templateId']],
   [{ templateId: '900' }, ['templateId']],
-  [{ templateId: 'r1', variables: ['a', 'b'] }, ['template.variables']],
+  [{ templateId: 'r1', variables: ['a', 'b'] }, ['variables']],
   [{ body: { type: 'CAROUSEL', cards: [{ title: 'A' }, {}] } }, ['body.cards[1]']],
-  [{ body: text, fallbackSms: {} }, ['fallbackSms']],
+  [{ body: text, fallbackSms: {} }, ['fallbackSms.body']],
 ])('the RCS send %j is 400, naming what is wrong', async (more, fields) => {
   const answer = await toRcs(more);
   expect([answer.status, fieldsOf(answer)]).toEqual([400, fields]);
@@ -166,4 +176,51 @@ test('another account may neither send as a foreign sender nor fill a foreign te
   expect([filled.status, fieldsOf(filled)]).toEqual([400, ['templateId']]);
   const whatsapp = await send(WHATSAPP, { phoneNumberId, destination, template: { id: '900' } }, {}, stranger);
   expect([whatsapp.status, fieldsOf(whatsapp)]).toEqual([400, ['phoneNumberId']]);
+});
+
+const hopsOf = async (answer: Answer) => {
+  const [row] = await many<{ hops: unknown; seconds: number }>(
+    program.pool,
+    sql`SELECT hops, round(extract(epoch FROM due_at - uuid_extract_timestamp(message_id)))::int AS seconds
+        FROM message_fallback WHERE message_id = ${idOf(answer)}`,
+  );
+  return row;
+};
+
+test('what follows is stored as it was checked, with the time that each channel has', async () => {
+  const fallbackRcs = { agentId: 'acme@rbm.goog', templateId: 'r1', variables: { name: 'Ana' } };
+  const chain = { body: text, fallbackRcs, fallbackSms: { sender: 'ACME', ...sms } };
+  const fallback = { after: { WHATSAPP: 600 }, onStatus: ['UNSUPPORTED'] };
+  expect(await hopsOf(await toWhatsapp({ ...chain, fallback }))).toMatchObject({
+    hops: [
+      { channel: 'RCS', sender: 'acme', body: 'Hi Ana', content: { message: { text: 'Hi Ana' } }, afterSeconds: 600 },
+      { channel: 'SMS', sender: 'ACME', body: sms.body, content: null, afterSeconds: 300, onStatus: ['UNSUPPORTED'] },
+    ],
+    seconds: 600,
+  });
+  expect(await hopsOf(await toRcs({ body: text, fallbackSms: sms }))).toMatchObject({ seconds: 300 });
+  expect(await hopsOf(await toRcs({ body: text }))).toBeUndefined();
+});
+
+test('an RCS send has no fallbackRcs: it is ignored as every unknown field is', async () => {
+  const answer = await toRcs({ body: text, fallbackRcs: { agentId: 1 }, fallbackSms: sms });
+  expect(await hopsOf(answer)).toMatchObject({ hops: [{ channel: 'SMS' }] });
+});
+
+test('with another fallback the same client id is a conflict', async () => {
+  await toRcs({ body: text, fallbackSms: sms, messageId: 'chained' });
+  expect((await toRcs({ body: text, fallbackSms: sms, messageId: 'chained' })).status).toBe(200);
+  expect((await toRcs({ body: text, fallbackSms: { body: 'other' }, messageId: 'chained' })).status).toBe(409);
+});
+
+test('a key needs the scopes of all channels of a chain', async () => {
+  const keys = '/api/partner-gateway/v1/authentication';
+  const made = await program.client.request('POST', keys, { body: { operations: ['WHATSAPP', 'RCS'] } });
+  const client = program.clientOf((made.body as { apiKey: string }).apiKey);
+  const body = { phoneNumberId, destination, body: text };
+  expect((await send(WHATSAPP, body, {}, client)).status).toBe(200);
+  expect((await send(WHATSAPP, { ...body, fallbackSms: sms }, {}, client)).status).toBe(403);
+  expect((await send(RCS, { agentId: 'acme', destination, body: text, fallbackSms: sms }, {}, client)).status).toBe(
+    403,
+  );
 });

@@ -5,6 +5,7 @@ import { type Answer, faultAnswer, noObject, ok } from './answer.ts';
 import type { LedgerWriter } from './ledger.ts';
 import type { MediaStore } from './media.ts';
 import type { MessageDesk, PhoneNumber } from './messages.ts';
+import type { Samples } from './samples.ts';
 import type { Templates } from './templates.ts';
 
 export type ApiDeps = {
@@ -15,6 +16,8 @@ export type ApiDeps = {
   readonly desk: MessageDesk;
   readonly templates: Templates;
   readonly media: MediaStore;
+  readonly appId: string;
+  readonly samples: Samples;
   /** Asks the address whether it is the client's and uses it from then on; false when it did not answer rightly. */
   readonly subscribe: (url: string, verifyToken: string) => Promise<boolean>;
   readonly unsubscribe: () => void;
@@ -40,6 +43,8 @@ export function createApi(deps: ApiDeps): (request: SandboxRequest) => Response 
     const number = byId.get(id);
     if (number) return onNumber(deps, number, edge, request);
     if (id === wabaId) return onAccount(deps, edge, request);
+    if (id === deps.appId && edge === 'uploads' && request.method === 'POST') return deps.samples.begin(request.query);
+    if (id.startsWith('upload:')) return deps.samples.put(id, request);
     return edge === '' ? onObject(deps, id, request) : noObject(id);
   };
 }

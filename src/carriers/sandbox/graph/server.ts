@@ -8,6 +8,7 @@ import { createLedger, type Ledger } from './ledger.ts';
 import { createLimits, createWindows } from './limits.ts';
 import { createMediaStore } from './media.ts';
 import { createMessageDesk, type PhoneNumber } from './messages.ts';
+import { createSamples } from './samples.ts';
 import { defaultScript, type GraphScript } from './script.ts';
 import { createStatusPlanner, type Taken } from './statuses.ts';
 import { createTemplates, type SandboxTemplate, type Templates } from './templates.ts';
@@ -21,6 +22,7 @@ export type SandboxGraphOptions = {
   /** Signs the callbacks. */
   readonly appSecret?: string;
   readonly wabaId?: string;
+  readonly appId?: string;
   readonly numbers?: readonly PhoneNumber[];
   /** Templates that are approved already, in the form that creates them. */
   readonly templates?: readonly object[];
@@ -38,6 +40,7 @@ export type SandboxGraph = {
   readonly accessToken: string;
   readonly appSecret: string;
   readonly wabaId: string;
+  readonly appId: string;
   readonly numbers: readonly PhoneNumber[];
   /** May be changed at any time. */
   readonly script: GraphScript;
@@ -75,7 +78,8 @@ const CHALLENGE_MS = 10_000;
  * it took and told. Rejects when the port cannot be had.
  */
 export async function startSandboxGraph(options: SandboxGraphOptions = {}): Promise<SandboxGraph> {
-  const { accessToken = 'sandbox-token', appSecret = 'sandbox-secret', wabaId = '100000000000000' } = options;
+  const { accessToken = 'sandbox-token', appSecret = 'sandbox-secret' } = options;
+  const { wabaId = '100000000000000', appId = '100000000000009' } = options;
   const { numbers = [SANDBOX_NUMBER], callbackUrl = null, ledger: keep = 'entries' } = options;
   const script: GraphScript = { ...defaultScript(), ...options.script };
   const ledger = createLedger(keep);
@@ -83,7 +87,8 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   const displayNumber = (id: string): string => numbers.find((number) => number.id === id)?.displayNumber ?? '';
   const events = createEvents({ script, ledger, wabaId, appSecret, displayNumber });
   const [limits, windows] = [createLimits(script), createWindows(script)];
-  const templates = createTemplates({ script, ledger, events });
+  const samples = createSamples();
+  const templates = createTemplates({ script, ledger, events, isSample: samples.has });
   const statuses = createStatusPlanner({ script, ledger, random, events });
   const media = createMediaStore({ ledger, urlMs: () => script.mediaUrlMs, baseUrl: () => server.url });
   const desk = createMessageDesk({ script, ledger, random, limits, windows, templates, statuses, hasMedia: media.has });
@@ -101,7 +106,7 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   }
 
   const handle = createApi({
-    ...{ accessToken, wabaId, numbers, ledger, desk, templates, media },
+    ...{ accessToken, wabaId, appId, numbers, ledger, desk, templates, media, samples },
     subscribe: verifyCallback,
     unsubscribe: () => setCallback(null),
     subscribedTo: () => subscribed,
@@ -124,7 +129,18 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   }
 
   return {
-    ...{ baseUrl: server.url, port: server.port, accessToken, appSecret, wabaId, numbers, script, ledger, templates },
+    ...{
+      baseUrl: server.url,
+      port: server.port,
+      accessToken,
+      appSecret,
+      wabaId,
+      appId,
+      numbers,
+      script,
+      ledger,
+      templates,
+    },
     ...{ setCallback, verifyCallback, idle: events.idle, cut: server.cut, close },
     injectInbound: (draft) =>
       injectInbound({ script, ledger, events, media, windows, firstNumber: numbers[0]?.id ?? '' }, draft),

@@ -1,4 +1,4 @@
-import { listIn, wordsIn } from '../../json.ts';
+import { listIn, memberOf, wordsIn } from '../../json.ts';
 import type { Fault } from './answer.ts';
 import { variablesIn } from './template-parameters.ts';
 
@@ -12,35 +12,45 @@ const MOST_OF_TYPE: Readonly<Record<string, number>> = { URL: 2, PHONE_NUMBER: 1
 
 const wrong = (details: string): Fault => ({ code: 100, details });
 
+type IsSample = (handle: string) => boolean;
+type Rules = { readonly category: string; readonly isSample: IsSample };
+
 /** Checks a template that is to be created (protocol sheet whatsapp, section 4); null when it may go to approval. */
-export function draftFault(body: unknown): Fault | null {
+export function draftFault(body: unknown, isSample: IsSample): Fault | null {
   if (!/^[a-z0-9_]{1,512}$/.test(wordsIn(body, 'name'))) return wrong('name: 1 to 512 of a-z, 0-9 and _');
   if (!/^[a-z]{2,3}(_[A-Z]{2,4})?$/.test(wordsIn(body, 'language'))) return wrong('language: such as pt_PT');
   if (!CATEGORIES.includes(wordsIn(body, 'category'))) return wrong(`category: one of ${CATEGORIES.join(', ')}`);
-  return componentsFault(listIn(body, 'components'), wordsIn(body, 'category'));
+  return componentsFault(listIn(body, 'components'), { category: wordsIn(body, 'category'), isSample });
 }
 
 /** The same of the parts alone: a template may be edited. */
-export function componentsFault(components: readonly unknown[], category: string): Fault | null {
+export function componentsFault(components: readonly unknown[], rules: Rules): Fault | null {
   const types = components.map((component) => wordsIn(component, 'type').toUpperCase());
   const odd = types.find((type) => !['HEADER', 'BODY', 'FOOTER', 'BUTTONS'].includes(type));
   if (odd !== undefined) return wrong(`components: type ${odd || 'missing'}`);
   if (new Set(types).size !== types.length) return wrong('components: each type once');
   if (!types.includes('BODY')) return wrong('components: BODY is missing');
   for (const [index, component] of components.entries()) {
-    const fault = componentFault(types[index] ?? '', component, category);
+    const fault = componentFault(types[index] ?? '', component, rules);
     if (fault) return fault;
   }
   return null;
 }
 
-function componentFault(type: string, component: unknown, category: string): Fault | null {
+function componentFault(type: string, component: unknown, { category, isSample }: Rules): Fault | null {
   if (type === 'BUTTONS') return buttonsFault(listIn(component, 'buttons'));
   const format = wordsIn(component, 'format');
   if (type === 'HEADER' && !FORMATS.includes(format)) return { code: 2388047, details: 'HEADER: format' };
-  if (type === 'HEADER' && format !== 'TEXT') return null;
+  if (type === 'HEADER' && format !== 'TEXT') return format === 'LOCATION' ? null : sampleFault(component, isSample);
   // The network writes the text of a one-time password itself.
   return category === 'AUTHENTICATION' ? null : textFault(type, wordsIn(component, 'text'));
+}
+
+/** The network wants to see a file like those that will be sent. */
+function sampleFault(component: unknown, isSample: IsSample): Fault | null {
+  const [handle] = listIn(memberOf(component, 'example'), 'header_handle');
+  const known = typeof handle === 'string' && isSample(handle);
+  return known ? null : { code: 2388047, details: 'HEADER: example.header_handle of an uploaded sample' };
 }
 
 function textFault(type: string, text: string): Fault | null {

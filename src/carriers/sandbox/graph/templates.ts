@@ -43,6 +43,8 @@ export type TemplateDeps = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
   readonly events: Events;
+  /** Whether this handle is one of a sample that was uploaded. */
+  readonly isSample: (handle: string) => boolean;
 };
 
 const MOST_TEMPLATES = 250;
@@ -57,7 +59,7 @@ const AFTER: ReadonlyMap<string, string> = new Map([
 const WARNINGS = ['FLAGGED'];
 
 /** The templates of the business account, with their way to approval (protocol sheet whatsapp, section 4). */
-export function createTemplates({ script, ledger, events }: TemplateDeps): Templates {
+export function createTemplates({ script, ledger, events, isSample }: TemplateDeps): Templates {
   const templates = new Map<string, SandboxTemplate>();
   const decisions = new Set<NodeJS.Timeout>();
   let nextId = FIRST_ID;
@@ -106,7 +108,7 @@ export function createTemplates({ script, ledger, events }: TemplateDeps): Templ
   }
 
   function create(body: unknown): Answer {
-    const fault = draftFault(body) ?? roomFault(body);
+    const fault = draftFault(body, isSample) ?? roomFault(body);
     if (fault) return faultAnswer(fault);
     const template = add(body, 'PENDING');
     decideSoon(template);
@@ -125,7 +127,7 @@ export function createTemplates({ script, ledger, events }: TemplateDeps): Templ
     const category = wordsIn(body, 'category') || template.category;
     const components = memberOf(body, 'components') === undefined ? template.components : listIn(body, 'components');
     const fault = EDITABLE.includes(template.status)
-      ? componentsFault(components, category)
+      ? componentsFault(components, { category, isSample })
       : { code: 100, details: `a template that is ${template.status} cannot be edited` };
     if (fault) return faultAnswer(fault);
     const edited = { ...template, category, components, status: 'PENDING' };

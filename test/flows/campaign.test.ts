@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { confirmNew, findOne, move, numbers, untilOver } from '../../src/testing/campaign.ts';
+import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { until } from '../../src/testing/until.ts';
+
+let program: TestProgram;
+beforeAll(async () => {
+  program = await startTestProgram({ carriers: { main: { script: { responseDelayMs: 20 } } } });
+});
+afterAll(() => program[Symbol.asyncDispose]());
+
+const taken = (prefix: string): string[] =>
+  program.smsc.ledger.submits().flatMap(({ destination }) => (destination.startsWith(prefix) ? [destination] : []));
+
+/** Waits until the carrier has got nothing for a while; answers how many it has. */
+async function untilStill(prefix: string): Promise<number> {
+  let [seen, looks] = [-1, 0];
+  return until('the carrier to get nothing more', () => {
+    const now = taken(prefix).length;
+    looks = now === seen ? looks + 1 : 0;
+    seen = now;
+    return looks > 25 && now;
+  });
+}
+
+test('everybody gets exactly one message, and the campaign is complete when all have an end', async () => {
+  const id = await confirmNew(program.client, { destinations: numbers(1500, '+39333'), smsBody: 'Hi {{name|you}}' });
+  const campaign = await untilOver(program.client, id);
+  expect(campaign).toMatchObject({ status: 3, failureReason: null, totalSuccess: 1500, totalPending: 0, progress: 1 });
+  expect(taken('39333')).toHaveLength(1500);
+  expect(new Set(taken('39333')).size).toBe(1500);
+});
+
+test('a pause stops it in the middle, and resumed it goes on with those who have nothing yet', async () => {
+  const id = await confirmNew(program.client, { destinations: numbers(6000, '+39334') });
+  await until('the first messages', () => taken('39334').length > 300);
+  await move(program.client, id, 'pause');
+  const still = await untilStill('39334');
+  expect(still).toBeLessThan(6000);
+  expect(await findOne(program.client, id)).toMatchObject({ status: 2, paused: true });
+  await move(program.client, id, 'resume');
+  await untilOver(program.client, id);
+  expect(new Set(taken('39334')).size).toBe(6000);
+  expect(taken('39334')).toHaveLength(6000);
+});
+
+test('cancelled in the middle, what was not sent is taken back and counted as such, and it comes to its end', async () => {
+  const id = await confirmNew(program.client, { destinations: numbers(6000, '+39335') });
+  await until('the first messages', () => taken('39335').length > 300);
+  await move(program.client, id, 'cancel');
+  const campaign = await untilOver(program.client, id);
+  const sent = new Set(taken('39335')).size;
+  expect(taken('39335')).toHaveLength(sent);
+  expect(sent).toBeLessThan(6000);
+  expect(campaign).toMatchObject({ status: 3, totalSuccess: sent, totalPending: 0 });
+});
