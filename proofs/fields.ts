@@ -11,6 +11,8 @@ import { type Party, SINGLE_THINGS } from './tenants/things.ts';
 
 /** How many of the smuggled fields also go one by one: those that all of them together may have covered up. */
 const ALONE: Readonly<Record<Mode, number>> = { tiny: 0, quick: 0, full: Number.POSITIVE_INFINITY };
+/** In small, one route of so many. */
+const EVERY = 4;
 /** A form takes no more. */
 const FIELDS_A_FORM = 12;
 
@@ -38,9 +40,10 @@ async function prove(run: Run): Promise<Findings> {
   const smuggled = await smuggledFields(stage.pool, routes, victim.accountId);
   const tally = createTally(run);
   const before = await rowsOfAccount(victim);
-  for (const route of routes) {
+  const writing = routes.filter(({ method }) => method !== 'GET');
+  for (const route of writing.filter((_, i) => run.mode !== 'tiny' || i % EVERY === run.seed % EVERY)) {
     const tried = CASES[route.name];
-    if (tried && route.method !== 'GET') await smuggleInto({ route, tried, by }, smuggled, ALONE[run.mode], tally);
+    if (tried) await smuggleInto({ route, tried, by }, smuggled, ALONE[run.mode], tally);
   }
   const touched = new Set(before).symmetricDifference(new Set(await rowsOfAccount(victim))).size;
   const withoutCase = routes.filter(({ name, closed }) => closed && !CASES[name]).length;
@@ -123,8 +126,8 @@ async function effectOf({ route, tried, by: party }: Trial, add: (sent: Sent) =>
 const MAKE_ROOM = `DELETE FROM custom_field
   WHERE account_id = $1 AND 90 < (SELECT count(*) FROM custom_field WHERE account_id = $1)`;
 
-/** What is frozen, and what is counted by the hour, is spread over rows by chance. */
-const isFact = (row: string): boolean => !/^[+-] (credit_frozen|traffic_hour) /.test(row);
+/** What is frozen, and what is counted by the hour, is spread over rows by chance; counts depend on what went before. */
+const isFact = (row: string): boolean => !/^[+-] (credit_frozen|traffic_hour|inbox_count) /.test(row);
 
 /** Own things have a random part behind the token, and sums grow; what they are made of stands in rows of its own. */
 const withoutThings = (text: string): string =>
@@ -136,6 +139,7 @@ const withoutThings = (text: string): string =>
     .replace(/\b9\d{14}\b/g, '<template>')
     .replace(/api\/files\/[\w-]{22}\?[^"]*/g, '<link>')
     .replace(/"media_key": "[\w-]{22}"/g, '<key>')
+    .replace(/(inbox_event .*"id": )\d+/g, '$1<turn>')
     .replace(/(inbox .*"last_event": )\d+/g, '$1<sum>')
     .replace(/(contact_book .*"contacts": )\d+/g, '$1<sum>')
     .replace(/(credit_\w+ .*micros": )-?\d+/g, '$1<sum>');

@@ -63,7 +63,7 @@ export function idsFrom(from: Date, to: Date): { readonly firstId: string; reado
 }
 
 /** What reads as this status on a channel (tracking/status.ts); null: nothing does. */
-export function codesOf(channel: Channel, status: StatusName): { codes: number[]; queued: boolean } | null {
+function codesOf(channel: Channel, status: StatusName): { codes: number[]; queued: boolean } | null {
   const onSms = channel === 'SMS';
   if (status === 'ACCEPTED') return onSms ? { codes: [STATUS.ACCEPTED], queued: true } : null;
   if (status === 'UNKNOWN' && !onSms) return { codes: [STATUS.UNKNOWN, STATUS.ACCEPTED], queued: true };

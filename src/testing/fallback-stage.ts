@@ -93,8 +93,8 @@ export async function openFallbackStage(
 
 function contentOf(channel: Hop['channel']): Hop['content'] {
   if (channel === 'SMS') return null;
-  const message = { text: 'Hello' };
-  return channel === 'RCS' ? { channel, message } : { channel, message };
+  const text = 'Hello';
+  return channel === 'RCS' ? { channel, message: { text } } : { channel, message: { type: 'text', text } };
 }
 
 const toHop = (channel: Hop['channel']): Hop => ({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { many, sql } from '../../src/db/query.ts';
+import { exec, many, sql } from '../../src/db/query.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { connectGraph } from '../../src/testing/networks.ts';
 import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
 import { messagesTaken } from '../../src/testing/taken.ts';
@@ -16,8 +17,8 @@ const startSandboxed = () =>
 type Sent = { id: string; channel: string; status: string };
 
 /** Posts, and answers the messages of the account in the order in which they were made, when the last one has its end. */
-async function chainOf({ client, pool }: TestProgram, path: string, body: object, last: string): Promise<Sent[]> {
-  const messageId = `chain-${body.constructor.name}-${Math.random()}`;
+async function chainOf({ client, pool }: TestProgram, path: string, body: object, last: 'DELIVERED'): Promise<Sent[]> {
+  const messageId = newId();
   const answer = await client.request('POST', `${MS}${path}`, { body: { ...body, messageId } });
   expect(answer).toMatchObject({ status: 200, body: { messageId: expect.any(String) } });
   await client.untilStatus(messageId, last);
@@ -72,35 +73,56 @@ test('single sends go on over the sandbox networks, from WhatsApp to RCS to SMS,
   ]);
 });
 
+/** Lets a worker of its own work until there is something to see, and ends it. */
+async function workUntil(program: TestProgram, end: 'stop' | 'kill', look: () => Promise<boolean>): Promise<void> {
+  const worker = startWorkerProcess(program);
+  try {
+    await until('what the worker does', look);
+  } finally {
+    await worker[end]();
+  }
+}
+
 test('workers killed while chains go on leave nobody without the next message, and nobody with two', {
   timeout: 60_000,
 }, async () => {
   await using program = await startTestProgram({ roles: { worker: false } });
   const { graph, number: phoneNumberId } = await connectGraph(program);
-  const destinations = Array.from({ length: 60 }, (_, i) => `+39333000${String(i).padStart(4, '0')}`);
-  const bodies = destinations.map((destination) => ({ phoneNumberId, destination, body: text, fallbackSms }));
-  const accepted = async (body: object): Promise<boolean> => {
+  await using closing = new AsyncDisposableStack();
+  closing.defer(graph.close);
+  const callback = `${program.origin()}/api/callbacks/whatsapp/meta`;
+  await until('the handshake', () => graph.verifyCallback(callback, 'verify-me'));
+  const destinations = Array.from({ length: 150 }, (_, i) => `+39333001${1000 + i}`);
+  const send = async (destination: string): Promise<boolean> => {
+    const body = { phoneNumberId, destination, body: text, fallbackSms };
     const answer = await program.client.request('POST', `${MS}/whatsapp/send`, { body });
     return (answer.body as { messageId: string | null }).messageId !== null;
   };
-  const [first = {}, ...others] = bodies;
-  await until('the sender', () => accepted(first));
-  for (const body of others) expect(await accepted(body)).toBe(true);
+  for (const destination of destinations) await until('the sender', () => send(destination));
 
-  const countSms = async (): Promise<number> =>
-    (await many(program.pool, sql`SELECT FROM message WHERE channel = 'SMS'`)).length;
-  for (const count of [1, 20, 40]) {
-    const worker = startWorkerProcess(program);
-    await until(`${count} next messages`, async () => (await countSms()) >= count);
-    await worker.kill();
-    // Their leases would last for two minutes.
-    await program.pool.query("UPDATE message_fallback SET due_at = now() WHERE due_at < now() + interval '5 minutes'");
+  // They fail first, and only then may the next messages be made: a kill would leave those under way in doubt.
+  await exec(program.pool, sql`CREATE TABLE aside AS TABLE message_fallback`);
+  await exec(program.pool, sql`TRUNCATE message_fallback`);
+  const failed = sql`SELECT FROM message_state WHERE status = 12`;
+  await workUntil(program, 'stop', async () => (await many(program.pool, failed)).length === destinations.length);
+  await exec(
+    program.pool,
+    sql`INSERT INTO message_fallback SELECT account_id, message_id, hops, now() FROM aside
+        ON CONFLICT (account_id, message_id) DO UPDATE SET due_at = now()`,
+  );
+
+  const made = async (): Promise<string[]> =>
+    (await many<{ to: string }>(program.pool, sql`SELECT destination AS to FROM message WHERE channel = 'SMS'`)).map(
+      ({ to }) => to,
+    );
+  for (const count of [1, 50, 100]) {
+    await workUntil(program, 'kill', async () => (await made()).length >= count);
+    // A dead worker's leases would last for two minutes.
+    await exec(program.pool, sql`UPDATE message_fallback SET due_at = now()`);
   }
-  const last = startWorkerProcess(program);
-  await until('all to be made', async () => (await countSms()) >= destinations.length);
-  await until('all to be taken', () => messagesTaken(program.smsc).length >= destinations.length);
-  expect(await last.stop()).toBe(0);
-  const taken = messagesTaken(program.smsc).map(({ destination }) => `+${destination}`);
-  expect(taken.toSorted()).toEqual(destinations);
-  await graph.close();
+  const open = sql`SELECT FROM message_fallback UNION ALL SELECT FROM dispatch_chunk`;
+  await workUntil(program, 'stop', async () => (await many(program.pool, open)).length === 0);
+  expect((await made()).toSorted()).toEqual(destinations);
+  const taken = messagesTaken(program.smsc).map(({ destination }) => destination);
+  expect(new Set(taken).size).toBe(taken.length);
 });

@@ -50,6 +50,7 @@ test('a WhatsApp account is added with its numbers, and the operator is told wha
     '--set',
     'concurrency=9',
     'mediaHosts=["a.example"]',
+    'appId="77"',
   );
   expect(added).toMatchObject({
     code: 0,
@@ -58,7 +59,7 @@ test('a WhatsApp account is added with its numbers, and the operator is told wha
   const { verifyToken } = added.answer as { verifyToken: string };
   expect(await stored('meta')).toMatchObject({
     kind: 'whatsapp',
-    settings: { wabaId: '500', phoneNumberIds: ['106', '107'], concurrency: 9, mediaHosts: ['a.example'] },
+    settings: { wabaId: '500', appId: '77', phoneNumberIds: ['106', '107'], concurrency: 9, mediaHosts: ['a.example'] },
     secret: { accessToken: 'token', appSecret: 'secret', verifyToken },
   });
 });

@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { invalidFields } from '../../errors.ts';
 
-/** `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list, all else a text. */
+/** `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list, `appId="5"` a text, and so is all else. */
 export const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(
     pairs.map((pair) => {
       const [name = '', ...rest] = pair.split('=');
       const value = rest.join('=');
       if (value === 'true' || value === 'false') return [name, value === 'true'];
-      if (value.startsWith('[')) return [name, readList(value)];
+      if (/^[["]/.test(value)) return [name, readJson(value)];
       return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
     }),
   );
 
-/** What is no list stays a text, which the setting then refuses by its name. */
-function readList(value: string): unknown {
+/** What is no JSON stays a text, which the setting then refuses by its name. */
+function readJson(value: string): unknown {
   try {
     return JSON.parse(value);
   } catch {

@@ -308,8 +308,10 @@ test('the client’s id leads to the newest message, and a repeat is answered wi
   await ends('UNDELIVERABLE');
   const [, , last] = await stage.messages();
   expect(last).toMatchObject({ channel: 'SMS', clientId: 'mine' });
-  const actor = { accountId: stage.accountId };
-  expect(await findRecord(pool, actor, 'mine')).toMatchObject({ id: last?.id, channel: 'SMS' });
+  expect(await findRecord(pool, { accountId: stage.accountId }, 'mine')).toMatchObject({
+    id: last?.id,
+    channel: 'SMS',
+  });
   expect(await stage.send(['WHATSAPP', 'RCS', 'SMS'], { clientId: 'mine' })).toBe(id);
   await expect(stage.send(['WHATSAPP', 'SMS'], { clientId: 'mine' })).rejects.toThrow('conflict');
 });
