@@ -33,6 +33,7 @@ export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log 
     await ensureTenantRole(client);
     const pending = await findPending(client, migrations);
     for (const migration of pending) await apply(client, migration, log);
+    if (pending.length > 0) log.info({ count: pending.length, migration: pending.at(-1)?.name }, 'migrations applied');
     return pending.map(({ name }) => name);
   } finally {
     // Closed, not given back: that ends the lock, the open transaction of a failure, and the session settings.
@@ -101,7 +102,7 @@ async function createTable(client: PoolClient): Promise<void> {
 }
 
 async function apply(client: PoolClient, { name, text, sha256 }: Migration, log: Log): Promise<void> {
-  log.info({ migration: name }, 'applying migration');
+  log.debug({ migration: name }, 'applying migration');
   try {
     await client.query('BEGIN');
     await client.query(text);
