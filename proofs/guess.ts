@@ -13,6 +13,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 const GUESSERS = 64;
 const OWNER_EVERY_MS = 50;
 const KEYS = '/api/partner-gateway/v1/authentication?limit=1';
+const SESSION = '/api/partner-gateway/v1/session';
 /** The gateway takes this machine for a proxy, so that every address can be played from here. */
 const PROXY = '127.0.0.1';
 const OWNERS_ADDRESS = '198.51.100.7';
@@ -37,6 +38,8 @@ async function prove(run: Run): Promise<Findings> {
   const owner = await stage.newAccount({ plan: 'unlimited' });
   const login = (username: string, password: string, address: string) =>
     oneOf(run, clients).request('GET', KEYS, { headers: asFrom(address, username, password) });
+  const signIn = (username: string, password: string, address: string) =>
+    oneOf(run, clients).request('POST', SESSION, { headers: atConsole(address), body: { username, password } });
 
   // The owner was here before, on one of the processes.
   const { username, password } = owner;
@@ -45,7 +48,7 @@ async function prove(run: Run): Promise<Findings> {
   const start = performance.now();
   let attacking = true;
   const owning = comeInAgainAndAgain(
-    () => login(username, password, OWNERS_ADDRESS),
+    () => oneOf(run, [login, signIn])(username, password, OWNERS_ADDRESS),
     owner,
     () => attacking,
   );
@@ -55,7 +58,8 @@ async function prove(run: Run): Promise<Findings> {
   const guesser = async (): Promise<void> => {
     for (let n = next++; n < guesses; n = next++) {
       const name = n === lucky || n % 2 === 0 ? username : 'nobody';
-      const { status } = await login(name, n === lucky ? password : `word ${n}`, addressOf(n % addresses));
+      const guessIt = oneOf(run, [login, signIn]);
+      const { status } = await guessIt(name, n === lucky ? password : `word ${n}`, addressOf(n % addresses));
       if (status === 200) counts.hits++;
       else if (status === 429) counts.refused++;
       else if (status === 503) counts.busy++;
@@ -80,7 +84,7 @@ async function prove(run: Run): Promise<Findings> {
   });
 }
 
-/** The owner's program, which sends the password with every request, and another one with a key. */
+/** The owner's program, which sends the password with every request or signs in with it, and another one with a key. */
 async function comeInAgainAndAgain(
   login: () => Promise<{ status: number }>,
   { client }: Account,
@@ -101,6 +105,12 @@ async function comeInAgainAndAgain(
 const addressOf = (n: number): string => `203.0.${113 + (n >> 8)}.${n & 255}`;
 
 const proxied = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' });
+
+/** As our own page signs people in. */
+const atConsole = (address: string) => ({
+  ...proxied(address),
+  ...{ 'x-api-key': '', 'x-heliograph-console': '1', 'sec-fetch-site': 'same-origin' },
+});
 
 const asFrom = (address: string, username: string, password: string) => ({
   ...proxied(address),

@@ -95,10 +95,13 @@ export async function listUnknown({ pool }: Stage): Promise<Doubt[]> {
   return rows;
 }
 
-/** The messages that were in doubt at any time, also those that a receipt has settled since. */
+/**
+ * The messages that were in doubt at any time, also those that a receipt has settled since: never answered, or perhaps
+ * taken back.
+ */
 export async function listInDoubt({ pool }: Stage): Promise<Set<string>> {
   const { rows } = await pool.query<{ id: string }>(
-    `SELECT DISTINCT message_id AS id FROM message_event WHERE kind = 'attempt' AND details->>'outcome' = 'UNKNOWN'`,
+    `SELECT DISTINCT message_id AS id FROM message_event WHERE kind IN ('attempt', 'revoke') AND details->>'outcome' = 'UNKNOWN'`,
   );
   return new Set(rows.map(({ id }) => id));
 }

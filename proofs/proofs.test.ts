@@ -33,6 +33,7 @@ for (const name of [
   'money',
   'delete-race',
   'fallback',
+  'fallback-sends',
   'revoke',
   'guess',
   'allowlist',

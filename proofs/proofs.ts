@@ -10,6 +10,7 @@ import { exportsProof } from './exports.ts';
 import { deleteRace } from './delete-race.ts';
 import { fair } from './fair.ts';
 import { fallback } from './fallback.ts';
+import { fallbackSends } from './fallback-sends.ts';
 import { guess } from './guess.ts';
 import { fields } from './fields.ts';
 import { links } from './links.ts';
@@ -45,6 +46,7 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   money,
   'delete-race': deleteRace,
   fallback,
+  'fallback-sends': fallbackSends,
   fair,
   clock,
   restore,

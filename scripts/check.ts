@@ -13,6 +13,8 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['configuration.md', 'node scripts/generate-configuration.ts --check'],
   ['carriers.md', 'node scripts/generate-carriers.ts --check'],
   ['openapi.json', 'node scripts/generate-openapi.ts --check'],
+  ['schema.d.ts', 'node scripts/generate-client.ts --check'],
+  ['operations.md', 'node scripts/generate-operations.ts --check'],
   ['schema.sql', 'node scripts/dump-schema.ts --check'],
   ['ssrf.json', 'node scripts/generate-ssrf-corpus.ts --check'],
 ];

@@ -21,7 +21,9 @@ import { fileRoutes } from './media/files/routes.ts';
 import { mediaRoutes } from './media/routes.ts';
 import { richMessageRoutes } from './messages/rich/routes.ts';
 import { messageRoutes } from './messages/routes.ts';
+import { overviewRoutes } from './overview/routes.ts';
 import { senderRoutes } from './senders/routes.ts';
+import { sessionRoutes, signInRoutes } from './sessions/routes.ts';
 import { socialCallbackRoutes } from './social/callbacks.ts';
 import { socialRoutes } from './social/routes.ts';
 import { statsRoutes } from './stats/routes.ts';
@@ -46,6 +48,7 @@ export function buildApi(deps: ApiDeps): App {
     socialCallbackRoutes(open, deps);
     fileRoutes(open, deps);
     exportFileRoutes(open, deps);
+    signInRoutes(open, deps);
   });
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate: deps.authenticate });
@@ -63,6 +66,7 @@ export function buildApi(deps: ApiDeps): App {
     importRoutes(closed, deps);
     trackingRoutes(closed, deps);
     historyRoutes(closed, deps);
+    overviewRoutes(closed, deps);
     exportRoutes(closed, deps);
     inboxRoutes(closed, deps);
     webhookRoutes(closed, deps);
@@ -72,6 +76,7 @@ export function buildApi(deps: ApiDeps): App {
     subscriptionRoutes(closed, deps);
     creditRoutes(closed, deps);
     userRoutes(closed, deps);
+    sessionRoutes(closed, deps);
     auditRoutes(closed, deps);
     securityRoutes(closed, deps);
   });

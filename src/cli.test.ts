@@ -54,7 +54,7 @@ async function runJson(...args: string[]): Promise<Record<string, unknown>> {
 
 async function actorOf(headers: Record<string, string>) {
   const { authenticate } = createAuthenticator({ pool: database.pool, log: silentLog });
-  return (await authenticate({ headers, ip: '127.0.0.1' })).actor;
+  return (await authenticate({ headers, ip: '127.0.0.1', protocol: 'https' })).actor;
 }
 const withKey = (key: unknown) => actorOf({ 'x-api-key': String(key) });
 

@@ -16,6 +16,7 @@ import { registerServeCommands } from './serve-commands.ts';
 import { registerSenderCommands } from './senders/commands.ts';
 import { registerScheduleCommands } from './schedules/commands.ts';
 import { registerUnknownCommands } from './unknowns/commands.ts';
+import { registerOperatorCommands } from './users/commands.ts';
 import { registerWebhookCommands } from './webhooks/commands.ts';
 
 /** All commands, in the order of `--help`. */
@@ -23,6 +24,7 @@ const GROUPS: readonly CommandGroup[] = [
   registerServeCommands,
   registerAccountCommands,
   registerKeyCommands,
+  registerOperatorCommands,
   registerConnectionCommands,
   registerRouteCommands,
   registerSenderCommands,

@@ -191,7 +191,7 @@ async function openApi(
   const metrics = createMetrics();
   collectProcessMetrics(metrics);
   registerGauges(metrics.registry, pool);
-  const { authenticate, close, ...counts } = createAuthenticator({ pool, log });
+  const { authenticate, checkPassword, close, ...counts } = createAuthenticator({ pool, log });
   onStop(close);
   const inboxHub = createHub({ pool, log });
   const session = await openWorkerSession({
@@ -205,9 +205,21 @@ async function openApi(
   const accept = createAccept({ pool, tables: routing.tables, waker });
   const answers = createAnswers({ pool, secretKey });
   const probes = probesOf(pool);
-  const parts = { config, pool, log, metrics, authenticate, probes, clock: systemClock };
+  const parts = { config, pool, log, metrics, authenticate, checkPassword, probes, clock: systemClock };
   const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log }) };
-  const app = buildApi({ ...parts, ...callbacks, accept, answers, secretKey, outlet, storage, links, inboxHub });
+  const { tables } = routing;
+  const app = buildApi({
+    ...parts,
+    ...callbacks,
+    accept,
+    tables,
+    answers,
+    secretKey,
+    outlet,
+    storage,
+    links,
+    inboxHub,
+  });
   const address = await listen(app, config);
   onStop(() => closeWithin(app, 3000));
   if (sandbox) {

@@ -6,7 +6,13 @@ import type { Config } from './config.ts';
 import { failOver } from './connections/fail-over.ts';
 import { kindOf } from './connections/kinds/kinds.ts';
 import { secretOf } from './connections/save.ts';
-import { type Connection, deleteDeadConnectionStatus, LINKS_CHANNEL, notifyLinks } from './connections/sql.ts';
+import {
+  type Connection,
+  deleteDeadConnectionStatus,
+  deleteOldMinutes,
+  LINKS_CHANNEL,
+  notifyLinks,
+} from './connections/sql.ts';
 import { superviseConnections, type Supervisor } from './connections/supervise.ts';
 import { deleteOldImports, IMPORTS_CHANNEL } from './contacts/imports/sql.ts';
 import { importNextChunk } from './contacts/imports/work.ts';
@@ -37,6 +43,7 @@ import { createAccept } from './messages/accept.ts';
 import { settleOutcomes } from './messages/deliver.ts';
 import { endDeadlines, expireQueued, expireUsual } from './messages/expiry/expire.ts';
 import { findNextDeadlineMs } from './messages/expiry/sql.ts';
+import type { Revoke } from './messages/fallback/ends.ts';
 import { createFallbacks } from './messages/fallback/look.ts';
 import { FALLBACKS_CHANNEL, findNextFallbackMs } from './messages/fallback/sql.ts';
 import type { Resolver } from './messages/content.ts';
@@ -48,6 +55,7 @@ import { createReceiptInbox } from './receipts/inbox.ts';
 import { processReceipts, retryUnmatched } from './receipts/process.ts';
 import { createRecent } from './receipts/recent.ts';
 import { deleteOldUnmatched, findNextUnmatchedMs, RECEIPTS_CHANNEL } from './receipts/sql.ts';
+import { deleteEndedSessions } from './sessions/sql.ts';
 import { moveSeenSchedules } from './schedules/sql.ts';
 import { removeOld } from './retention/remove-old.ts';
 import { ROUTING_CHANNEL } from './routing/router.ts';
@@ -62,6 +70,8 @@ import { foldTraffic } from './traffic/folding/fold.ts';
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts';
 import { WEBHOOKS_CHANNEL } from './webhooks/outbox/sql.ts';
 import type { Outlet } from './webhooks/outlet.ts';
+import { reportWorker } from './workers/report.ts';
+import { deleteWorkers } from './workers/sql.ts';
 
 export type WorkerDeps = {
   readonly config: Config;
@@ -211,6 +221,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     supervisor
       .reload()
       .then(() => supervisor.report())
+      .then(() => reportWorker(pool, { owner: session.owner, loops }))
       .then(() => 10 * SECOND),
   );
   startUnlessPaused(
@@ -224,15 +235,19 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   startUnlessPaused('usual validity', () => expireUsual(pool, now).then((waitMs) => Math.min(waitMs, MINUTE)));
   startUnlessPaused('old in the queue', async () => ((await expireQueued(pool, now)) > 0 ? 0 : 10 * MINUTE));
   startUnlessPaused('schedules', () => moveSeenSchedules(pool).then(() => MINUTE));
+  const revoke: Revoke = {
+    reaches: supervisor.runs,
+    ask: (message) => supervisor.revoke(message.connectionId, message),
+  };
   campaigns = createCampaigns({
     ...deps,
     paused: fence.paused,
-    revoke: (message) => supervisor.revoke(message.connectionId, message),
+    revoke,
   });
   startUnlessPaused('campaigns', campaigns.work);
   const fallbacks = createFallbacks({
     ...{ pool, now, log, accept: createAccept(deps) },
-    revoke: (message) => supervisor.revoke(message.connectionId, message),
+    revoke,
   });
   startUnlessPaused(
     'fallbacks',
@@ -252,6 +267,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     await deleteOldNameless(pool, UNMATCHED_DAYS);
     return HOUR;
   });
+  start('ended sessions', async () => ((await deleteEndedSessions(pool, { limit: 10_000 })) > 0 ? 0 : HOUR));
   start('old answers', async () => ((await deleteOldAnswers(pool, { limit: 10_000 })) > 0 ? 0 : MINUTE));
   deliveries = startDeliveries({
     ...deps,
@@ -291,6 +307,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   start('old inbox events', async () => ((await deleteOldInboxEvents(pool, { limit: 10_000 })) > 0 ? 0 : 10 * MINUTE));
   start('file removals', async () => ((await removeDueFiles(pool, deps.storage)) > 0 ? 0 : MINUTE));
   start('old media', async () => ((await removeOldInbound(pool, { days: deps.config.retentionDays })) > 0 ? 0 : HOUR));
+  start('old figures', () => deleteOldMinutes(pool).then(() => HOUR));
   start('old bulk requests', () => deleteOldBulkRequests(pool).then(() => HOUR));
 
   return {
@@ -302,6 +319,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       await fallbacks.stop();
       await exporter.stop();
       await fence.stop();
+      await deleteWorkers(pool, { owner: session.owner });
       await session.close();
     },
   };

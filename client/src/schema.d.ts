@@ -92,6 +92,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who is signed in, which account they look at, and what they may do
+         * @description For sessions; 403 to keys and passwords.
+         */
+        get: operations["findSession"];
+        put?: never;
+        /**
+         * Sign in: the answer sets the cookie of a session
+         * @description For pages of the console: needs the header `X-Heliograph-Console: 1` and our own origin (403). Passwords are checked, and failed attempts limited, as with Basic. Afterwards every route takes the cookie; with it, all that may change something needs that header and our own origin too.
+         */
+        post: operations["signIn"];
+        /** Sign out */
+        delete: operations["signOut"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/callbacks/whatsapp/{connectionName}": {
         parameters: {
             query?: never;
@@ -229,6 +254,26 @@ export interface paths {
         post?: never;
         /** Revoke a key: its next request gets 401 */
         delete: operations["deleteApiKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/messages/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a message would say, how many parts it would have and what it would cost
+         * @description Nothing is sent, stored or charged. What a send would be refused for stands in `problems`, as far as the fields are there. Needs the scope of the channel.
+         */
+        post: operations["previewMessage"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -501,6 +546,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/campaigns/{id}/funnel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far the recipients of one campaign came, channel by channel */
+        get: operations["funnelOfCampaign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/campaigns": {
         parameters: {
             query?: never;
@@ -706,6 +768,43 @@ export interface paths {
          * @description For owners and admins, and keys with the scope `keys`. Campaigns that are confirmed keep their sender.
          */
         put: operations["putCampaignPolicy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/campaigns/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a campaign with these settings would send to some of its recipients
+         * @description Nothing is stored, so that what is not saved yet can be seen. What is at fault stands in `problems`. Contacts and lists that there are not are left out. With contacts or lists it needs the scope "contacts" too.
+         */
+        post: operations["previewCampaign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/contacts/placeholders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What may stand between the braces of a campaign’s texts */
+        get: operations["listPlaceholders"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -1101,6 +1200,46 @@ export interface paths {
          * @description With `from` after `to` there are none.
          */
         get: operations["listMessageHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Messages of all channels that fit, the newest first
+         * @description Each answer looks through a bounded number of messages: with rare filters `data` may be short, or empty, and `next` still lead on. `searchedTo` says how far it has come.
+         */
+        get: operations["searchMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the account is doing at this moment, and what needs somebody
+         * @description To be asked every few seconds. Figures are those of the roll-ups, exact when they are read; simulations and tests of campaigns are not counted. Rates compare with what was read before, so `delivered` and `failed` are null at first.
+         */
+        get: operations["findOverview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1751,6 +1890,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/session/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Look at another account, as an operator of the gateway
+         * @description With the role of an owner, also in a suspended account. Its audit log tells when you came and went.
+         */
+        put: operations["switchAccount"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where you are signed in, newest first
+         * @description With the scope `keys` also where others of the account are: by `userId`, or `all`.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a session: its next request gets 401
+         * @description Your own; with the scope `keys` also that of another person of the account. Only an owner ends those of owners (403).
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/audit": {
         parameters: {
             query?: never;
@@ -2072,6 +2271,315 @@ export interface operations {
             };
         };
     };
+    findSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        user: {
+                            id: number;
+                            username: string;
+                            /**
+                             * @description In their own account.
+                             * @enum {string}
+                             */
+                            role: "owner" | "admin" | "operator" | "viewer";
+                            /** @description Of the gateway: may look at every account. */
+                            isOperator: boolean;
+                        };
+                        /** @description The account looked at: what every other request is about. */
+                        account: {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "production" | "trial" | "unlimited";
+                            channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                            currency: string;
+                            /** @enum {string} */
+                            status: "active" | "suspended";
+                        };
+                        ownAccountId: number;
+                        /**
+                         * @description In force now: in another account that of an owner.
+                         * @enum {string}
+                         */
+                        role: "owner" | "admin" | "operator" | "viewer";
+                        /** @description The scopes in force now. */
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC, at the latest; earlier after 12 hours without a request.
+                         */
+                        expiresAt: string;
+                    };
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    signIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    username: string;
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        user: {
+                            id: number;
+                            username: string;
+                            /**
+                             * @description In their own account.
+                             * @enum {string}
+                             */
+                            role: "owner" | "admin" | "operator" | "viewer";
+                            /** @description Of the gateway: may look at every account. */
+                            isOperator: boolean;
+                        };
+                        /** @description The account looked at: what every other request is about. */
+                        account: {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "production" | "trial" | "unlimited";
+                            channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                            currency: string;
+                            /** @enum {string} */
+                            status: "active" | "suspended";
+                        };
+                        ownAccountId: number;
+                        /**
+                         * @description In force now: in another account that of an owner.
+                         * @enum {string}
+                         */
+                        role: "owner" | "admin" | "operator" | "viewer";
+                        /** @description The scopes in force now. */
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC, at the latest; earlier after 12 hours without a request.
+                         */
+                        expiresAt: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    signOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     verifyWhatsappCallback: {
         parameters: {
             query?: never;
@@ -2320,11 +2828,11 @@ export interface operations {
     };
     listApiKeys: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Only the keys that this user made. */
                 userId?: number;
             };
@@ -2840,6 +3348,657 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    previewMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    channel: "SMS";
+                    /** @description E.164. */
+                    destination?: string;
+                    /** @description As senderName. */
+                    sender?: string;
+                    text?: string;
+                } | {
+                    /** @enum {string} */
+                    channel: "WHATSAPP";
+                    /** @description E.164. */
+                    destination?: string;
+                    /** @description The phoneNumberId. A template by its name needs it. */
+                    sender?: string;
+                    template?: {
+                        /** @description Or name and language. */
+                        id?: string;
+                        name?: string;
+                        /** @description As the network writes it: pt_PT. */
+                        language?: string;
+                        /** @description The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called. */
+                        variables?: string[] | {
+                            [key: string]: string;
+                        };
+                        /** @description The file of a header with media. */
+                        headerLink?: string;
+                    };
+                    body?: {
+                        /** @enum {string} */
+                        type: "TEXT";
+                        /** @description Up to 4,096 characters. */
+                        text: string;
+                        /** @description Show what the first link leads to. */
+                        previewUrl?: boolean;
+                        /** @description The id (wamid) of the message that this one answers. */
+                        replyTo?: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "IMAGE" | "VIDEO" | "AUDIO" | "DOCUMENT" | "STICKER";
+                        /** @description The network fetches it from here. */
+                        link?: string;
+                        /** @description Of a file that the network has. */
+                        mediaId?: string;
+                        /** @description Up to 1,024 characters. */
+                        caption?: string;
+                        /** @description The id (wamid) of the message that this one answers. */
+                        replyTo?: string;
+                        /** @description Of a DOCUMENT. */
+                        fileName?: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "LOCATION";
+                        latitude: number;
+                        longitude: number;
+                        /** @description Of the place. */
+                        name?: string;
+                        /** @description Of the place. */
+                        address?: string;
+                        /** @description The id (wamid) of the message that this one answers. */
+                        replyTo?: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "CONTACTS";
+                        contacts: {
+                            [key: string]: unknown;
+                        }[];
+                        /** @description The id (wamid) of the message that this one answers. */
+                        replyTo?: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "REACTION";
+                        /** @description The id (wamid) of the message. */
+                        messageId: string;
+                        /** @description Empty takes a reaction back. */
+                        emoji: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "INTERACTIVE";
+                        /** @description Buttons, lists and flows as the network writes them. */
+                        interactive: {
+                            type: string;
+                        } & {
+                            [key: string]: unknown;
+                        };
+                        /** @description The id (wamid) of the message that this one answers. */
+                        replyTo?: string;
+                    };
+                } | {
+                    /** @enum {string} */
+                    channel: "RCS";
+                    /** @description E.164. */
+                    destination?: string;
+                    /** @description The agentId. */
+                    sender?: string;
+                    templateId?: string;
+                    /** @description The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called. */
+                    variables?: string[] | {
+                        [key: string]: string;
+                    };
+                    body?: {
+                        /** @enum {string} */
+                        type: "TEXT";
+                        /** @description Up to 3,072 characters. */
+                        text: string;
+                        suggestions?: ({
+                            reply: {
+                                /** @description What the button says. */
+                                text: string;
+                                /** @description Comes back to you when it is tapped. */
+                                postbackData: string;
+                            };
+                        } | {
+                            action: {
+                                /** @description What the button says. */
+                                text: string;
+                                /** @description Comes back to you when it is tapped. */
+                                postbackData: string;
+                                /** @description Opened where the handset cannot do the action. */
+                                fallbackUrl?: string;
+                                openUrlAction?: {
+                                    /** @description What is opened. */
+                                    url: string;
+                                    /**
+                                     * @description Where.
+                                     * @enum {string}
+                                     */
+                                    application?: "BROWSER" | "WEBVIEW";
+                                    /**
+                                     * @description How much of the screen.
+                                     * @enum {string}
+                                     */
+                                    webviewViewMode?: "FULL" | "HALF" | "TALL";
+                                    /** @description For screen readers. */
+                                    description?: string;
+                                };
+                                dialAction?: {
+                                    /** @description E.164. */
+                                    phoneNumber: string;
+                                };
+                                viewLocationAction?: {
+                                    latLong?: {
+                                        latitude: number;
+                                        longitude: number;
+                                    };
+                                    /** @description The name of the place. */
+                                    label?: string;
+                                    /** @description Searched for instead of a place. */
+                                    query?: string;
+                                };
+                                createCalendarEventAction?: {
+                                    /** Format: date-time */
+                                    startTime: string;
+                                    /** Format: date-time */
+                                    endTime: string;
+                                    /** @description Of the event. */
+                                    title: string;
+                                    /** @description Of the event. */
+                                    description?: string;
+                                };
+                                shareLocationAction?: Record<string, never>;
+                            };
+                        })[];
+                    } | {
+                        /** @enum {string} */
+                        type: "CARD";
+                        card: {
+                            /** @description Up to 200 characters. */
+                            title?: string;
+                            /** @description Up to 2,000 characters. */
+                            description?: string;
+                            media?: {
+                                /** @description A picture or a video of up to 100 MiB. */
+                                url: string;
+                                /** @description Shown until it has loaded; at most 100 kB. */
+                                thumbnailUrl?: string;
+                                /**
+                                 * @description MEDIUM unless said otherwise.
+                                 * @enum {string}
+                                 */
+                                height?: "SHORT" | "MEDIUM" | "TALL";
+                                /** @description Fetched again although the network has it. */
+                                forceRefresh?: boolean;
+                            };
+                            suggestions?: ({
+                                reply: {
+                                    /** @description What the button says. */
+                                    text: string;
+                                    /** @description Comes back to you when it is tapped. */
+                                    postbackData: string;
+                                };
+                            } | {
+                                action: {
+                                    /** @description What the button says. */
+                                    text: string;
+                                    /** @description Comes back to you when it is tapped. */
+                                    postbackData: string;
+                                    /** @description Opened where the handset cannot do the action. */
+                                    fallbackUrl?: string;
+                                    openUrlAction?: {
+                                        /** @description What is opened. */
+                                        url: string;
+                                        /**
+                                         * @description Where.
+                                         * @enum {string}
+                                         */
+                                        application?: "BROWSER" | "WEBVIEW";
+                                        /**
+                                         * @description How much of the screen.
+                                         * @enum {string}
+                                         */
+                                        webviewViewMode?: "FULL" | "HALF" | "TALL";
+                                        /** @description For screen readers. */
+                                        description?: string;
+                                    };
+                                    dialAction?: {
+                                        /** @description E.164. */
+                                        phoneNumber: string;
+                                    };
+                                    viewLocationAction?: {
+                                        latLong?: {
+                                            latitude: number;
+                                            longitude: number;
+                                        };
+                                        /** @description The name of the place. */
+                                        label?: string;
+                                        /** @description Searched for instead of a place. */
+                                        query?: string;
+                                    };
+                                    createCalendarEventAction?: {
+                                        /** Format: date-time */
+                                        startTime: string;
+                                        /** Format: date-time */
+                                        endTime: string;
+                                        /** @description Of the event. */
+                                        title: string;
+                                        /** @description Of the event. */
+                                        description?: string;
+                                    };
+                                    shareLocationAction?: Record<string, never>;
+                                };
+                            })[];
+                        };
+                        /**
+                         * @description VERTICAL unless said otherwise.
+                         * @enum {string}
+                         */
+                        orientation?: "VERTICAL" | "HORIZONTAL";
+                        /**
+                         * @description Of the picture in a HORIZONTAL card.
+                         * @enum {string}
+                         */
+                        imageAlignment?: "LEFT" | "RIGHT";
+                        suggestions?: ({
+                            reply: {
+                                /** @description What the button says. */
+                                text: string;
+                                /** @description Comes back to you when it is tapped. */
+                                postbackData: string;
+                            };
+                        } | {
+                            action: {
+                                /** @description What the button says. */
+                                text: string;
+                                /** @description Comes back to you when it is tapped. */
+                                postbackData: string;
+                                /** @description Opened where the handset cannot do the action. */
+                                fallbackUrl?: string;
+                                openUrlAction?: {
+                                    /** @description What is opened. */
+                                    url: string;
+                                    /**
+                                     * @description Where.
+                                     * @enum {string}
+                                     */
+                                    application?: "BROWSER" | "WEBVIEW";
+                                    /**
+                                     * @description How much of the screen.
+                                     * @enum {string}
+                                     */
+                                    webviewViewMode?: "FULL" | "HALF" | "TALL";
+                                    /** @description For screen readers. */
+                                    description?: string;
+                                };
+                                dialAction?: {
+                                    /** @description E.164. */
+                                    phoneNumber: string;
+                                };
+                                viewLocationAction?: {
+                                    latLong?: {
+                                        latitude: number;
+                                        longitude: number;
+                                    };
+                                    /** @description The name of the place. */
+                                    label?: string;
+                                    /** @description Searched for instead of a place. */
+                                    query?: string;
+                                };
+                                createCalendarEventAction?: {
+                                    /** Format: date-time */
+                                    startTime: string;
+                                    /** Format: date-time */
+                                    endTime: string;
+                                    /** @description Of the event. */
+                                    title: string;
+                                    /** @description Of the event. */
+                                    description?: string;
+                                };
+                                shareLocationAction?: Record<string, never>;
+                            };
+                        })[];
+                    } | {
+                        /** @enum {string} */
+                        type: "CAROUSEL";
+                        cards: {
+                            /** @description Up to 200 characters. */
+                            title?: string;
+                            /** @description Up to 2,000 characters. */
+                            description?: string;
+                            media?: {
+                                /** @description A picture or a video of up to 100 MiB. */
+                                url: string;
+                                /** @description Shown until it has loaded; at most 100 kB. */
+                                thumbnailUrl?: string;
+                                /**
+                                 * @description MEDIUM unless said otherwise.
+                                 * @enum {string}
+                                 */
+                                height?: "SHORT" | "MEDIUM" | "TALL";
+                                /** @description Fetched again although the network has it. */
+                                forceRefresh?: boolean;
+                            };
+                            suggestions?: ({
+                                reply: {
+                                    /** @description What the button says. */
+                                    text: string;
+                                    /** @description Comes back to you when it is tapped. */
+                                    postbackData: string;
+                                };
+                            } | {
+                                action: {
+                                    /** @description What the button says. */
+                                    text: string;
+                                    /** @description Comes back to you when it is tapped. */
+                                    postbackData: string;
+                                    /** @description Opened where the handset cannot do the action. */
+                                    fallbackUrl?: string;
+                                    openUrlAction?: {
+                                        /** @description What is opened. */
+                                        url: string;
+                                        /**
+                                         * @description Where.
+                                         * @enum {string}
+                                         */
+                                        application?: "BROWSER" | "WEBVIEW";
+                                        /**
+                                         * @description How much of the screen.
+                                         * @enum {string}
+                                         */
+                                        webviewViewMode?: "FULL" | "HALF" | "TALL";
+                                        /** @description For screen readers. */
+                                        description?: string;
+                                    };
+                                    dialAction?: {
+                                        /** @description E.164. */
+                                        phoneNumber: string;
+                                    };
+                                    viewLocationAction?: {
+                                        latLong?: {
+                                            latitude: number;
+                                            longitude: number;
+                                        };
+                                        /** @description The name of the place. */
+                                        label?: string;
+                                        /** @description Searched for instead of a place. */
+                                        query?: string;
+                                    };
+                                    createCalendarEventAction?: {
+                                        /** Format: date-time */
+                                        startTime: string;
+                                        /** Format: date-time */
+                                        endTime: string;
+                                        /** @description Of the event. */
+                                        title: string;
+                                        /** @description Of the event. */
+                                        description?: string;
+                                    };
+                                    shareLocationAction?: Record<string, never>;
+                                };
+                            })[];
+                        }[];
+                        /**
+                         * @description MEDIUM unless said otherwise.
+                         * @enum {string}
+                         */
+                        width?: "SMALL" | "MEDIUM";
+                        suggestions?: ({
+                            reply: {
+                                /** @description What the button says. */
+                                text: string;
+                                /** @description Comes back to you when it is tapped. */
+                                postbackData: string;
+                            };
+                        } | {
+                            action: {
+                                /** @description What the button says. */
+                                text: string;
+                                /** @description Comes back to you when it is tapped. */
+                                postbackData: string;
+                                /** @description Opened where the handset cannot do the action. */
+                                fallbackUrl?: string;
+                                openUrlAction?: {
+                                    /** @description What is opened. */
+                                    url: string;
+                                    /**
+                                     * @description Where.
+                                     * @enum {string}
+                                     */
+                                    application?: "BROWSER" | "WEBVIEW";
+                                    /**
+                                     * @description How much of the screen.
+                                     * @enum {string}
+                                     */
+                                    webviewViewMode?: "FULL" | "HALF" | "TALL";
+                                    /** @description For screen readers. */
+                                    description?: string;
+                                };
+                                dialAction?: {
+                                    /** @description E.164. */
+                                    phoneNumber: string;
+                                };
+                                viewLocationAction?: {
+                                    latLong?: {
+                                        latitude: number;
+                                        longitude: number;
+                                    };
+                                    /** @description The name of the place. */
+                                    label?: string;
+                                    /** @description Searched for instead of a place. */
+                                    query?: string;
+                                };
+                                createCalendarEventAction?: {
+                                    /** Format: date-time */
+                                    startTime: string;
+                                    /** Format: date-time */
+                                    endTime: string;
+                                    /** @description Of the event. */
+                                    title: string;
+                                    /** @description Of the event. */
+                                    description?: string;
+                                };
+                                shareLocationAction?: Record<string, never>;
+                            };
+                        })[];
+                    } | {
+                        /** @enum {string} */
+                        type: "FILE";
+                        /** @description A file of up to 100 MiB. */
+                        url: string;
+                        /** @description Shown for it; at most 100 kB. */
+                        thumbnailUrl?: string;
+                        suggestions?: ({
+                            reply: {
+                                /** @description What the button says. */
+                                text: string;
+                                /** @description Comes back to you when it is tapped. */
+                                postbackData: string;
+                            };
+                        } | {
+                            action: {
+                                /** @description What the button says. */
+                                text: string;
+                                /** @description Comes back to you when it is tapped. */
+                                postbackData: string;
+                                /** @description Opened where the handset cannot do the action. */
+                                fallbackUrl?: string;
+                                openUrlAction?: {
+                                    /** @description What is opened. */
+                                    url: string;
+                                    /**
+                                     * @description Where.
+                                     * @enum {string}
+                                     */
+                                    application?: "BROWSER" | "WEBVIEW";
+                                    /**
+                                     * @description How much of the screen.
+                                     * @enum {string}
+                                     */
+                                    webviewViewMode?: "FULL" | "HALF" | "TALL";
+                                    /** @description For screen readers. */
+                                    description?: string;
+                                };
+                                dialAction?: {
+                                    /** @description E.164. */
+                                    phoneNumber: string;
+                                };
+                                viewLocationAction?: {
+                                    latLong?: {
+                                        latitude: number;
+                                        longitude: number;
+                                    };
+                                    /** @description The name of the place. */
+                                    label?: string;
+                                    /** @description Searched for instead of a place. */
+                                    query?: string;
+                                };
+                                createCalendarEventAction?: {
+                                    /** Format: date-time */
+                                    startTime: string;
+                                    /** Format: date-time */
+                                    endTime: string;
+                                    /** @description Of the event. */
+                                    title: string;
+                                    /** @description Of the event. */
+                                    description?: string;
+                                };
+                                shareLocationAction?: Record<string, never>;
+                            };
+                        })[];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /** @description What people would read. */
+                        text: string;
+                        encoding: ("GSM-7" | "UCS-2") | null;
+                        /** @description As they count: on SMS two for each of ^{}\[~]|€ in GSM-7, and for an emoji in UCS-2. */
+                        characters: number;
+                        parts: number;
+                        perPart: number | null;
+                        remaining: number | null;
+                        /** @description The characters that make it UCS-2, at most 50. */
+                        unsupported: string[];
+                        country: string | null;
+                        unitPrice: number | null;
+                        price: number | null;
+                        currency: string;
+                        /** @description Nothing is wrong with the fields that are there. */
+                        valid: boolean;
+                        problems: {
+                            field: string;
+                            message: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4510,11 +5669,11 @@ export interface operations {
     };
     listWhatsappPhoneNumbers: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -4606,11 +5765,11 @@ export interface operations {
     };
     listRcsAgents: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -4855,11 +6014,11 @@ export interface operations {
     };
     listWhatsappTemplates: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Exactly this one; DELETED only when asked for. */
                 status?: string;
                 /** @description Part of the name, in any case. */
@@ -5459,11 +6618,11 @@ export interface operations {
     };
     listRcsTemplates: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Exactly this one; DELETED only when asked for. */
                 status?: string;
                 /** @description Part of the name, in any case. */
@@ -6304,13 +7463,13 @@ export interface operations {
         parameters: {
             query: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description How long a bucket is. UTC; weeks start on Monday. */
-                aggregateOn: "hour" | "day" | "week" | "month";
+                aggregateOn?: "hour" | "day" | "week" | "month";
                 /** @description Oldest or newest first. */
-                direction: "ASC" | "DESC";
+                direction?: "ASC" | "DESC";
                 /** @description yyyy-MM-dd, UTC; the first day. */
                 startDate: string;
                 /** @description yyyy-MM-dd, UTC; the last day, itself included; at most 10 years after the first. */
@@ -6318,7 +7477,7 @@ export interface operations {
                 /** @description Campaigns of exactly this mode, or of one of these with commas between them. Default: of all. */
                 sendingMode?: string;
                 /** @description false leaves out drafts that were never confirmed; otherwise they count in `campaigns`. */
-                isDraft: boolean;
+                isDraft?: boolean;
             };
             header?: never;
             path?: never;
@@ -6421,15 +7580,15 @@ export interface operations {
     };
     statsOfCampaign: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description How long a bucket is. UTC; weeks start on Monday. */
-                aggregateOn: "hour" | "day" | "week" | "month";
+                aggregateOn?: "hour" | "day" | "week" | "month";
                 /** @description Oldest or newest first. */
-                direction: "ASC" | "DESC";
+                direction?: "ASC" | "DESC";
                 /** @description yyyy-MM-dd, UTC; the first day. Default: from the beginning. */
                 startDate?: string;
                 /** @description yyyy-MM-dd, UTC; the last day, itself included. Default: to the end. */
@@ -6562,13 +7721,124 @@ export interface operations {
             };
         };
     };
+    funnelOfCampaign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Who gets something. */
+                        recipients: number;
+                        /** @description Who gets nothing. */
+                        skipped: number;
+                        /** @description Recipients for whom no message was made yet. */
+                        waiting: number;
+                        /** @description The channels of the mode, in the order in which they are tried. */
+                        steps: {
+                            /** @description From 1. */
+                            step: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Messages that were given to a carrier, or ended before. */
+                            attempted: number;
+                            /** @description Those that were read included. */
+                            delivered: number;
+                            /** @description As far as the channel tells. */
+                            read: number;
+                            /** @description Ended undelivered, those included whose recipients went on. */
+                            failed: number;
+                            /** @description Recipients who went on from here to another channel. */
+                            fellBack: number;
+                            /** @description Given to a carrier and without an end. */
+                            pending: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listCampaigns: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Whether the status is 0. */
                 isDraft?: boolean;
                 /** @description Whether it is confirmed and its time is still to come. */
@@ -6584,7 +7854,7 @@ export interface operations {
                 /** @description Whether the configuration is marked final. */
                 readyToSend?: boolean;
                 /** @description By creation. */
-                direction: "ASC" | "DESC";
+                direction?: "ASC" | "DESC";
             };
             header?: never;
             path?: never;
@@ -6671,6 +7941,8 @@ export interface operations {
                             } | null;
                             /** @description 0 to 1: how many have come to an end. */
                             progress: number;
+                            ratePerSecond: number | null;
+                            estimatedSecondsLeft: number | null;
                             /** @description What it costs at most; frozen at the confirmation. */
                             estimatedCost: number;
                             /** @description What it has cost so far. */
@@ -6890,6 +8162,8 @@ export interface operations {
                         } | null;
                         /** @description 0 to 1: how many have come to an end. */
                         progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
                         /** @description What it costs at most; frozen at the confirmation. */
                         estimatedCost: number;
                         /** @description What it has cost so far. */
@@ -7081,6 +8355,8 @@ export interface operations {
                         } | null;
                         /** @description 0 to 1: how many have come to an end. */
                         progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
                         /** @description What it costs at most; frozen at the confirmation. */
                         estimatedCost: number;
                         /** @description What it has cost so far. */
@@ -7303,6 +8579,8 @@ export interface operations {
                         } | null;
                         /** @description 0 to 1: how many have come to an end. */
                         progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
                         /** @description What it costs at most; frozen at the confirmation. */
                         estimatedCost: number;
                         /** @description What it has cost so far. */
@@ -7580,6 +8858,8 @@ export interface operations {
                         } | null;
                         /** @description 0 to 1: how many have come to an end. */
                         progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
                         /** @description What it costs at most; frozen at the confirmation. */
                         estimatedCost: number;
                         /** @description What it has cost so far. */
@@ -7870,6 +9150,8 @@ export interface operations {
                         } | null;
                         /** @description 0 to 1: how many have come to an end. */
                         progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
                         /** @description What it costs at most; frozen at the confirmation. */
                         estimatedCost: number;
                         /** @description What it has cost so far. */
@@ -8052,6 +9334,8 @@ export interface operations {
                         } | null;
                         /** @description 0 to 1: how many have come to an end. */
                         progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
                         /** @description What it costs at most; frozen at the confirmation. */
                         estimatedCost: number;
                         /** @description What it has cost so far. */
@@ -8225,6 +9509,8 @@ export interface operations {
                         } | null;
                         /** @description 0 to 1: how many have come to an end. */
                         progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
                         /** @description What it costs at most; frozen at the confirmation. */
                         estimatedCost: number;
                         /** @description What it has cost so far. */
@@ -8398,6 +9684,8 @@ export interface operations {
                         } | null;
                         /** @description 0 to 1: how many have come to an end. */
                         progress: number;
+                        ratePerSecond: number | null;
+                        estimatedSecondsLeft: number | null;
                         /** @description What it costs at most; frozen at the confirmation. */
                         estimatedCost: number;
                         /** @description What it has cost so far. */
@@ -8484,11 +9772,11 @@ export interface operations {
     };
     listCampaignRecipients: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Of the last message. PENDING: none was made yet. SKIPPED: none is made. */
                 status?: "PENDING" | "SKIPPED" | "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
             };
@@ -8917,13 +10205,257 @@ export interface operations {
             };
         };
     };
+    previewCampaign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description A combined mode tries its channels in the order named, until one delivers.
+                     * @enum {string}
+                     */
+                    sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
+                    smsSender?: string | null;
+                    smsBody?: string | null;
+                    rcsAgentId?: string | null;
+                    rcsTemplateId?: string | null;
+                    whatsappPhoneNumberId?: string | null;
+                    whatsappTemplateId?: string | null;
+                    /** @description These contacts, in place of lists and destinations. */
+                    contactIds?: number[];
+                    contactListIds?: number[];
+                    /** @description Numbers, where there are no lists: some of them will do. */
+                    destinations?: string[];
+                    /**
+                     * @description Recipients shown.
+                     * @default 5
+                     */
+                    limit: number;
+                    /**
+                     * @description Recipients left out before.
+                     * @default 0
+                     */
+                    offset: number;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description In the order of the numbers. */
+                        data: {
+                            contactId: number | null;
+                            /** @description Empty where none is known. */
+                            name: string;
+                            phoneNumber: string | null;
+                            /** @description In the order of the mode. */
+                            steps: {
+                                /** @enum {string} */
+                                channel: "SMS" | "RCS" | "WHATSAPP";
+                                /** @description What this recipient would read. */
+                                text: string;
+                                parts: number;
+                                encoding: ("GSM-7" | "UCS-2") | null;
+                                unitPrice: number | null;
+                                /** @description False: the recipient is not tried on this channel. */
+                                reachable: boolean;
+                            }[];
+                            /** @description Fields that the texts use and this recipient lacks. */
+                            missing: string[];
+                            skip: ("invalid" | "unsupported" | "opted_out" | "text" | "no_route" | "no_price") | null;
+                        }[];
+                        placeholders: {
+                            name: string;
+                            custom: boolean;
+                            /** @description How many of the recipients shown have a value. */
+                            filled: number;
+                        }[];
+                        /** @description Contacts of the lists together, or contacts or numbers that were named. */
+                        total: number;
+                        currency: string;
+                        /** @description What would keep the campaign from being saved or confirmed. */
+                        problems: {
+                            field: string;
+                            message: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listPlaceholders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Written `{{name}}`, or `{{name|default}}`. */
+                        name: string;
+                        custom: boolean;
+                        /** @enum {string} */
+                        type: "text" | "number" | "boolean" | "date";
+                        description: string;
+                    }[];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listContactLists: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Part of the name, in any case. */
                 search?: string;
                 /** @description These lists only. Ids with commas between them. */
@@ -8932,9 +10464,9 @@ export interface operations {
                 contactIds?: string;
                 isTest?: boolean;
                 /** @description Lists that were deleted, too. */
-                includeDeleted: boolean;
-                sortBy: "name" | "id" | "createdAt" | "contactCount";
-                sortOrder: "asc" | "desc";
+                includeDeleted?: boolean;
+                sortBy?: "name" | "id" | "createdAt" | "contactCount";
+                sortOrder?: "asc" | "desc";
             };
             header?: never;
             path?: never;
@@ -9229,9 +10761,9 @@ export interface operations {
     };
     findContactList: {
         parameters: {
-            query: {
+            query?: {
                 /** @description Lists that were deleted, too. */
-                includeDeleted: boolean;
+                includeDeleted?: boolean;
             };
             header?: never;
             path: {
@@ -9769,11 +11301,11 @@ export interface operations {
     };
     listContacts: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Part of name, number or e-mail address, in any case. */
                 search?: string;
                 gender?: "MALE" | "FEMALE" | "OTHER";
@@ -9792,8 +11324,8 @@ export interface operations {
                 contactIds?: string;
                 /** @description Contacts in none of these lists. Ids with commas between them. */
                 notListIds?: string;
-                sortBy: "fullName" | "firstName" | "lastName" | "phoneNumber" | "email" | "createdAt" | "id" | "updatedAt";
-                sortOrder: "asc" | "desc";
+                sortBy?: "fullName" | "firstName" | "lastName" | "phoneNumber" | "email" | "createdAt" | "id" | "updatedAt";
+                sortOrder?: "asc" | "desc";
                 /** @description Contacts of this list come first. */
                 sortPriorityListId?: number;
                 /** @description Contacts in one of these lists. Ids with commas between them. */
@@ -10141,11 +11673,11 @@ export interface operations {
     };
     listContactsOfList: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Part of name, number or e-mail address, in any case. */
                 search?: string;
                 gender?: "MALE" | "FEMALE" | "OTHER";
@@ -10164,8 +11696,8 @@ export interface operations {
                 contactIds?: string;
                 /** @description Contacts in none of these lists. Ids with commas between them. */
                 notListIds?: string;
-                sortBy: "fullName" | "firstName" | "lastName" | "phoneNumber" | "email" | "createdAt" | "id" | "updatedAt";
-                sortOrder: "asc" | "desc";
+                sortBy?: "fullName" | "firstName" | "lastName" | "phoneNumber" | "email" | "createdAt" | "id" | "updatedAt";
+                sortOrder?: "asc" | "desc";
                 /** @description Contacts of this list come first. */
                 sortPriorityListId?: number;
             };
@@ -11132,11 +12664,11 @@ export interface operations {
     };
     listContactImports: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -11784,7 +13316,7 @@ export interface operations {
                     "application/json": {
                         messageId: string;
                         /**
-                         * @description SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED only on networks that acknowledge a message without confirming its delivery, as none here does.
+                         * @description SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED while the network has it and holds it back, as WhatsApp does with messages of a new template until it has judged that.
                          * @enum {string}
                          */
                         status: "SENT" | "DELIVERED" | "READ" | "RECEIVED" | "ERROR" | "EXPIRED" | "UNKNOWN";
@@ -11883,7 +13415,7 @@ export interface operations {
                     "application/json": {
                         messageId: string;
                         /**
-                         * @description SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED only on networks that acknowledge a message without confirming its delivery, as none here does.
+                         * @description SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED while the network has it and holds it back, as WhatsApp does with messages of a new template until it has judged that.
                          * @enum {string}
                          */
                         status: "SENT" | "DELIVERED" | "READ" | "RECEIVED" | "ERROR" | "EXPIRED" | "UNKNOWN";
@@ -11992,16 +13524,16 @@ export interface operations {
                              */
                             at: string;
                             /**
-                             * @description ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; each RECEIPT, also doubled, intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, RELEASED after its time was missed; FINAL: the state that it ended in; READ: the person has seen it; CREDIT: charged or returned, or left to its campaign; FALLBACK: another message followed on another channel, or this one followed; each attempt to tell the WEBHOOK.
+                             * @description ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; HELD: its network has it and holds it back for now; each RECEIPT, also doubled, intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, RELEASED after its time was missed; FINAL: the state that it ended in; READ: the person has seen it; CREDIT: charged or returned, or left to its campaign; FALLBACK: another message followed on another channel, or this one followed; REVOKE: its network is asked to take it back, or did not; each attempt to tell the WEBHOOK.
                              * @enum {string}
                              */
-                            kind: "ACCEPTED" | "PRICED" | "SCHEDULED" | "QUEUED" | "ATTEMPT" | "RECEIPT" | "CANCELLED" | "SETTLED" | "RELEASED" | "FINAL" | "READ" | "CREDIT" | "FALLBACK" | "WEBHOOK";
+                            kind: "ACCEPTED" | "PRICED" | "SCHEDULED" | "QUEUED" | "ATTEMPT" | "HELD" | "RECEIPT" | "CANCELLED" | "SETTLED" | "RELEASED" | "FINAL" | "READ" | "CREDIT" | "FALLBACK" | "REVOKE" | "WEBHOOK";
                             connection: string | null;
                             text: string | null;
                             /** @description From 1. */
                             attempt?: number;
                             /**
-                             * @description Of an attempt. UNKNOWN: it was written and never answered.
+                             * @description Of an attempt. UNKNOWN: it was written and never answered. Of a REVOKE: REFUSED, or nobody knows.
                              * @enum {string}
                              */
                             outcome?: "ACCEPTED" | "REFUSED" | "RETRY" | "UNKNOWN";
@@ -12103,9 +13635,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 channel: "SMS" | "RCS" | "WHATSAPP";
                 /**
                  * @description The first time at which a message may have been accepted. ISO 8601 with an offset.
@@ -12158,6 +13690,310 @@ export interface operations {
                         errorCode: string | null;
                         errorMessage: string | null;
                     }[];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    searchMessages: {
+        parameters: {
+            query?: {
+                channel?: "SMS" | "RCS" | "WHATSAPP";
+                /** @description As `deliveryStatus`. */
+                status?: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                /** @description Digits that stand together in the number. */
+                destination?: string;
+                /** @description Exactly. */
+                sender?: string;
+                campaignId?: number;
+                /** @description Who sent it. */
+                source?: "API" | "CAMPAIGN" | "INBOX";
+                /** @description Our id of a message, whatever else is asked for; or your reference; or digits of the number. */
+                q?: string;
+                /**
+                 * @description The first time of acceptance. Default: seven days before the last one. ISO 8601 with an offset.
+                 * @example 2027-01-31T09:00:00+01:00
+                 */
+                from?: string;
+                /**
+                 * @description The last one. Default: now. ISO 8601 with an offset.
+                 * @example 2027-01-31T09:00:00+01:00
+                 */
+                to?: string;
+                /** @description `next` of the answer before. */
+                before?: string;
+                /** @description Messages at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The newest first. */
+                        data: {
+                            messageId: string;
+                            customerMessageId: string | null;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            destination: string;
+                            sender: string;
+                            /** @enum {string} */
+                            deliveryStatus: "UNKNOWN" | "ACCEPTED" | "REJECTED" | "DELIVERED" | "EXPIRED" | "DELETED" | "UNDELIVERABLE" | "ERROR" | "DISABLED" | "UNSUPPORTED" | "CONVERSATION_CLOSED";
+                            deliveryStatusCode: number;
+                            deliveryStatusDescription: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            sendDate: string;
+                            deliveryDate: string | null;
+                            parts: number;
+                            /** @description Of the whole message, when it was accepted; 0 in simulation. */
+                            price: number;
+                            campaignId: number | null;
+                            /** @description It was sent again because the first submit was never answered: the person may have it twice. */
+                            possibleDuplicate: boolean;
+                            errorCode: string | null;
+                            errorMessage: string | null;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            acceptedAt: string;
+                            readAt: string | null;
+                            /** @enum {string} */
+                            source: "API" | "CAMPAIGN" | "INBOX";
+                            simulation: boolean;
+                            /** @description Empty where a template or a file was sent by a campaign. */
+                            text: string;
+                        }[];
+                        next: string | null;
+                        /**
+                         * Format: date-time
+                         * @description How far back this answer has looked.
+                         */
+                        searchedTo: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    findOverview: {
+        parameters: {
+            query?: {
+                /** @description How far back the series goes. */
+                hours?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        asOf: string;
+                        /** @description Messages a second. */
+                        rate: {
+                            /** @description By the last minute, or the newest 5,000 messages when those came faster. */
+                            accepted: number;
+                            delivered: number | null;
+                            failed: number | null;
+                        };
+                        totals: {
+                            /** @description Of messages that were accepted since midnight, UTC. */
+                            today: {
+                                /** @description Given to carriers. */
+                                sent: number;
+                                /** @description Arrived. */
+                                delivered: number;
+                                /** @description Ended undelivered. */
+                                failed: number;
+                                /** @description Of those sent, without an end. */
+                                pending: number;
+                                /** @description In the currency of the account. */
+                                cost: number;
+                            };
+                        };
+                        /** @description Every hour up to this one with every channel, the oldest first, by the time of acceptance. */
+                        series: {
+                            /**
+                             * Format: date-time
+                             * @description The start of an hour, UTC.
+                             */
+                            bucket: string;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            sent: number;
+                            delivered: number;
+                            failed: number;
+                        }[];
+                        credit: {
+                            available: number;
+                            /** @description Reserved for messages whose outcome is open. */
+                            frozen: number;
+                            currency: string;
+                            /** @description The account pays afterwards. */
+                            unlimited: boolean;
+                        };
+                        /** @description Up to ten that are being sent, then up to five that wait for their time, the next first. */
+                        campaigns: {
+                            id: number;
+                            name: string;
+                            /** @description 1 scheduled, 2 sending. */
+                            status: number;
+                            /** @enum {string} */
+                            sendingMode: "SMS" | "RCS" | "WHATSAPP" | "RCS_SMS" | "WHATSAPP_SMS" | "WHATSAPP_RCS" | "WHATSAPP_RCS_SMS";
+                            paused: boolean;
+                            scheduledAt: string | null;
+                            /** @description 0 to 1: how many recipients have come to an end. */
+                            progress: number;
+                            /** @description Messages given to carriers, those that ended before included. */
+                            sent: number;
+                            /** @description Recipients that something is sent to. */
+                            total: number;
+                            ratePerSecond: number | null;
+                            estimatedSecondsLeft: number | null;
+                            failureReason: string | null;
+                        }[];
+                        /** @description The worst first. Failures of the last seven days; nothing of areas whose scope the caller lacks. */
+                        attention: {
+                            /** @enum {string} */
+                            kind: "carrier_down" | "sending_paused" | "webhook_failing" | "webhook_disabled" | "low_credit" | "unknown_outcomes" | "campaign_failed" | "campaign_paused" | "import_failed" | "export_failed" | "social_disconnected" | "template_rejected";
+                            /** @enum {string} */
+                            severity: "error" | "warning" | "info";
+                            count: number | null;
+                            subject: string | null;
+                            subjectId: string | null;
+                            since: string | null;
+                            detail: string | null;
+                        }[];
+                    };
                 };
             };
             /** @description Bad Request */
@@ -12674,11 +14510,11 @@ export interface operations {
     };
     listExports: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -13100,22 +14936,22 @@ export interface operations {
     };
     listConversations: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description With a message at this instant or later: yyyy-MM-dd (in UTC) or ISO 8601 with offset. */
                 dateFrom?: string;
                 /** @description Channels: with commas between them, or the parameter several times. */
                 channelIds?: string[];
-                unreadOnly: boolean;
+                unreadOnly?: boolean;
                 /** @description Those in the archive, and only those. */
-                archived: boolean;
+                archived?: boolean;
                 /** @description Part of the name, the number or the e-mail address, in any case. */
                 search?: string;
                 /** @description The field behind - (descending) or + (ascending). */
-                orderBy: string;
+                orderBy?: string;
             };
             header?: never;
             path?: never;
@@ -13239,11 +15075,11 @@ export interface operations {
     };
     listAssignableUsers: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -13629,12 +15465,12 @@ export interface operations {
     };
     listConversationMessages: {
         parameters: {
-            query: {
+            query?: {
                 /** @description This message and later ones. */
                 idFrom?: string;
                 /** @description This message and earlier ones. */
                 idTo?: string;
-                limit: number;
+                limit?: number;
             };
             header?: never;
             path: {
@@ -15248,11 +17084,11 @@ export interface operations {
     };
     listWebhookDeliveries: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed. */
                 status?: "PENDING" | "DELIVERED" | "DEAD";
             };
@@ -15624,11 +17460,11 @@ export interface operations {
     };
     listMedia: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 folderId?: number;
                 mimeType?: "image/jpeg" | "image/png" | "image/gif" | "video/mp4";
             };
@@ -15748,7 +17584,7 @@ export interface operations {
                      * Format: binary
                      * @description JPEG, PNG or GIF (up to 5 MiB, 25 million pixels) or MP4 with H.264 or another video (up to 16 MiB).
                      */
-                    file: string;
+                    file: Blob;
                     /** @description In place of the name that the part says. */
                     name?: string;
                     /** @description For people. */
@@ -16778,11 +18614,11 @@ export interface operations {
     };
     listUsers: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -16805,6 +18641,8 @@ export interface operations {
                              * @enum {string}
                              */
                             role: "owner" | "admin" | "operator" | "viewer";
+                            /** @description Of the gateway: changed and removed by operators alone. */
+                            isOperator: boolean;
                             /**
                              * Format: date-time
                              * @description UTC
@@ -16914,6 +18752,8 @@ export interface operations {
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
+                        /** @description Of the gateway: changed and removed by operators alone. */
+                        isOperator: boolean;
                         /**
                          * Format: date-time
                          * @description UTC
@@ -17030,6 +18870,8 @@ export interface operations {
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
+                        /** @description Of the gateway: changed and removed by operators alone. */
+                        isOperator: boolean;
                         /**
                          * Format: date-time
                          * @description UTC
@@ -17140,6 +18982,8 @@ export interface operations {
                          * @enum {string}
                          */
                         role: "owner" | "admin" | "operator" | "viewer";
+                        /** @description Of the gateway: changed and removed by operators alone. */
+                        isOperator: boolean;
                         /**
                          * Format: date-time
                          * @description UTC
@@ -17412,13 +19256,349 @@ export interface operations {
             };
         };
     };
+    switchAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description null: back to your own. */
+                    accountId: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        user: {
+                            id: number;
+                            username: string;
+                            /**
+                             * @description In their own account.
+                             * @enum {string}
+                             */
+                            role: "owner" | "admin" | "operator" | "viewer";
+                            /** @description Of the gateway: may look at every account. */
+                            isOperator: boolean;
+                        };
+                        /** @description The account looked at: what every other request is about. */
+                        account: {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            plan: "production" | "trial" | "unlimited";
+                            channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                            currency: string;
+                            /** @enum {string} */
+                            status: "active" | "suspended";
+                        };
+                        ownAccountId: number;
+                        /**
+                         * @description In force now: in another account that of an owner.
+                         * @enum {string}
+                         */
+                        role: "owner" | "admin" | "operator" | "viewer";
+                        /** @description The scopes in force now. */
+                        operations: ("SMS" | "RCS" | "WHATSAPP" | "campaigns" | "contacts" | "tracking" | "inbox" | "exports" | "webhooks" | "media" | "keys")[];
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC, at the latest; earlier after 12 hours without a request.
+                         */
+                        expiresAt: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                /** @description Those of this person. */
+                userId?: number;
+                /** @description Those of everybody in the account. */
+                all?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            userId: number;
+                            username: string;
+                            address: string | null;
+                            /** @description As the browser calls itself; at most 200 characters. */
+                            userAgent: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC, to the minute.
+                             */
+                            lastSeenAt: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC, at the latest; earlier after 12 hours without a request.
+                             */
+                            expiresAt: string;
+                            /** @description The one that asks. */
+                            current: boolean;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listAuditEntries: {
         parameters: {
-            query: {
+            query?: {
                 /** @description From 0. */
-                page: number;
+                page?: number;
                 /** @description Entries on a page. */
-                limit: number;
+                limit?: number;
                 /** @description Exactly this, for example `api-key.create`. */
                 action?: string;
                 /** @description Exactly this, for example `api-key:12`. */
@@ -17730,7 +19910,7 @@ export interface operations {
                      * Format: binary
                      * @description CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, unpacked 64 MiB): up to 2,000,000 rows and 200 columns.
                      */
-                    file: string;
+                    file: Blob;
                     /** @description In place of the name that the part says. */
                     fileName?: string;
                     /** @description Whether the first row is the names of the columns. Left out, it is told by itself. */
@@ -17947,7 +20127,7 @@ export interface operations {
                      * Format: binary
                      * @description vCards 2.1, 3.0 or 4.0 (up to 200 MiB).
                      */
-                    file: string;
+                    file: Blob;
                     /** @description In place of the name that the part says. */
                     fileName?: string;
                     /**

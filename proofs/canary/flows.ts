@@ -33,6 +33,7 @@ export async function goThrough(
   keep('the password of its owner', account.password);
   const ask = createAsking(heard);
   await withKeys(client, ask, keep);
+  await withSessions(account, ask, keep);
   await withPeople(account, ask, keep);
   await withWebhooks(client, ask, keep);
   await withMessages(client, ask);
@@ -105,6 +106,25 @@ async function withPeople({ client, username, password }: Account, ask: Ask, kee
   const right = { currentPassword: password, newPassword: keep('the next password', randomSecret()) };
   await ask(client, 'PUT', `${PG}/users/me/password`, right, basic(password));
   await ask(client, 'DELETE', `${PG}/users/${made.id}`);
+}
+
+/** People sign in, also with what is wrong; their cookie is what they were handed out. */
+async function withSessions({ client, username, password }: Account, ask: Ask, keep: Keep): Promise<void> {
+  const own = { 'x-api-key': '', 'x-heliograph-console': '1', 'sec-fetch-site': 'same-origin' };
+  const { headers } = await client.request('POST', `${PG}/session`, { headers: own, body: { username, password } });
+  const [name = '', token = ''] = (headers.get('set-cookie') ?? '').split(';')[0]?.split('=') ?? [];
+  const cookie = { ...own, cookie: `${name}=${keep('the token of a session', token)}` };
+  await ask(client, 'GET', `${PG}/session`, undefined, cookie);
+  await ask(client, 'GET', `${PG}/sessions`, undefined, cookie);
+  await ask(client, 'GET', `${PG}/sessions?userId=${token}`, undefined, cookie);
+  await ask(client, 'POST', `${PG}/users`, { username: token }, { cookie: cookie.cookie });
+  const wrong = { username, password: keep('a password that fails to sign in', randomSecret()) };
+  await ask(client, 'POST', `${PG}/session`, wrong, own);
+  await ask(client, 'POST', `${PG}/session`, wrong);
+  const none = keep('the token of no session', randomBytes(32).toString('base64url'));
+  await ask(client, 'GET', `${PG}/session`, undefined, { ...own, cookie: `${name}=${none}` });
+  await ask(client, 'DELETE', `${PG}/session`, undefined, cookie);
+  await ask(client, 'GET', `${PG}/session`, undefined, cookie);
 }
 
 async function withWebhooks(client: Client, ask: Ask, keep: Keep): Promise<void> {

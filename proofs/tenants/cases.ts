@@ -58,6 +58,8 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   ...['POST /api/callbacks/rcs/:connectionName'],
   // By the state of a connection that was begun: `prove oauth`.
   'GET /oauth/:platform/callback',
+  // With a password: `prove guess`.
+  `POST ${PG}/session`,
 ]);
 
 /** Every route that asks for credentials, by method and URL. */
@@ -237,6 +239,12 @@ export const CASES: Readonly<Record<string, Case>> = {
     body: () => ({ currentPassword: 'x', newPassword: randomUUID() }),
     answers: [403],
   },
+  // For people who are signed in; to look at another account, operators.
+  [`GET ${PG}/session`]: { answers: [403] },
+  [`DELETE ${PG}/session`]: NO_IDS,
+  [`PUT ${PG}/session/account`]: { body: () => ({ accountId: null }), answers: [403] },
+  [`GET ${PG}/sessions`]: { ids: { 'query.userId': 'user' } },
+  [`DELETE ${PG}/sessions/:id`]: { ids: { 'path.id': 'session' } },
   [`POST ${PG}/media`]: { body: ({ token }) => ({ file: PICTURE, name: token }), form: 'a.gif' },
   [`GET ${PG}/media`]: NO_IDS,
   [`GET ${PG}/media/:id`]: { ids: { 'path.id': 'media' } },

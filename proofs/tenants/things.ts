@@ -133,6 +133,18 @@ export const MAKERS = {
     },
     unknown: unknownNumber,
   },
+  session: {
+    async make({ pool, accountId, ...p }) {
+      const { rows } = await pool.query<{ id: number }>(
+        `WITH person AS (
+           INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'operator') RETURNING id)
+         INSERT INTO user_session (account_id, user_id, token_hash, user_agent) SELECT $1, id, $3, $2 FROM person RETURNING id`,
+        [accountId, word(p), randomBytes(32)],
+      );
+      return rows[0]?.id ?? unknownNumber();
+    },
+    unknown: unknownNumber,
+  },
   idempotencyKey: {
     async make(p) {
       const key = word(p);

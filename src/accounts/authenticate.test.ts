@@ -38,7 +38,7 @@ type Headers = Readonly<Record<string, string>>;
 
 function authenticator(db: Db = pool) {
   const { authenticate, ...rest } = createAuthenticator({ pool: db, log: silentLog });
-  const admit = (headers: Headers, ip = HERE) => authenticate({ headers, ip });
+  const admit = (headers: Headers, ip = HERE) => authenticate({ headers, ip, protocol: 'https' });
   return { ...rest, admit, authenticate: async (headers: Headers, ip?: string) => (await admit(headers, ip)).actor };
 }
 const withKey = (value: string) => ({ 'x-api-key': value });
@@ -88,6 +88,7 @@ test('a user of the account is let in with Basic, with the scopes of the role', 
     plan: 'production',
     channels: new Set(CHANNELS),
     hasOptOuts: false,
+    isOperator: false,
   });
 });
 

@@ -5,13 +5,15 @@ import { groupCommit } from '../db/group-commit.ts';
 import type { Db } from '../db/query.ts';
 import { shareCounts } from '../db/share-counts.ts';
 import { AppError } from '../errors.ts';
-import type { Actor, Admitted, Authenticate } from '../http/actor.ts';
+import type { Actor, Admitted, Authenticate, CheckPassword } from '../http/actor.ts';
 import { networkOf } from '../lib/address.ts';
 import { channelSet } from '../lib/channel.ts';
 import { readCredentials } from '../lib/credentials.ts';
 import type { Log } from '../lib/log.ts';
 import type { RateLimiter } from '../lib/rate-limit.ts';
 import { scopesOfKey, scopesOfRole } from '../lib/scope.ts';
+import { sessionCheck } from '../sessions/check.ts';
+import { moveLastSeen } from '../sessions/sql.ts';
 import { createPasswordCheck } from '../users/check-password.ts';
 import { noteNetworks } from '../users/known-networks.ts';
 import { createLoginLimits, type LoginLimits } from '../users/login-limits.ts';
@@ -20,10 +22,12 @@ import { countRequest, rateOf, refuseAtGate } from './gate.ts';
 
 export type Authenticator = {
   readonly authenticate: Authenticate;
+  /** For who signs in. */
+  readonly checkPassword: CheckPassword;
   /** The channels of NOTIFY by which processes tell each other what they counted; what comes goes to `onNotify`. */
   readonly channels: readonly string[];
   onNotify(channel: string, payload: string): void;
-  /** Writes what is left of `lastUsedAt` and of the counts; call it before the pool is closed. */
+  /** Writes what is left of `lastUsedAt`, `lastSeenAt` and of the counts; call it before the pool is closed. */
   close(): Promise<void>;
 };
 
@@ -31,27 +35,32 @@ const REQUESTS_CHANNEL = 'heliograph_requests';
 const FAILURES_CHANNEL = 'heliograph_failures';
 
 /**
- * Finds out who calls. Every request reads its key or its user from the database, all that wait at this moment in one
- * query (two under way at most), and nothing is cached: a revoked key, a changed password, a suspended account, another
+ * Finds out who calls. Every request reads its key, its user or its session from the database, all that wait at this moment in one
+ * query (two under way at most), and nothing is cached: a revoked key, a changed password, an ended session, a suspended account, another
  * allow-list and another limit hold from the next request on, on every process.
  */
 export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Authenticator {
   const usage = trackUsage({ db: pool, log });
+  const seen = trackUsage({ db: pool, log, move: moveLastSeen });
   const requests = shareCounts({ db: pool, log, channel: REQUESTS_CHANNEL });
   const failures = shareCounts({ db: pool, log, channel: FAILURES_CHANNEL });
   const limits = createLoginLimits(failures);
   const byKey = keyCheck({ db: pool, usage, requests, limits });
   const byPassword = passwordCheck({ db: pool, log, requests, limits });
+  const bySession = sessionCheck({ db: pool, usage: seen, requests });
   return {
-    authenticate: async ({ headers, ip }) => {
-      const shown = readCredentials(headers);
+    authenticate: async (call) => {
+      const { ip } = call;
+      const shown = readCredentials(call);
       if (shown.kind === 'key') return byKey(shown.value, ip);
       if (shown.kind === 'basic') return byPassword(shown, ip);
+      if (shown.kind === 'session') return bySession(shown.token, ip);
       throw new AppError('unauthenticated');
     },
+    checkPassword: byPassword,
     channels: [REQUESTS_CHANNEL, FAILURES_CHANNEL],
     onNotify: (channel, payload) => (channel === REQUESTS_CHANNEL ? requests : failures).onNotify(payload),
-    close: async () => void (await Promise.all([usage.close(), requests.close(), failures.close()])),
+    close: async () => void (await Promise.all([usage, seen, requests, failures].map((each) => each.close()))),
   };
 }
 
@@ -80,9 +89,8 @@ type PasswordDeps = {
   readonly requests: RateLimiter;
   readonly limits: LoginLimits;
 };
-type Shown = { readonly username: string; readonly password: string };
 
-function passwordCheck({ db, log, requests, limits }: PasswordDeps): (shown: Shown, ip: string) => Promise<Admitted> {
+function passwordCheck({ db, log, requests, limits }: PasswordDeps): CheckPassword {
   const checkPassword = createPasswordCheck(limits);
   const noteNetwork = noteNetworks({ db, log });
   const findLogin = groupCommit({ flush: (usernames: string[]) => findLogins(db, usernames), inFlight: 2 });
@@ -95,7 +103,8 @@ function passwordCheck({ db, log, requests, limits }: PasswordDeps): (shown: Sho
     if (!login) throw new AppError('unauthenticated');
     refuseAtGate(login, ip);
     await noteNetwork(login.userId, network);
-    return { actor: actorOfLogin(login), headers: countRequest(requests, `u${login.userId}`, rateOf(login)) };
+    const headers = countRequest(requests, `u${login.userId}`, rateOf(login));
+    return { actor: actorOfLogin(login), headers, passwordHash: login.passwordHash };
   };
 }
 
@@ -140,4 +149,5 @@ const actorOfLogin = (login: Login): Actor => ({
   plan: login.plan,
   channels: channelSet(login.channels),
   hasOptOuts: login.hasOptOuts,
+  isOperator: login.isOperator,
 });

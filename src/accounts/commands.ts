@@ -24,7 +24,8 @@ export function registerAccountCommands(program: Command, context: CommandContex
     .requiredOption('--name <name>', 'name of the account')
     .option('--credit <amount>', 'credit to begin with, in currency units', Number, 0)
     .addOption(plan)
-    .action(async ({ credit, ...options }: { name: string; plan: Plan; credit: number }) => {
+    .option('--operator', 'its owner is an operator of the gateway')
+    .action(async ({ credit, ...options }: CreateOptions) => {
       const creditMicros = toMicros(credit);
       if (creditMicros === null || creditMicros < 0)
         throw invalidFields([{ field: '--credit', message: 'must be an amount from 0 with at most 6 decimals' }]);
@@ -43,6 +44,7 @@ export function registerAccountCommands(program: Command, context: CommandContex
   registerChannelsCommand(account, context);
 }
 
+type CreateOptions = { name: string; plan: Plan; credit: number; operator?: true };
 type StatusCommand = { verb: string; from: AccountStatus; to: AccountStatus };
 
 /** Suspending one that is suspended already is no error. */

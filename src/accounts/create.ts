@@ -3,14 +3,15 @@ import { operatorOf, recordAudit } from '../audit/record.ts';
 import { createKey } from '../api-keys/create.ts';
 import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
-import { invalidFields } from '../errors.ts';
 import type { Plan } from '../http/actor.ts';
 import { scopesOfRole } from '../lib/scope.ts';
 import { topUp } from '../credit/charge.ts';
 import { insertBook } from '../contacts/book/sql.ts';
 import { createSamples } from '../contacts/sample.ts';
 import { insertBalance } from '../credit/sql.ts';
+import { changeOperator } from '../users/change-operator.ts';
 import { createUser } from '../users/create.ts';
+import { readName } from './name.ts';
 import { claimFirstAccount, countAccounts, insertAccount, moveRate } from './sql.ts';
 
 /** A new account with its first credentials, shown this once. */
@@ -29,6 +30,10 @@ type AccountInput = {
   readonly creditMicros?: number;
   /** Requests a minute of each key; the plan's if absent, 0 for no limit. */
   readonly ratePerMinute?: number;
+  /** Its owner is an operator of the gateway. */
+  readonly operator?: boolean;
+  /** Who makes it; the user of this machine unless said otherwise. */
+  readonly by?: string;
 };
 
 const DEMO_CREDIT_MICROS = 10_000_000_000;
@@ -49,15 +54,14 @@ export const createDemoAccount = (pool: Pool): Promise<NewAccount | undefined> =
     await claimFirstAccount(tx);
     if ((await countAccounts(tx)) > 0) return undefined;
     const plan = { plan: 'production', creditMicros: DEMO_CREDIT_MICROS, ratePerMinute: 0 } as const;
-    const demo = await openAccount(tx, { name: 'Demo', ...plan });
+    const demo = await openAccount(tx, { name: 'Demo', ...plan, operator: true });
     await createSamples(tx, operatorOf(demo.accountId));
     return demo;
   });
 
-async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
-  const name = input.name.trim();
-  if (name === '' || name.length > 200 || name.includes('\0'))
-    throw invalidFields([{ field: 'name', message: 'must have 1 to 200 characters' }]);
+/** `createAccount` in the caller's transaction. */
+export async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
+  const name = readName(input.name);
   const { id: accountId } = await insertAccount(tx, { name, plan: input.plan });
   const { ratePerMinute } = input;
   if (ratePerMinute !== undefined) await moveRate(tx, { accountId, perMinute: ratePerMinute, perSecond: null });
@@ -65,7 +69,8 @@ async function openAccount(tx: Db, input: AccountInput): Promise<NewAccount> {
   await insertBook(tx, { accountId });
   if (input.creditMicros) await topUp(tx, { accountId, micros: input.creditMicros, reference: 'first credit' });
   const { userId, username, password } = await createUser(tx, { accountId }, { name, role: 'owner' });
-  const operator = operatorOf(accountId);
+  const operator = operatorOf(accountId, input.by);
+  if (input.operator) await changeOperator(tx, operator, { id: userId, isOperator: true });
   const detail = { name, plan: input.plan, creditMicros: input.creditMicros ?? 0 };
   await recordAudit(tx, operator, { action: 'account.create', subject: `account:${accountId}`, detail });
   const owner = { ...operator, userId, operations: scopesOfRole('owner') };

@@ -51,6 +51,14 @@ export const moveAccountStatus = (
 ): Promise<number> =>
   exec(db, sql`UPDATE account SET status = ${input.to} WHERE id = ${input.accountId} AND status = ${input.from}`);
 
+/** 1, or 0 when the account does not exist or has this name already. */
+export const moveName = (db: Db, { accountId, name }: { accountId: number; name: string }): Promise<number> =>
+  exec(db, sql`UPDATE account SET name = ${name} WHERE id = ${accountId} AND name <> ${name}`);
+
+/** 1, or 0 when the account does not exist or is on this plan already. */
+export const movePlan = (db: Db, { accountId, plan }: { accountId: number; plan: Plan }): Promise<number> =>
+  exec(db, sql`UPDATE account SET plan = ${plan} WHERE id = ${accountId} AND plan <> ${plan}`);
+
 /** Held until the transaction ends: who else wants to make the first account waits. The number is ours, at random. */
 export const claimFirstAccount = (db: Db): Promise<number> => exec(db, sql`SELECT pg_advisory_xact_lock(7305246119)`);
 

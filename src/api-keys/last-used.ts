@@ -7,28 +7,37 @@ type Use = { at: Date; dirty: boolean; writtenAt: number };
 
 export type UsageTracker = {
   /** Costs a map look-up; the write comes later, off the request path. */
-  used(keyId: number): void;
+  used(id: number): void;
   /** Writes the uses that are due, in one statement. A failure is logged and tried again at the next flush. */
   flush(): Promise<void>;
   /** Ends the periodic flush and writes all that is left. */
   close(): Promise<void>;
 };
 
-type UsageOptions = { readonly db: Db; readonly log: Log; readonly flushEveryMs?: number; readonly minGapMs?: number };
+type Move = (db: Db, input: { ids: readonly number[]; times: readonly Date[] }) => Promise<unknown>;
+type UsageOptions = {
+  readonly db: Db;
+  readonly log: Log;
+  /** Writes the times; those of API keys unless said otherwise. */
+  readonly move?: Move;
+  readonly flushEveryMs?: number;
+  readonly minGapMs?: number;
+};
 
 /**
- * Keeps `lastUsedAt` of the keys: flushed every few seconds, each key written at most once in `minGapMs`. What a crash
- * loses is a minute of it, and nothing is decided by it.
+ * Keeps when keys, or sessions, were last used: flushed every few seconds, each written at most once in `minGapMs`. What
+ * a crash loses is a minute of it.
  */
-export function trackUsage({ db, log, flushEveryMs = 5_000, minGapMs = 60_000 }: UsageOptions): UsageTracker {
+export function trackUsage(options: UsageOptions): UsageTracker {
+  const { db, log, move = moveLastUsed, flushEveryMs = 5_000, minGapMs = 60_000 } = options;
   const uses = new Map<number, Use>();
-  const flush = (gapMs: number) => write(db, log, takeDue(uses, performance.now() - gapMs));
+  const flush = (gapMs: number) => write({ db, log, move }, takeDue(uses, performance.now() - gapMs));
   const timer = setInterval(() => void flush(minGapMs), flushEveryMs).unref();
   return {
-    used(keyId) {
-      const use = uses.get(keyId);
+    used(id) {
+      const use = uses.get(id);
       if (use) Object.assign(use, { at: new Date(), dirty: true });
-      else uses.set(keyId, { at: new Date(), dirty: true, writtenAt: -Infinity });
+      else uses.set(id, { at: new Date(), dirty: true, writtenAt: -Infinity });
     },
     flush: () => flush(minGapMs),
     async close() {
@@ -38,20 +47,22 @@ export function trackUsage({ db, log, flushEveryMs = 5_000, minGapMs = 60_000 }:
   };
 }
 
-/** The uses to write among those last written before `before`; keys of that age without a new use are forgotten. */
+/** The uses to write among those last written before `before`; those of that age without a new use are forgotten. */
 function takeDue(uses: Map<number, Use>, before: number): [number, Use][] {
   const aged = [...uses].filter(([, use]) => use.writtenAt <= before);
   for (const [id, use] of aged) if (!use.dirty) uses.delete(id);
   return aged.filter(([, use]) => use.dirty);
 }
 
-async function write(db: Db, log: Log, due: readonly [number, Use][]): Promise<void> {
+type Writing = { readonly db: Db; readonly log: Log; readonly move: Move };
+
+async function write({ db, log, move }: Writing, due: readonly [number, Use][]): Promise<void> {
   if (due.length === 0) return;
   for (const [, use] of due) Object.assign(use, { dirty: false, writtenAt: performance.now() });
   try {
-    await moveLastUsed(db, { ids: due.map(([id]) => id), times: due.map(([, use]) => use.at) });
+    await move(db, { ids: due.map(([id]) => id), times: due.map(([, use]) => use.at) });
   } catch (error) {
     for (const [, use] of due) Object.assign(use, { dirty: true, writtenAt: -Infinity });
-    log.warn({ err: error }, 'lastUsedAt of API keys could not be written');
+    log.warn({ err: error }, 'when keys or sessions were last used could not be written');
   }
 }

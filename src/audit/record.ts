@@ -26,13 +26,19 @@ export async function recordAudit(tx: Db, author: Author, { action, subject, det
   await insertAuditEntry(tx, { accountId, id: newId(), ...actor, action, subject, detail });
 }
 
-/** The operator, at work on this account: what a command does to it stands in its log under the machine's user name. */
-export const operatorOf = (accountId: number): Author & { readonly kind: 'operator' } => ({
+/** The account of entries that are no account's: what is done to the gateway itself. */
+export const GATEWAY = 0;
+
+/**
+ * An operator, at work on this account: what is done to it stands in its log under the name of whoever does it, of a
+ * command the machine's user.
+ */
+export const operatorOf = (accountId: number, by = operatorName()): Author & { readonly kind: 'operator' } => ({
   kind: 'operator',
   accountId,
   keyId: null,
   userId: null,
-  username: operatorName(),
+  username: by,
 });
 
 /** The program by itself, without anybody's wish: what it did follows from what a network told, or from the clock. */

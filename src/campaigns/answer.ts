@@ -8,8 +8,13 @@ import { CAMPAIGN } from './states.ts';
 
 const instant = (date: Date | null): string | null => date?.toISOString() ?? null;
 
+/** How fast a campaign is being sent, and how long that still takes; null while it is not, or nothing moves. */
+export type Pace = { readonly ratePerSecond: number | null; readonly estimatedSecondsLeft: number | null };
+
+export const STILL: Pace = { ratePerSecond: null, estimatedSecondsLeft: null };
+
 /** A campaign as lists of them write it. */
-export function toEntryOut(row: CampaignEntry): Static<typeof CampaignOut> {
+export function toEntryOut(row: CampaignEntry, pace: Pace = STILL): Static<typeof CampaignOut> {
   const { scheduledAt, goal, goalAt, goalFresh } = row;
   return {
     ...settingsOf(row),
@@ -17,6 +22,7 @@ export function toEntryOut(row: CampaignEntry): Static<typeof CampaignOut> {
     status: row.status,
     scheduledDate: scheduledAt && formatScheduledDate(scheduledAt),
     ...totalsOf(row),
+    ...pace,
     skipped: goal && toSkipped(goal.skipped),
     estimatedCost: fromMicros(row.estimatedMicros),
     actualCost: fromMicros(row.costMicros),
@@ -34,8 +40,8 @@ export function toEntryOut(row: CampaignEntry): Static<typeof CampaignOut> {
 }
 
 /** A campaign as the interface writes it. */
-export const toCampaignOut = (row: CampaignRow): Static<typeof CampaignOut> => ({
-  ...toEntryOut(row),
+export const toCampaignOut = (row: CampaignRow, pace?: Pace): Static<typeof CampaignOut> => ({
+  ...toEntryOut(row, pace),
   destinations: row.destinations,
 });
 
@@ -73,7 +79,7 @@ function endsOf({ run, sendingMode, delivered, failed }: CampaignEntry) {
 }
 
 /** Until the recipients are made, as the goal has counted them. */
-function recipientsOf({ run, goal, totalDestinations }: CampaignEntry) {
+export function recipientsOf({ run, goal, totalDestinations }: CampaignEntry) {
   if (run?.expanded) return { everybody: run.recipients, totalSkipped: run.skipped };
   const totalSkipped = goal?.skippedTotal ?? 0;
   return { everybody: totalDestinations + totalSkipped, totalSkipped };

@@ -18,6 +18,8 @@ import { campaignFilterFields, readFilter } from './listing/schema.ts';
 import { countCampaigns, listCampaigns } from './listing/sql.ts';
 import { chainOf } from './mode.ts';
 import { policyRoutes } from './policy/routes.ts';
+import { createPace } from './pace.ts';
+import { previewRoutes } from './preview/routes.ts';
 import { findRecipients } from './recipients/find.ts';
 import { recipientFilterFields, RecipientOut, toRecipientOut } from './recipients/schema.ts';
 import * as schema from './schema.ts';
@@ -48,12 +50,14 @@ export function campaignRoutes(app: App, deps: ApiDeps): void {
   lifeRoutes(app, deps);
   recipientRoutes(app, deps);
   policyRoutes(app, deps);
+  previewRoutes(app, deps);
 }
 
 const mayUse = requireScope('campaigns');
 
 function editingRoutes(app: App, deps: ApiDeps): void {
   const { pool, clock } = deps;
+  const findPace = createPace();
 
   app.get(PATH, {
     onRequest: mayUse,
@@ -69,7 +73,12 @@ function editingRoutes(app: App, deps: ApiDeps): void {
       const page = { limit: query.limit, offset: offsetOf(query), descending: query.direction === 'DESC' };
       const db = tenant(pool, actor);
       const [rows, total] = await Promise.all([listCampaigns(db, { filter, ...page }), countCampaigns(db, { filter })]);
-      return pageOf(query, rows.map(toEntryOut), total);
+      const now = clock.now();
+      return pageOf(
+        query,
+        rows.map((row) => toEntryOut(row, findPace(actor, row, now))),
+        total,
+      );
     },
   });
 
@@ -95,7 +104,10 @@ function editingRoutes(app: App, deps: ApiDeps): void {
   app.get(ONE, {
     onRequest: mayUse,
     schema: { ...one('findCampaign', 'One campaign'), response: { 200: schema.CampaignOut } },
-    handler: async ({ actor, params }) => toCampaignOut(await find(tenant(pool, actor), actor, params.id)),
+    handler: async ({ actor, params }) => {
+      const campaign = await find(tenant(pool, actor), actor, params.id);
+      return toCampaignOut(campaign, findPace(actor, campaign, clock.now()));
+    },
   });
 
   app.put(ONE, {

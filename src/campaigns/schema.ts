@@ -112,6 +112,16 @@ export const CampaignOut = Type.Object({
   totalSkipped: count('Nothing is sent to them.'),
   skipped: orNull(Skipped),
   progress: Type.Number({ description: '0 to 1: how many have come to an end.' }),
+  ratePerSecond: orNull(
+    Type.Number({
+      description:
+        'Messages given to carriers a second, over about the last minute. Null while it is not being sent, and in answers ' +
+        'to changes.',
+    }),
+  ),
+  estimatedSecondsLeft: orNull(
+    Type.Integer({ description: 'Until all is sent; in combined modes until all have an end. Null while nothing moves.' }),
+  ),
   estimatedCost: money('What it costs at most; frozen at the confirmation.'),
   actualCost: money('What it has cost so far.'),
   currency: Type.String(),

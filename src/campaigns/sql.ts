@@ -76,6 +76,8 @@ export type CampaignRow = Settings & {
   /** What came of its messages, by the roll-ups. */
   delivered: number;
   failed: number;
+  /** Given to carriers, or ended before any had them. */
+  handled: number;
   costMicros: number;
 };
 
@@ -100,10 +102,11 @@ const RECORD = sql`SELECT k.id, k.status, k.version, ${SETTINGS},
   (SELECT jsonb_build_object('expanded', r.expanded, 'recipients', r.recipients, 'skipped', r.skipped, 'ended', r.ended,
             'delivered', r.delivered)
    FROM campaign_run r WHERE r.account_id = k.account_id AND r.campaign_id = k.id) AS run,
-  t.delivered, t.failed, t.cost AS "costMicros"`;
+  t.delivered, t.failed, t.handled, t.cost AS "costMicros"`;
 
 const TRAFFIC = sql`CROSS JOIN LATERAL (
   SELECT coalesce(sum(h.delivered), 0)::bigint AS delivered, coalesce(sum(h.failed), 0)::bigint AS failed,
+         coalesce(sum(h.sent + h.unsent), 0)::bigint AS handled,
          coalesce(sum(h.cost_micros), 0)::bigint AS cost
   FROM traffic_hour h WHERE h.account_id = k.account_id AND h.campaign_id = k.id AND h.campaign_id <> 0) AS t`;
 

@@ -54,9 +54,10 @@ export type Carrier = {
   state(): CarrierState;
   /**
    * Takes back a message that was accepted and not delivered; where the network can (RBM). `true` is the network's word
-   * that it will not be shown; anything else means that it may be. Never rejects.
+   * that it will not be shown, `false` that it may have been or that there is no such message; null: it has said nothing,
+   * though it may have been asked. Never rejects.
    */
-  revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean>;
+  revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null>;
   /**
    * Which of these numbers (E.164) the network reaches; numbers that it said nothing of are left out. Never rejects.
    */

@@ -3,8 +3,11 @@
  * also when the connection dies: the type has no "pending" and no "error".
  */
 export type Outcome =
-  /** The carrier took it. One id a part, in part order, exactly as the carrier spelled them. */
-  | { readonly kind: 'accepted'; readonly carrierIds: readonly string[] }
+  /**
+   * The carrier took it. One id a part, in part order, exactly as the carrier spelled them. `held`: it holds the message
+   * back for now, and why in its own word; what comes of it is told like any other end.
+   */
+  | { readonly kind: 'accepted'; readonly carrierIds: readonly string[]; readonly held?: string }
   /**
    * The carrier refused it for good. `carrierIds` holds the parts that it had taken before it refused one,
    * so that their receipts still find the message. `elsewhere` when the reason lies with this carrier or our account

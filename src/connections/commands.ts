@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
+import { operatorName } from '../audit/record.ts';
 import { type CommandContext, table } from '../cli.ts';
-import { AppError } from '../errors.ts';
-import { notifyRoutes } from '../routing/sql.ts';
-import type { SecretKey } from '../lib/secret-box.ts';
+import { transaction } from '../db/transaction.ts';
 import { loadSecretKey } from '../secret-key.ts';
 import { registerAddCommands } from './adding/commands.ts';
 import { readJsonFile, readSettings } from './adding/read-settings.ts';
-import { kindOf } from './kinds/kinds.ts';
+import { changeConnection } from './change.ts';
+import { connectionNamed } from './find.ts';
 import { removeConnection } from './remove.ts';
-import { secretOf, updateConnection } from './save.ts';
-import { type Connection, findConnection, listConnectionStatus, moveConnectionStatus } from './sql.ts';
+import { secretOf } from './save.ts';
+import { listConnectionStatus } from './sql.ts';
+import { type Tried, tryConnection } from './try.ts';
 
 /** `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {
@@ -53,7 +54,7 @@ export function registerConnectionCommands(program: Command, context: CommandCon
     .argument('<name>')
     .description('remove a connection that no route leads to and no message waits for')
     .action(async (name: string) => {
-      await context.withDatabase((pool) => removeConnection(pool, { name }));
+      await context.withDatabase((pool) => transaction(pool, (tx) => removeConnection(tx, { name, by: operatorName() })));
       context.report({ name }, () => `Connection ${name} was removed.`);
     });
 
@@ -68,11 +69,7 @@ export function registerConnectionCommands(program: Command, context: CommandCon
         `set a connection to ${status}; its messages ${status === 'paused' ? 'go over the next one of their route, or wait' : 'go on'}`,
       )
       .action(async (name: string) => {
-        await context.withDatabase(async (pool) => {
-          if (!(await findConnection(pool, { name }))) throw unknownConnection(name);
-          await moveConnectionStatus(pool, { name, status });
-          await notifyRoutes(pool);
-        });
+        await change(context, { name, status });
         context.report({ name, status }, () => `Connection ${name} is ${status}.`);
       });
 }
@@ -86,51 +83,24 @@ function addUpdate(connection: Command, context: CommandContext): void {
     .option('--secrets <file>', 'a JSON file with the new secrets (WhatsApp, RCS)')
     .option('--set <name=value...>', 'a setting, see docs/carriers.md', [])
     .action(async (name: string, flags: UpdateFlags) => {
-      const key = await loadSecretKey(context.config());
-      await context.withDatabase(async (pool) => {
-        const known = await findConnection(pool, { name });
-        if (!known) throw unknownConnection(name);
-        const settings = { ...known.settings, ...readSettings(flags.set) };
-        await updateConnection(pool, key, known, { settings, secret: await readSecret(known, key, flags) });
-      });
+      const secret = flags.secrets === undefined ? flags.password : await readJsonFile('--secrets', flags.secrets);
+      await change(context, { name, settings: readSettings(flags.set), secret });
       context.report({ name }, () => `Connection ${name} was changed.`);
     });
 }
 
 type UpdateFlags = { password?: string; secrets?: string; set: string[] };
 
-/** What stands, with the new parts put over it. */
-async function readSecret(known: Connection, key: SecretKey, { password, secrets }: UpdateFlags): Promise<unknown> {
-  if (known.kind === 'smpp') return password ?? secretOf(known, key);
-  const standing: unknown = JSON.parse(secretOf(known, key));
-  return { ...(standing as object), ...(secrets === undefined ? {} : await readJsonFile('--secrets', secrets)) };
+async function change(context: CommandContext, input: Omit<Parameters<typeof changeConnection>[2], 'by'>): Promise<void> {
+  const key = await loadSecretKey(context.config());
+  const changed = { ...input, by: operatorName() };
+  await context.withDatabase((pool) => transaction(pool, (tx) => changeConnection(tx, key, changed)));
 }
 
-const unknownConnection = (name: string): AppError =>
-  new AppError('not_found', { message: `There is no connection ${name}` });
-
-const TEST_MS = 10_000;
-
-async function testConnection(context: CommandContext, name: string): Promise<{ ok: boolean; detail: string }> {
-  const connection = await context.withDatabase((pool) => findConnection(pool, { name }));
-  if (!connection) throw unknownConnection(name);
-  const kind = kindOf(connection);
-  const secret = secretOf(connection, await loadSecretKey(context.config()));
-  const carrier = kind.createCarrier(kind.forTest(connection.settings), secret);
-  const { promise: settled, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, TEST_MS);
-  const refuse = (): Promise<void> => Promise.reject(new Error('this is a test'));
-  const changed = (): void => {
-    const { up, fault } = carrier.state();
-    if (up || fault !== null) resolve();
-  };
-  carrier.start({ receipt: refuse, inbound: refuse, changed, log: () => undefined });
-  await settled;
-  clearTimeout(timer);
-  const { up, fault } = carrier.state();
-  await carrier.stop(2000);
-  return {
-    ok: up,
-    detail: up ? `${name} is up.` : `${name} cannot be reached: ${fault ?? 'no answer within 10 s'}`,
-  };
+async function testConnection(context: CommandContext, name: string): Promise<Tried> {
+  const { kind, settings, ...rest } = await context.withDatabase((pool) => connectionNamed(pool, name));
+  const secret = secretOf({ kind, settings, ...rest }, await loadSecretKey(context.config()));
+  const tried = await tryConnection({ kind, settings, secret });
+  const detail = tried.ok ? `${name} is up.` : `${name} cannot be reached: ${tried.detail}`;
+  return { ...tried, detail };
 }

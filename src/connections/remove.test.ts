@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, sql } from '../db/query.ts';
 import { deleteRoute, insertRoute } from '../routing/sql.ts';
+import { transaction } from '../db/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { listChunks, queueMessages } from '../testing/queue.ts';
 import { failOver } from './fail-over.ts';
@@ -21,7 +22,7 @@ beforeEach(async () => {
   await db.insertConnection(pool, { name: 'new', kind: 'smpp', sandbox: false, settings: {} });
 });
 
-const remove = (name = 'old') => removeConnection(pool, { name });
+const remove = (name = 'old') => transaction(pool, (tx) => removeConnection(tx, { name, by: 'ada' }));
 const names = async () => (await db.listConnections(pool)).map(({ name }) => name);
 
 test('a connection that nothing needs is removed, also one that was down', async () => {

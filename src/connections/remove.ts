@@ -1,25 +1,24 @@
-import type { Pool } from 'pg';
+import { GATEWAY, operatorOf, recordAudit } from '../audit/record.ts';
 import type { Db } from '../db/query.ts';
-import { transaction } from '../db/transaction.ts';
 import { countQueued, deleteAlternate } from '../dispatch/sql.ts';
 import { AppError } from '../errors.ts';
 import { countRoutesOf, notifyRoutes } from '../routing/sql.ts';
 import { countSendersOf } from '../senders/sql.ts';
+import { unknownConnection } from './find.ts';
 import * as db from './sql.ts';
 
 /**
- * Removes a connection; running workers unbind. Messages that went over it keep their states. Errors: 404; 409 with what
- * to do first, while routes lead to it, messages wait for it, or numbers are assigned to it.
+ * Removes a connection; running workers unbind. Messages that went over it keep their states. Call it in a transaction.
+ * Errors: 404; 409 with what to do first, while routes lead to it, messages wait for it, or numbers are assigned to it.
  */
-export async function removeConnection(pool: Pool, { name }: { name: string }): Promise<void> {
-  await transaction(pool, async (tx) => {
-    const connection = await db.findConnection(tx, { name });
-    if (!connection) throw new AppError('not_found', { message: `There is no connection ${name}` });
-    await refuseWhileInUse(tx, connection);
-    await deleteAlternate(tx, { connectionId: connection.id });
-    await db.deleteConnection(tx, connection).catch(explainNumbers(name));
-    await notifyRoutes(tx);
-  });
+export async function removeConnection(tx: Db, { name, by }: { name: string; by: string }): Promise<void> {
+  const connection = await db.findConnection(tx, { name });
+  if (!connection) throw unknownConnection(name);
+  await refuseWhileInUse(tx, connection);
+  await deleteAlternate(tx, { connectionId: connection.id });
+  await db.deleteConnection(tx, connection).catch(explainNumbers(name));
+  await recordAudit(tx, operatorOf(GATEWAY, by), { action: 'connection.remove', subject: `connection:${name}` });
+  await notifyRoutes(tx);
 }
 
 async function refuseWhileInUse(tx: Db, { id: connectionId, name }: db.Connection): Promise<void> {

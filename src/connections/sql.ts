@@ -1,5 +1,7 @@
+import { bigint, int, rowsOf, text, timestamptz } from '../db/columns.ts';
 import { type Db, exec, many, maybeOne, one, raw, sql } from '../db/query.ts';
 import { isAlive } from '../db/worker-session.ts';
+import type { Figures } from './tally.ts';
 
 export type ConnectionKind = 'smpp' | 'whatsapp' | 'rcs';
 
@@ -22,6 +24,11 @@ export async function listConnections(db: Db): Promise<Connection[]> {
 
 export async function findConnection(db: Db, { name }: { name: string }): Promise<Connection | undefined> {
   return maybeOne(db, sql`SELECT ${COLUMNS} FROM connection WHERE name = ${name}`);
+}
+
+/** Keeps others from changing a connection until the transaction ends. */
+export async function claimConnection(db: Db, { name }: { name: string }): Promise<void> {
+  await exec(db, sql`SELECT FROM connection WHERE name = ${name} FOR NO KEY UPDATE`);
 }
 
 /** Adds a connection without its secret, which is sealed with the id in it: `moveConnectionSecret` follows. */
@@ -83,6 +90,45 @@ export async function insertConnectionStatus(db: Db, s: ConnectionStatus): Promi
         ON CONFLICT (connection_id, worker) DO UPDATE SET up = excluded.up, binds_up = excluded.binds_up,
           binds_wanted = excluded.binds_wanted, fault = excluded.fault, updated_at = now()`,
   );
+}
+
+export type ConnectionFigures = Figures & { readonly connectionId: number; readonly inFlight: number };
+
+/** What this worker's connections did since it last said so: beside what it saw of them, and by the minute. */
+export async function moveConnectionFigures(
+  db: Db,
+  { worker, figures }: { worker: number; figures: readonly ConnectionFigures[] },
+): Promise<void> {
+  await exec(
+    db,
+    sql`WITH news AS (
+          SELECT * FROM ${rowsOf(figures, {
+            connection_id: bigint((f) => f.connectionId),
+            in_flight: int((f) => f.inFlight),
+            accepted: bigint((f) => f.accepted),
+            refused: bigint((f) => f.refused),
+            retried: bigint((f) => f.retried),
+            unknown: bigint((f) => f.unknown),
+            per_second: text((f) => String(f.perSecond)),
+            last_error: text((f) => f.lastError),
+            last_error_at: timestamptz((f) => f.lastErrorAt),
+          })} AS u),
+        seen AS (
+          UPDATE connection_status s SET in_flight = n.in_flight, per_second = n.per_second::real,
+            last_error = n.last_error, last_error_at = n.last_error_at
+          FROM news n WHERE s.connection_id = n.connection_id AND s.worker = ${worker})
+        INSERT INTO connection_minute AS m (connection_id, minute, accepted, refused, retried, unknown)
+        SELECT connection_id, date_trunc('minute', now()), accepted, refused, retried, unknown
+        FROM news WHERE accepted + refused + retried + unknown > 0 ORDER BY connection_id
+        ON CONFLICT (connection_id, minute) DO UPDATE SET accepted = m.accepted + excluded.accepted,
+          refused = m.refused + excluded.refused, retried = m.retried + excluded.retried,
+          unknown = m.unknown + excluded.unknown`,
+  );
+}
+
+/** Forgets minutes that nobody looks at any more. */
+export async function deleteOldMinutes(db: Db): Promise<number> {
+  return exec(db, sql`DELETE FROM connection_minute WHERE minute < now() - interval '2 days'`);
 }
 
 /** Forgets what a worker saw: when it stops, or when it no longer runs the connection. */

@@ -4,6 +4,7 @@ import type { Inbound, Receipt } from '../carriers/events.ts';
 import type { Pump } from '../dispatch/pump.ts';
 import type { Log } from '../lib/log.ts';
 import * as db from './sql.ts';
+import { createTally, type Tally, tallied } from './tally.ts';
 
 export type SuperviseDeps = {
   readonly pool: Pool;
@@ -23,13 +24,16 @@ export type Running = {
   readonly connection: db.Connection;
   readonly carrier: Carrier;
   readonly pump: Pump;
+  readonly tally: Tally;
 };
 
 export type Supervisor = {
   /** Brings what runs into line with the table: starts, restarts and stops connections. */
   reload(): Promise<void>;
   list(): readonly Running[];
-  /** The network's word on taking a message back; false where it cannot, null when the connection does not run here. */
+  /** Whether a connection runs here. */
+  runs(connectionId: number): boolean;
+  /** The network's word on taking a message back; false where it cannot, null when it says nothing or does not run here. */
   revoke(connectionId: number, message: Parameters<NonNullable<Carrier['revoke']>>[0]): Promise<boolean | null>;
   /** Gives each pump its share of the rate, by how many workers have its connection up. */
   shareRates(): Promise<void>;
@@ -55,6 +59,14 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       bindsWanted,
       fault,
     });
+  }
+
+  async function reportFigures(runs: readonly Running[]): Promise<void> {
+    const figures = runs.map(({ connection, carrier, tally }) => ({
+      ...tally.take(),
+      ...{ connectionId: connection.id, inFlight: carrier.state().inFlight },
+    }));
+    if (figures.length > 0) await db.moveConnectionFigures(deps.pool, { worker: deps.owner, figures });
   }
 
   /** One after the other and with the state of that moment, so that the last one written is the latest. */
@@ -83,8 +95,9 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     new Map((await db.listWorkersUp(deps.pool, { besides: deps.owner })).map((c) => [c.connectionId, c.workers]));
 
   function start(connection: db.Connection, others: number): void {
-    const carrier = deps.makeCarrier(connection);
-    const run: Running = { connection, carrier, pump: deps.startPump(connection, carrier) };
+    const tally = createTally();
+    const carrier = tallied(deps.makeCarrier(connection), tally);
+    const run: Running = { connection, carrier, tally, pump: deps.startPump(connection, carrier) };
     run.pump.shareRate(1 + others);
     running.set(connection.id, run);
     carrier.start({
@@ -101,6 +114,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     running.delete(id);
     seen.delete(id);
     await run.pump.stop(deadlineMs);
+    await reportFigures([run]);
     await db.deleteConnectionStatus(deps.pool, { worker: deps.owner, connectionId: id });
     await db.notifyLinks(deps.pool);
   }
@@ -132,13 +146,15 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       return reloading;
     },
     list: () => [...running.values()],
+    runs: (connectionId) => running.has(connectionId),
     async revoke(connectionId, message) {
       const run = running.get(connectionId);
-      return run ? ((await run.carrier.revoke?.(message)) ?? false) : null;
+      return run?.carrier.revoke ? run.carrier.revoke(message) : run ? false : null;
     },
     shareRates,
     async report() {
       for (const run of running.values()) await reportOne(run);
+      await reportFigures([...running.values()]);
       await db.deleteStaleConnectionStatus(deps.pool);
     },
     async stop(deadlineMs) {

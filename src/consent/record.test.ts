@@ -137,7 +137,8 @@ test('an account without opt-outs asks the database nothing, and its credentials
   const counting: Db = { query: (query) => (statements++, database.pool.query(query)) };
   const check = createConsentCheck(counting);
   const { authenticate } = createAuthenticator({ pool: database.pool, log: silentLog });
-  const arrive = async () => (await authenticate({ headers: { 'x-api-key': apiKey }, ip: '198.51.100.7' })).actor;
+  const call = { headers: { 'x-api-key': apiKey }, ip: '198.51.100.7', protocol: 'https' };
+  const arrive = async () => (await authenticate(call)).actor;
   const destined = [draft({ destination: NUMBER }), draft({ destination: '+393331234568' })];
   const before = await check(await arrive(), destined);
   expect([statements, before('SMS', NUMBER)]).toEqual([0, false]);

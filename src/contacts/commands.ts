@@ -1,13 +1,11 @@
 import type { Command } from 'commander';
 import { findAccount } from '../accounts/find.ts';
-import { operatorOf, recordAudit } from '../audit/record.ts';
+import { operatorOf } from '../audit/record.ts';
 import type { CommandContext } from '../cli.ts';
-import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
-import { AppError, invalidFields } from '../errors.ts';
-import { isPhoneCountry } from '../lib/phone-details.ts';
-import { findBook, moveDefaultCountry, moveLimits } from './book/sql.ts';
-import { type Limits, limitsOf } from './limits.ts';
+import { invalidFields } from '../errors.ts';
+import type { Limits } from './limits.ts';
+import { setCountry, setLimits } from './set-limits.ts';
 
 const NONE = 'none';
 
@@ -24,7 +22,7 @@ export function registerContactCommands(program: Command, context: CommandContex
     .option('--extra <contacts>', 'what the account has beyond its plan')
     .description('set how many contacts an account may have; without options, show it')
     .action(async (account: string, options: LimitOptions) =>
-      context.report(await setLimits(context, account, options), showLimits),
+      context.report(await limit(context, account, options), showLimits),
     );
 
   contact
@@ -32,8 +30,8 @@ export function registerContactCommands(program: Command, context: CommandContex
     .argument('<account>', 'name or id')
     .argument('<country>', `two letters (ISO 3166-1), or "${NONE}": then numbers need their country code`)
     .description('set whose national numbers an account may write')
-    .action(async (account: string, country: string) =>
-      context.report(await setCountry(context, account, country), ({ defaultCountry }) =>
+    .action(async (account: string, letters: string) =>
+      context.report(await country(context, account, letters), ({ defaultCountry }) =>
         defaultCountry === null
           ? 'Numbers need their country code.'
           : `National numbers are read as of ${defaultCountry}.`,
@@ -44,47 +42,27 @@ export function registerContactCommands(program: Command, context: CommandContex
 type LimitOptions = { plan?: string; extra?: string };
 type Shown = Limits & { readonly accountId: number };
 
-function setLimits(context: CommandContext, reference: string, { plan, extra }: LimitOptions): Promise<Shown> {
+function limit(context: CommandContext, reference: string, { plan, extra }: LimitOptions): Promise<Shown> {
   const planLimit = plan === undefined || plan === NONE ? null : readCount('--plan', plan);
   const extraLimit = extra === undefined ? undefined : readCount('--extra', extra);
   return context.withDatabase((pool) =>
     transaction(pool, async (tx) => {
       const { id: accountId } = await findAccount(tx, { reference });
-      const before = await bookOf(tx, accountId);
-      const limits = {
-        planLimit: plan === undefined ? before.planLimit : planLimit,
-        extraLimit: extraLimit ?? before.extraLimit,
-      };
-      if (plan !== undefined || extra !== undefined) await saveLimits(tx, accountId, limits);
-      return { accountId, ...limitsOf({ ...before, ...limits }) };
+      const wanted = { planLimit: plan === undefined ? undefined : planLimit, extraLimit };
+      return { accountId, ...(await setLimits(tx, operatorOf(accountId), wanted)) };
     }),
   );
 }
 
-async function saveLimits(tx: Db, accountId: number, limits: { planLimit: number | null; extraLimit: number }) {
-  await moveLimits(tx, { accountId, ...limits });
-  await recordAudit(tx, operatorOf(accountId), { action: 'contact.limit', subject: 'contacts', detail: limits });
-}
-
-function setCountry(context: CommandContext, reference: string, country: string) {
-  const defaultCountry = country.toLowerCase() === NONE ? null : country.toUpperCase();
-  if (defaultCountry !== null && !isPhoneCountry(defaultCountry))
-    throw invalidFields([{ field: 'country', message: 'must be two letters of ISO 3166-1, for example IT' }]);
+function country(context: CommandContext, reference: string, letters: string) {
+  const defaultCountry = letters.toLowerCase() === NONE ? null : letters.toUpperCase();
   return context.withDatabase((pool) =>
     transaction(pool, async (tx) => {
       const { id: accountId } = await findAccount(tx, { reference });
-      await moveDefaultCountry(tx, { accountId, country: defaultCountry });
-      const detail = { defaultCountry };
-      await recordAudit(tx, operatorOf(accountId), { action: 'contact.country', subject: 'contacts', detail });
+      await setCountry(tx, operatorOf(accountId), defaultCountry);
       return { accountId, defaultCountry };
     }),
   );
-}
-
-async function bookOf(db: Db, accountId: number) {
-  const book = await findBook(db, { accountId });
-  if (!book) throw new AppError('not_found', { message: 'The account has no contacts and no limits' });
-  return book;
 }
 
 function readCount(field: string, text: string): number {

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { findAccount } from '../accounts/find.ts';
-import { operatorOf, recordAudit } from '../audit/record.ts';
+import { operatorOf } from '../audit/record.ts';
 import type { CommandContext } from '../cli.ts';
 import { transaction } from '../db/transaction.ts';
-import { AppError, invalidFields } from '../errors.ts';
-import { fromMicros, toMicros } from '../lib/money.ts';
-import { topUp } from './charge.ts';
-import { type Balance, findBalance, listBooks } from './sql.ts';
+import { AppError } from '../errors.ts';
+import { fromMicros } from '../lib/money.ts';
+import { addCredit } from './add.ts';
+import { booksAgree } from './agree.ts';
+import { type Balance, findBalance } from './sql.ts';
 
 /** `credit add` and `credit show`. */
 export function registerCreditCommands(program: Command, context: CommandContext): void {
@@ -19,7 +20,7 @@ export function registerCreditCommands(program: Command, context: CommandContext
     .option('--reference <text>', 'an invoice number or the like, kept in the ledger', '')
     .description('put credit on an account')
     .action(async (account: string, amount: number, { reference }: { reference: string }) =>
-      context.report(await addCredit(context, account, amount, reference), showBalance),
+      context.report(await add(context, account, { amount, reference }), showBalance),
     );
 
   credit
@@ -51,17 +52,14 @@ const toShown = (accountId: number, { currency, availableMicros, frozenMicros }:
 const showBalance = ({ available, frozen, currency }: Shown): string =>
   `${available} ${currency} available, ${frozen} ${currency} frozen`;
 
-function addCredit(context: CommandContext, reference: string, amount: number, note: string): Promise<Shown> {
-  const micros = toMicros(amount);
-  if (micros === null || micros <= 0)
-    throw invalidFields([{ field: 'amount', message: 'must be more than 0, with at most 6 decimals' }]);
+function add(
+  context: CommandContext,
+  reference: string,
+  credit: { amount: number; reference: string },
+): Promise<Shown> {
   return context.withDatabase(async (pool) => {
     const { id: accountId } = await findAccount(pool, { reference });
-    await transaction(pool, async (tx) => {
-      await topUp(tx, { accountId, micros, reference: note });
-      const detail = { micros, reference: note };
-      await recordAudit(tx, operatorOf(accountId), { action: 'credit.add', subject: `account:${accountId}`, detail });
-    });
+    await transaction(pool, (tx) => addCredit(tx, operatorOf(accountId), credit));
     return toShown(accountId, await balanceOf(pool, accountId));
   });
 }
@@ -76,9 +74,6 @@ function showCredit(context: CommandContext, reference: string): Promise<Shown &
   return context.withDatabase(async (pool) => {
     const { id: accountId } = await findAccount(pool, { reference });
     const balance = await balanceOf(pool, accountId);
-    const books = await listBooks(pool, { accountId });
-    const total = books.reduce((sum, { micros }) => sum + micros, 0);
-    const agrees = total === 0 && books.every((book) => (book.balanceMicros ?? book.micros) === book.micros);
-    return { ...toShown(accountId, balance), agrees };
+    return { ...toShown(accountId, balance), agrees: await booksAgree(pool, { accountId }) };
   });
 }

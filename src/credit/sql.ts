@@ -2,12 +2,12 @@ import { bigint, int, rowsOf, text } from '../db/columns.ts';
 import { plainArray } from '../db/array.ts';
 import { type Db, exec, many, maybeOne, onePlan, sql } from '../db/query.ts';
 
-export type Balance = { currency: string; availableMicros: number; frozenMicros: number };
+export type Balance = { currency: string; availableMicros: number; frozenMicros: number; unlimited: boolean };
 
 export async function findBalance(db: Db, { accountId }: { accountId: number }): Promise<Balance | undefined> {
   return maybeOne(
     db,
-    sql`SELECT currency, available_micros AS "availableMicros", (SELECT coalesce(sum(f.micros), 0)::bigint FROM credit_frozen f WHERE f.account_id = b.account_id) AS "frozenMicros"
+    sql`SELECT currency, unlimited, available_micros AS "availableMicros", (SELECT coalesce(sum(f.micros), 0)::bigint FROM credit_frozen f WHERE f.account_id = b.account_id) AS "frozenMicros"
         FROM credit_balance b WHERE account_id = ${accountId}`,
   );
 }
@@ -29,6 +29,18 @@ export async function insertBalance(
   { accountId, unlimited }: { accountId: number; unlimited: boolean },
 ): Promise<void> {
   await exec(db, sql`INSERT INTO credit_balance (account_id, unlimited) VALUES (${accountId}, ${unlimited})`);
+}
+
+/** Whether an account may spend what it does not have. 0 when it owes something and so must go on to. */
+export async function moveUnlimited(
+  db: Db,
+  { accountId, unlimited }: { accountId: number; unlimited: boolean },
+): Promise<number> {
+  return exec(
+    db,
+    sql`UPDATE credit_balance SET unlimited = ${unlimited}
+        WHERE account_id = ${accountId} AND (${unlimited} OR available_micros >= 0)`,
+  );
 }
 
 export type Move = { readonly accountId: number; readonly micros: number };

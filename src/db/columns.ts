@@ -40,25 +40,35 @@ const column =
   <T extends string | number | boolean | Date | Uint8Array>(kind: Kind<T>) =>
   <R>(read: (row: R, index: number) => T | null): ColumnOf<R> =>
   (rows) => {
-    const { values, same } = valuesOf(rows, read);
+    const first = rows.length === 0 ? null : read(rows[0] as R, 0);
+    const values = valuesFrom(first, rows, read);
     return {
-      same,
-      one: sql`${values[0] ?? null}${raw(`::${kind.type}`)}`,
-      array: () => sql`${arrayOf(kind, values)}${raw(`::${kind.type}[]`)}`,
+      same: values === null,
+      one: sql`${first}${raw(`::${kind.type}`)}`,
+      array: () => sql`${arrayOf(kind, values ?? rows.map(() => first))}${raw(`::${kind.type}[]`)}`,
     };
   };
 
-/** A plain loop, as below. */
-function valuesOf<R, T>(rows: readonly R[], read: (row: R, index: number) => T | null) {
-  const values: (T | null)[] = [];
-  let same = true;
-  for (const row of rows) {
-    const value = read(row, values.length);
-    values.push(value);
-    if (same && value !== values[0]) same = value instanceof Date && Number(value) === Number(values[0]);
+/**
+ * Null when all are as the first. A plain loop, as below; nothing is collected before the first that differs: of the two
+ * dozen columns of a message four do, and the values of the others were a tenth of all garbage.
+ */
+function valuesFrom<R, T>(
+  first: T | null,
+  rows: readonly R[],
+  read: (row: R, index: number) => T | null,
+): (T | null)[] | null {
+  let values: (T | null)[] | null = null;
+  for (let i = 1; i < rows.length; i++) {
+    const value = read(rows[i] as R, i);
+    if (values === null && !isSame(value, first)) values = rows.map(() => first);
+    if (values !== null) values[i] = value;
   }
-  return { values, same };
+  return values;
 }
+
+const isSame = (a: unknown, b: unknown): boolean =>
+  a === b || (a instanceof Date && b instanceof Date && a.getTime() === b.getTime());
 
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
@@ -148,12 +158,26 @@ export const boolean = column<boolean>({
   sizeOf: () => 1,
   write: (out, value, at) => out.writeUInt8(value ? 1 : 0, at),
 });
-export const uuid = column<string>({
+const uuidKind: Kind<string> = {
   type: 'uuid',
   oid: 2950,
   sizeOf: () => 16,
   write: writeUuid,
-});
+};
+export const uuid = column<string>(uuidKind);
+
+/**
+ * Lists of ids as one uuid[], one behind the other: each row takes its slice, `(…)[last - size + 1:last]`, where `endsOf`
+ * says `last`. A thousand ids in the form of text take PostgreSQL a millisecond to read.
+ */
+export const uuids = (lists: readonly (readonly string[])[]): Sql => sql`${arrayOf(uuidKind, lists.flat())}::uuid[]`;
+
+/** Where each list ends, counted from 1. */
+export function endsOf(lists: readonly (readonly unknown[])[]): number[] {
+  let end = 0;
+  return lists.map((list) => (end += list.length));
+}
+
 export const text = column<string>(textKind('text', 25));
 export const json = column<string>(textKind('json', 114));
 export const bytea = column<Uint8Array>({

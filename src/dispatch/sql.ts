@@ -1,5 +1,5 @@
 import { plainArray } from '../db/array.ts';
-import { bigint, int, rowsOf, smallint, text, timestamptz } from '../db/columns.ts';
+import { bigint, endsOf, int, rowsOf, smallint, text, timestamptz, uuids } from '../db/columns.ts';
 import { type Db, exec, many, onePlan, raw, sql } from '../db/query.ts';
 import { isAlive } from '../db/worker-session.ts';
 
@@ -60,13 +60,15 @@ const NEXT_ROUND = sql`greatest(
 
 /** Queues chunks, in their accounts' turns. */
 export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise<void> {
+  const lists = chunks.map((chunk) => chunk.ids);
+  const ends = endsOf(lists);
   await exec(
     db,
     onePlan(sql`INSERT INTO dispatch_chunk (account_id, connection_id, alternates, priority, round, available_at, scheduled,
                                     attempt, on_unknown, campaign_id, size, ids)
         SELECT u.account_id, u.connection_id, u.alternates::bigint[], u.priority, ${NEXT_ROUND},
                coalesce(u.available_at, now()), u.available_at IS NOT NULL, u.attempt, u.on_unknown, u.campaign_id,
-               u.size, u.ids::uuid[]
+               u.size, (${uuids(lists)})[u.last - u.size + 1:u.last]
         FROM ${rowsOf(chunks, {
           account_id: bigint((c) => c.accountId),
           connection_id: bigint((c) => c.connectionId),
@@ -77,7 +79,7 @@ export async function insertChunks(db: Db, chunks: readonly NewChunk[]): Promise
           on_unknown: text((c) => c.onUnknown ?? 'hold'),
           campaign_id: bigint((c) => c.campaignId ?? null),
           size: int((c) => c.ids.length),
-          ids: text((c) => plainArray(c.ids)),
+          last: int((_, i) => ends[i] ?? 0),
           n: int((_, i) => i),
         })} AS u
         ORDER BY u.n`),

@@ -7,7 +7,6 @@ import { type FenceRow, findFence, listUnsent, listUnsentCampaigns, type Unsent,
 /** `fence show`, `confirm` and `discard`: may a database that was restored or copied send what it has queued? */
 export function registerFenceCommands(program: Command, context: CommandContext): void {
   const fence = program.command('fence').description('whether a restored or copied database may send');
-  const by = (): string => `the operator ${operatorName()}`;
 
   fence
     .command('show')
@@ -27,7 +26,7 @@ export function registerFenceCommands(program: Command, context: CommandContext)
     .command('confirm')
     .description('send what is queued')
     .action(async () => {
-      await context.withDatabase((pool) => confirmQueued(pool, { by: by() }));
+      await context.withDatabase((pool) => confirmQueued(pool, { by: operatorName() }));
       context.report({ confirmed: true }, () => 'Confirmed: workers send what is queued.');
     });
 
@@ -35,7 +34,7 @@ export function registerFenceCommands(program: Command, context: CommandContext)
     .command('discard')
     .description('withdraw what was queued before the pause (DELETED, credit back) and end its campaigns, then go on')
     .action(async () => {
-      const discarded = await context.withDatabase((pool) => discardQueued(pool, { by: by(), now: new Date() }));
+      const discarded = await context.withDatabase((pool) => discardQueued(pool, { by: operatorName(), now: new Date() }));
       context.report({ discarded }, () => `${discarded} messages are withdrawn; workers send what came later.`);
     });
 }

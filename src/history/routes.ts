@@ -8,6 +8,8 @@ import { toStatusRecord } from '../tracking/status.ts';
 import { createHistory } from './list.ts';
 import { readTimes } from './read-times.ts';
 import { historyFields } from './schema.ts';
+import { SearchOut, SearchQuery } from './search/schema.ts';
+import { searchMessages } from './search/search.ts';
 
 /** Contract 5: what was sent, page by page. */
 export function historyRoutes(app: App, { pool, clock }: ApiDeps): void {
@@ -28,5 +30,20 @@ export function historyRoutes(app: App, { pool, clock }: ApiDeps): void {
       const asked = { ...query, ...readTimes({ from, to }) };
       return (await list(tenant(pool, actor), actor, asked, clock.now())).map(toStatusRecord);
     },
+  });
+
+  app.get('/api/partner-gateway/v1/messages', {
+    onRequest: requireScope('tracking'),
+    schema: {
+      tags: ['Tracking'],
+      operationId: 'searchMessages',
+      summary: 'Messages of all channels that fit, the newest first',
+      description:
+        'Each answer looks through a bounded number of messages: with rare filters `data` may be short, or empty, and ' +
+        '`next` still lead on. `searchedTo` says how far it has come.',
+      querystring: SearchQuery,
+      response: { 200: SearchOut },
+    },
+    handler: ({ actor, query }) => searchMessages(tenant(pool, actor), actor, query, clock.now()),
   });
 }

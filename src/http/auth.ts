@@ -2,8 +2,10 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import fp from 'fastify-plugin';
 import { AppError } from '../errors.ts';
 import { CHANNELS, outsidePlan } from '../lib/channel.ts';
+import { readCredentials } from '../lib/credentials.ts';
 import type { Scope } from '../lib/scope.ts';
 import type { Actor, Admitted, Authenticate } from './actor.ts';
+import { foreignRefusal, isFromConsole } from './same-origin.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,19 +19,25 @@ const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
 /**
  * Makes every route of the surrounding scope ask for credentials, before its body is read: sets `request.actor`, or
  * answers 401 (with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` says. Register it first, next to the routes.
- * Requests that are `exempt` are asked for nothing, and have no actor.
+ * Requests that are `exempt` are asked for nothing, and have no actor. With the cookie of a session, which browsers add by
+ * themselves, what may change something must come from our own pages (403).
  */
 export const authentication = fp<{ authenticate: Authenticate; exempt?: (request: FastifyRequest) => boolean }>(
   (app, { authenticate, exempt }, ready) => {
     if (!app.hasRequestDecorator('actor')) app.decorateRequest('actor');
     app.addHook('onRequest', (request, reply, done) => {
       if (exempt?.(request)) return done();
+      const bySession = readCredentials(request).kind === 'session';
+      const foreign = bySession ? foreignRefusal(request) : undefined;
+      if (foreign) return done(foreign);
+      // A challenge would make the browser open its own dialog over our pages.
+      const quiet = bySession || isFromConsole(request);
       const arrived = ({ actor, headers }: Admitted) => {
         request.actor = actor;
         reply.headers(headers);
         done();
       };
-      authenticate(request).then(arrived, (error: Error) => done(challenge(reply, error)));
+      authenticate(request).then(arrived, (error: Error) => done(quiet ? error : challenge(reply, error)));
     });
     ready();
   },
@@ -54,6 +62,19 @@ export function requireScope(scope: Scope) {
 export function demandScope({ actor, method }: Pick<FastifyRequest, 'actor' | 'method'>, scope: Scope): void {
   const error = refusal(actor, scope, method);
   if (error) throw error;
+}
+
+/** For the route line: 403 to everybody but operators of the gateway. A key is never one. */
+export function requireOperator() {
+  return ({ actor }: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void =>
+    done(operatorRefusal(actor));
+}
+
+function operatorRefusal(actor: Actor | undefined): AppError | undefined {
+  if (!actor) return new AppError('unauthenticated');
+  return actor.isOperator === true
+    ? undefined
+    : new AppError('forbidden', { message: 'Only operators of the gateway may do this' });
 }
 
 function refusal(actor: Actor | undefined, scope: Scope, method: string): AppError | undefined {

@@ -12,10 +12,11 @@ import type { StoreCallback } from '../connections/store-callback.ts';
 import type { Hub } from '../inbox/stream/hub.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import type { Accept } from '../messages/accept.ts';
+import type { Tables } from '../messages/prepare.ts';
 import type { LinkSigner } from '../storage/signed-links.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Outlet } from '../webhooks/outlet.ts';
-import type { Authenticate } from './actor.ts';
+import type { Authenticate, CheckPassword } from './actor.ts';
 
 /** The server as features see it: what a route's TypeBox schema says is the type of its request and of its answer. */
 export type App = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
@@ -35,9 +36,12 @@ export type ApiDeps = {
   readonly log: AppLog;
   readonly metrics: Metrics;
   readonly authenticate: Authenticate;
+  readonly checkPassword: CheckPassword;
   readonly probes: readonly Probe[];
   readonly clock: Clock;
   readonly accept: Accept;
+  /** Routes, prices and senders from memory, for what a message would meet. */
+  readonly tables: Tables;
   readonly secretKey: SecretKey;
   /** For requests to receivers of webhooks. */
   readonly outlet: Outlet;

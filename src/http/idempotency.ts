@@ -4,6 +4,7 @@ import { finished } from 'node:stream/promises';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
 import { tenantTransaction } from '../db/tenant.ts';
+import { transaction } from '../db/transaction.ts';
 import { AppError, invalidFields } from '../errors.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import type { Key, SealedAnswer } from '../idempotency/sql.ts';
@@ -146,19 +147,30 @@ export type Keep = Key & {
   seal(payload: unknown): SealedAnswer;
 };
 
+/** What a handler does in the transaction that also stores its answer. */
+type Work<Q extends FastifyRequest, R> = (request: Q, tx: PoolClient) => Promise<R>;
+
 /**
  * A handler whose work is one transaction, with the rights of the caller's account: what `work` returns is answered with
  * `status`, and for a request with a key stored in that same transaction. So the work of a key is done once, whatever
  * crashes: with the transaction that is rolled back the key is free again. While it runs, the key is answered 409.
  */
-export const once = <Q extends FastifyRequest, R>(
-  { pool, answers }: Deps,
+export const once = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R>) =>
+  onceIn(deps, status, work, ({ actor }, run) => tenantTransaction(deps.pool, actor, run));
+
+/** The same for operators: with the rights of the program, over all accounts. */
+export const onceForAll = <Q extends FastifyRequest, R>(deps: Deps, status: number, work: Work<Q, R>) =>
+  onceIn(deps, status, work, (_request, run) => transaction(deps.pool, run));
+
+const onceIn = <Q extends FastifyRequest, R>(
+  { answers }: Deps,
   status: number,
-  work: (request: Q, tx: PoolClient) => Promise<R>,
+  work: Work<Q, R>,
+  within: (request: Q, run: (tx: PoolClient) => Promise<R>) => Promise<R>,
 ) =>
   keeping<Q, R>({ answers }, (request, reply, keep) => {
     reply.code(status);
-    return tenantTransaction(pool, request.actor, async (tx) => {
+    return within(request, async (tx) => {
       if (keep) await answers.claim(tx, keep);
       const payload = await work(request, tx);
       if (keep) await answers.keep(tx, keep.seal(payload));

@@ -24,6 +24,8 @@ async function described() {
       () => ({}) as never,
     );
     scope.get('/open', { schema: { operationId: 'c', security: [], response: { 200: Type.Object({}) } } }, () => ({}));
+    const page = Type.Object({ page: Type.Integer({ default: 0 }), from: Type.String() });
+    scope.get('/pages', { schema: { operationId: 'd', querystring: page } }, () => ({}));
     scope.get('/hidden', () => ({}));
   });
   await app.ready();
@@ -46,6 +48,14 @@ test('a body that may be left out is not required, others are', async () => {
   const { paths } = await described();
   expect(paths['/things/{id}'].post.requestBody.required).toBe(false);
   expect(paths['/services/things'].post.requestBody.required).toBe(true);
+});
+
+test('a parameter with a default may be left out, others not', async () => {
+  const { paths } = await described();
+  expect(paths['/pages'].get.parameters).toMatchObject([
+    { name: 'page', required: false },
+    { name: 'from', required: true },
+  ]);
 });
 
 test('a route without a schema is left out', async () => {

@@ -16,10 +16,11 @@ of failed attempts from your address; 2147483647 is no limit. Errors have one sh
 at fault in \`details\`. Unknown fields are ignored, wrong types refused. Lists are pages: \`page\` from 0, \`limit\` at
 most 1,000.`;
 
-/** How callers show who they are: a key or a user's password, on every operation that does not say otherwise. */
+/** How callers show who they are: a key, a user's password or the cookie of the console, on every operation that does not say otherwise. */
 const SECURITY = {
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
   basic: { type: 'http', scheme: 'basic' },
+  session: { type: 'apiKey', in: 'cookie', name: '__Host-heliograph' },
 } as const;
 
 declare module 'fastify' {
@@ -44,6 +45,7 @@ const TAGS = [
   { name: 'Social profiles' },
   { name: 'API keys' },
   { name: 'Account', description: 'Plan, credit, security' },
+  { name: 'Sessions', description: 'People who are signed in at the console' },
   { name: 'Operation', description: 'Health, measurements and callbacks of carriers, for those who run the server' },
 ];
 
@@ -55,7 +57,7 @@ export function describeApi(app: App): void {
       openapi: '3.1.0',
       info: { title: 'Heliograph', version: packageJson.version, description: INTRODUCTION },
       components: { securitySchemes: SECURITY },
-      security: [{ apiKey: [] }, { basic: [] }],
+      security: [{ apiKey: [] }, { basic: [] }, { session: [] }],
       tags: TAGS,
     },
     refResolver: {
@@ -135,6 +137,7 @@ const finished: SwaggerTransformObject = (document) => {
   const { openapiObject } = document;
   const operations = Object.values(openapiObject.paths ?? {}).flatMap((path) => Object.values(path ?? {}));
   markOptionalBodies(operations);
+  markOptionalParameters(operations);
   const used = new Set(operations.flatMap((operation) => inside(operation, 'tags')));
   return { ...openapiObject, tags: TAGS.filter(({ name }) => used.has(name)) };
 };
@@ -147,6 +150,13 @@ function markOptionalBodies(operations: readonly unknown[]): void {
     if (isRecord(body) && Array.isArray(forms) && forms.some((form) => inside(form, 'type') === 'null')) {
       body['required'] = false;
     }
+  }
+}
+
+/** A parameter with a default is there for its handler, and may be left out by who asks. */
+function markOptionalParameters(operations: readonly unknown[]): void {
+  for (const parameter of operations.flatMap((operation) => inside(operation, 'parameters') ?? [])) {
+    if (isRecord(parameter) && inside(parameter, 'schema', 'default') !== undefined) parameter['required'] = false;
   }
 }
 

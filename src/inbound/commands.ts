@@ -1,12 +1,10 @@
 import type { Command } from 'commander';
 import { findAccount } from '../accounts/find.ts';
-import { operatorOf, recordAudit } from '../audit/record.ts';
+import { operatorName } from '../audit/record.ts';
 import { type CommandContext, table } from '../cli.ts';
-import { findConnection } from '../connections/sql.ts';
-import type { Db } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
-import { AppError, invalidFields } from '../errors.ts';
-import { plainNumber } from './number.ts';
+import { invalidFields } from '../errors.ts';
+import { assignNumber, removeNumber } from './assign.ts';
 import { NOBODY } from './receive.ts';
 import * as db from './sql.ts';
 
@@ -53,12 +51,8 @@ function addAssign(number: Command, context: CommandContext): void {
     .action(async (flags: NumberFlags & { account: string }) => {
       const assigned = await context.withDatabase(async (pool) => {
         const { id: accountId } = await findAccount(pool, { reference: flags.account });
-        const numbered = await findNumbered(pool, flags);
-        await transaction(pool, async (tx) => {
-          await db.insertNumber(tx, { ...numbered, accountId });
-          await record(tx, accountId, 'number.assign', flags);
-        });
-        return { number: numbered.number, connection: flags.connection, accountId };
+        const wanted = { ...flags, accountId, by: operatorName() };
+        return { connection: flags.connection, accountId, ...(await transaction(pool, (tx) => assignNumber(tx, wanted))) };
       });
       context.report(assigned, (a) => `Messages to ${a.number} on ${a.connection} go to account ${a.accountId}.`);
     });
@@ -71,28 +65,11 @@ function addRemove(number: Command, context: CommandContext): void {
     .requiredOption('--number <number>', 'as it is listed')
     .requiredOption('--connection <name>', 'name of the connection')
     .action(async (flags: NumberFlags) => {
-      await context.withDatabase((pool) => transaction(pool, (tx) => remove(tx, flags)));
+      await context.withDatabase((pool) =>
+        transaction(pool, (tx) => removeNumber(tx, { ...flags, by: operatorName() })),
+      );
       context.report({ number: flags.number, connection: flags.connection }, (n) => `${n.number} belongs to nobody.`);
     });
-}
-
-async function remove(tx: Db, flags: NumberFlags): Promise<void> {
-  const accountId = await db.deleteNumber(tx, await findNumbered(tx, flags));
-  if (accountId === undefined)
-    throw new AppError('not_found', { message: `No account has ${flags.number} on ${flags.connection}` });
-  await record(tx, accountId, 'number.remove', flags);
-}
-
-const record = (tx: Db, accountId: number, action: string, { number, connection }: NumberFlags): Promise<void> =>
-  recordAudit(tx, operatorOf(accountId), { action, subject: `number:${number}`, detail: { connection } });
-
-async function findNumbered(pool: Db, flags: NumberFlags): Promise<db.Numbered> {
-  const number = plainNumber(flags.number);
-  if (!/^(\d{1,20}|\*)$/.test(number))
-    throw invalidFields([{ field: '--number', message: 'must be up to 20 digits, or *' }]);
-  const connection = await findConnection(pool, { name: flags.connection });
-  if (!connection) throw new AppError('not_found', { message: `There is no connection ${flags.connection}` });
-  return { connectionId: connection.id, number };
 }
 
 function listInbound(context: CommandContext, { account, limit }: ListFlags): Promise<db.InboundMessage[]> {

@@ -1,18 +1,29 @@
+import { isSecure, sessionTokenIn } from './session-cookie.ts';
+
 /** What a request shows of its caller, not yet believed. */
 export type Credentials =
   | { readonly kind: 'key'; readonly value: string }
   | { readonly kind: 'basic'; readonly username: string; readonly password: string }
+  | { readonly kind: 'session'; readonly token: string }
   | { readonly kind: 'none' };
+
+type Request = {
+  readonly protocol: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+};
 
 /**
  * Reads `X-API-Key` or `Authorization: Basic`. A request with both is its key's (contract 2 accepts both schemes
  * everywhere; the key is the narrower of the two), and a wrong key is not saved by a right password. An empty key
- * header, another scheme and a malformed value read as `none`.
+ * header, another scheme and a malformed value read as `none`. The cookie of a session counts only where neither header
+ * is there.
  */
-export function readCredentials(headers: Readonly<Record<string, string | string[] | undefined>>): Credentials {
-  const key = headers['x-api-key'];
+export function readCredentials(request: Request): Credentials {
+  const { 'x-api-key': key, authorization, cookie } = request.headers;
   if (typeof key === 'string' && key !== '') return { kind: 'key', value: key };
-  return readBasic(headers['authorization']);
+  if (Array.isArray(key) || authorization !== undefined) return readBasic(authorization);
+  const token = sessionTokenIn(typeof cookie === 'string' ? cookie : undefined, isSecure(request));
+  return token === undefined ? { kind: 'none' } : { kind: 'session', token };
 }
 
 /** RFC 7617: the password may hold colons, the username not. UTF-8, as our challenge says. */

@@ -75,7 +75,10 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
 
 /** Taken whole under one id, as nearly all are: the state says all about it. */
 const isPlain = ({ outcome }: Result): boolean =>
-  outcome.kind === 'accepted' && outcome.carrierIds.length === 1 && outcome.carrierIds[0] !== '';
+  outcome.kind === 'accepted' &&
+  outcome.carrierIds.length === 1 &&
+  outcome.carrierIds[0] !== '' &&
+  outcome.held === undefined;
 
 const toCampaignEnd = ({ accountId, messageId, outcome, job }: Result): CampaignEnd[] =>
   outcome.kind === 'refused' && job?.keepsReserve && job.campaignId !== null
@@ -180,15 +183,15 @@ function toParts({ accountId, messageId, connectionId, outcome }: Result): NewPa
 
 /** The state tells of an acceptance; any other outcome may be followed by one that replaces it there. */
 function toEvent({ accountId, messageId, connectionId, attempt, outcome, resubmit }: Result): NewEvent[] {
-  if (outcome.kind === 'accepted') return [];
+  const common = { accountId, messageId, connectionId };
+  if (outcome.kind === 'accepted')
+    return outcome.held === undefined ? [] : [{ ...common, kind: 'held', text: outcome.held }];
   const details: EventDetails = { attempt, outcome: OUTCOME_NAMES[outcome.kind] };
   const said =
     outcome.kind === 'unknown'
       ? { carrierIds: outcome.carrierIds, possibleDuplicate: resubmit }
       : { code: outcome.code };
-  return [
-    { accountId, messageId, kind: 'attempt', connectionId, text: outcome.text, details: { ...details, ...said } },
-  ];
+  return [{ ...common, kind: 'attempt', text: outcome.text, details: { ...details, ...said } }];
 }
 
 const OUTCOME_NAMES = { refused: 'REFUSED', retry: 'RETRY', unknown: 'UNKNOWN' } as const;

@@ -1,4 +1,4 @@
-import { type CampaignEnd, writeEnds } from '../campaigns/outcomes/write.ts';
+import { type CampaignEnds, writeEnds } from '../campaigns/outcomes/write.ts';
 import { settleCharges } from '../credit/charge.ts';
 import type { Db } from '../db/query.ts';
 import { bitOf } from '../lib/channel.ts';
@@ -7,7 +7,7 @@ import { countTraffic } from '../traffic/count.ts';
 import { moveToNameless } from '../unknowns/sql.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
 import { moveToDue } from './fallback/sql.ts';
-import { type End, figuresOfEnds, figuresOfReads } from './figures.ts';
+import { type Ends, figuresOfEnds, figuresOfReads } from './figures.ts';
 import { STATUS } from './states.ts';
 import { tellEnds } from './tell.ts';
 import * as db from './sql.ts';
@@ -39,28 +39,26 @@ export async function endMessages(
 ): Promise<Set<string>> {
   if (moves.length === 0) return new Set();
   const { special, read } = await moveAll(tx, moves, reads);
-  const held = special.filter((end) => end.held);
+  const held = movesOf(special.filter((ends) => ends.held));
+  const doubtful = movesOf(special.filter(mayBeInDoubt));
   const bills = held.length > 0 ? await billsOf(tx, held) : { earned: [], returned: [] };
-  const stayed = new Set(special.filter(({ moved }) => !moved).map(({ move }) => move.id));
+  const stayed = new Set(movesOf(special.filter(({ moved }) => !moved)).map(({ id }) => id));
   await Promise.all([
     insertEvents(tx, special.flatMap(toReplaced)),
     tellEnds(tx, moves, { stayed, read }),
-    writeEnds(tx, special.flatMap(toCampaignEnd)),
-    moveToDue(
-      tx,
-      special.filter(mayBeFollowed).map(({ move }) => move),
-    ),
+    writeEnds(tx, special.flatMap(toCampaignEnds)),
+    moveToDue(tx, movesOf(special.filter(mayBeFollowed))),
     ...(counted ? [countTraffic(tx, [...figuresOfEnds(moves, special, bills.earned), ...figuresOfReads(read)])] : []),
-    ...(held.length > 0
+    ...(doubtful.length > 0
       ? [
           moveToNameless(
             tx,
-            held.map(({ move }) => ({ ...move, messageId: move.id })),
+            doubtful.map((move) => ({ ...move, messageId: move.id })),
           ),
         ]
       : []),
   ]);
-  await settleCharges(tx, { ...bills, reference: held[0]?.move.id ?? '' });
+  await settleCharges(tx, { ...bills, reference: held[0]?.id ?? '' });
   return stayed;
 }
 
@@ -68,40 +66,46 @@ async function moveAll(tx: Db, moves: readonly db.StateMove[], reads: readonly d
   const [firstId, lastId] = boundsOf(moves.map((move) => move.id));
   const moved = await db.moveStates(tx, { moves, firstId, lastId });
   const read = reads.length > 0 ? await db.moveReads(tx, { reads, firstId, lastId }) : [];
-  return { special: moved.map((row) => toEnd(moves, row)), read };
+  return { special: moved.map((row) => toEnds(moves, row)), read };
 }
 
-function toEnd(moves: readonly db.StateMove[], row: db.Moved): End {
-  const [n, moved, held, expiredAt, wasSent, channel, campaignId] = row;
-  return { n, move: moves[n] as db.StateMove, moved, held, expiredAt, wasSent, channel, campaignId };
+function toEnds(all: readonly db.StateMove[], row: db.Moved): Ends {
+  const [places, moved, held, expiredAt, wasSent, channel, campaignId] = row;
+  const at = places.split(',').map(Number);
+  const moves = at.map((n) => all[n] as db.StateMove);
+  return { places: at, moves, moved, held, expiredAt, wasSent, channel, campaignId };
 }
 
-/** A message that we had given up and that the carrier delivered after all: its state forgets the former end. */
-const toReplaced = ({ move: { accountId, id }, expiredAt }: End): NewEvent[] =>
-  expiredAt === null
-    ? []
-    : [
-        {
-          accountId,
-          messageId: id,
-          kind: 'replaced',
-          connectionId: null,
-          text: null,
-          details: { status: STATUS.EXPIRED, code: db.EXPIRED_BY_US },
-          at: expiredAt,
-        },
-      ];
+const movesOf = (special: readonly Ends[]): db.StateMove[] => special.flatMap(({ moves }) => moves);
+
+/** Messages that we had given up and that the carrier delivered after all: their states forget the former end. */
+function toReplaced({ moves, expiredAt: at }: Ends): NewEvent[] {
+  if (at === null) return [];
+  const details = { status: STATUS.EXPIRED, code: db.EXPIRED_BY_US };
+  return moves.map(({ accountId, id }) => ({
+    ...{ accountId, messageId: id, kind: 'replaced', connectionId: null, text: null, details, at },
+  }));
+}
+
+/** On the list of unknown outcomes: never answered, or an RCS message of which nobody knows whether it was taken back. */
+const mayBeInDoubt = ({ moved, held, channel }: Ends): boolean => held || (moved && channel === bitOf('RCS'));
 
 /** A single send on a channel that another one may stand in for. */
-const mayBeFollowed = ({ moved, channel, campaignId }: End): boolean =>
+const mayBeFollowed = ({ moved, channel, campaignId }: Ends): boolean =>
   moved && campaignId === null && channel !== bitOf('SMS');
 
 /** The first end of each message; nothing may follow one that we gave up while a carrier may have it. */
-function toCampaignEnd({ move, moved, expiredAt, wasSent, campaignId }: End): CampaignEnd[] {
+function toCampaignEnds({ moves, moved, expiredAt, wasSent, campaignId }: Ends): CampaignEnds[] {
   if (!moved || campaignId === null || expiredAt !== null) return [];
-  const { accountId, id, status, errorCode } = move;
-  const inDoubt = wasSent && errorCode === db.EXPIRED_BY_US;
-  return [{ accountId, campaignId, messageId: id, status: inDoubt ? STATUS.UNKNOWN : status }];
+  const isInDoubt = ({ errorCode }: db.StateMove): boolean => wasSent && errorCode === db.EXPIRED_BY_US;
+  return [
+    {
+      accountId: moves[0]?.accountId ?? 0,
+      campaignId,
+      messageIds: moves.map(({ id }) => id),
+      statuses: moves.map((move) => (isInDoubt(move) ? STATUS.UNKNOWN : move.status)),
+    },
+  ];
 }
 
 /**
@@ -114,14 +118,13 @@ export const isEarned = (status: number, refundUndelivered: boolean): boolean =>
 export type Bill = { readonly accountId: number; readonly id: string; readonly micros: number };
 
 /** What becomes of the prices of messages whose outcome was open: waiting, unknown, or refundable. */
-async function billsOf(tx: Db, held: readonly End[]): Promise<{ earned: Bill[]; returned: Bill[] }> {
-  const statusOf = new Map(held.map(({ move }) => [move.id, move.status]));
+async function billsOf(tx: Db, held: readonly db.StateMove[]): Promise<{ earned: Bill[]; returned: Bill[] }> {
+  const statusOf = new Map(held.map(({ id, status }) => [id, status]));
   const earned: Bill[] = [];
   const returned: Bill[] = [];
-  const keys = held.map(({ move }) => move);
   for (const { accountId, id, priceMicros: micros, refundUndelivered, keepsReserve } of await db.listCharges(
     tx,
-    keys,
+    held,
   )) {
     if (isEarned(statusOf.get(id) ?? STATUS.UNKNOWN, refundUndelivered)) earned.push({ accountId, id, micros });
     else if (!keepsReserve) returned.push({ accountId, id, micros });

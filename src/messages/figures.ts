@@ -4,11 +4,11 @@ import type { Delta } from '../traffic/count.ts';
 import type { StateMove } from './sql.ts';
 import { STATUS } from './states.ts';
 
-/** A move that `moveStates` answered, with what it said of it. */
-export type End = {
-  /** Its place among the moves. */
-  readonly n: number;
-  readonly move: StateMove;
+/** Moves of which `moveStates` said the same. */
+export type Ends = {
+  /** Among all moves. */
+  readonly places: readonly number[];
+  readonly moves: readonly StateMove[];
   readonly moved: boolean;
   readonly held: boolean;
   readonly expiredAt: Date | null;
@@ -24,16 +24,18 @@ const SMS = bitOf('SMS');
 /** What ends add to the hourly figures. All moves but the special ones are of messages on SMS, sent, without a campaign. */
 export function figuresOfEnds(
   moves: readonly StateMove[],
-  special: readonly End[],
+  special: readonly Ends[],
   earned: readonly Earned[],
 ): Delta[] {
-  const places = new Set(special.map(({ n }) => n));
+  const isSpecial = new Uint8Array(moves.length);
+  for (const { places } of special) for (const n of places) isSpecial[n] = 1;
   const costs = new Map(earned.map(({ id, micros }) => [id, micros]));
   const deltas: Delta[] = [];
   moves.forEach(({ accountId, id, status }, n) => {
-    if (!places.has(n)) deltas.push(plain(accountId, id, status));
+    if (isSpecial[n] === 0) deltas.push(plain(accountId, id, status));
   });
-  for (const end of special) if (end.moved) deltas.push(toDelta(end, costs.get(end.move.id)));
+  for (const ends of special)
+    if (ends.moved) for (const move of ends.moves) deltas.push(toDelta(ends, move, costs.get(move.id)));
   return deltas;
 }
 
@@ -43,7 +45,7 @@ const plain = (accountId: number, id: string, status: number): Delta =>
     ? { accountId, id, campaignId: null, channel: SMS, delivered: 1 }
     : { accountId, id, campaignId: null, channel: SMS, failed: 1 };
 
-function toDelta({ move, expiredAt, wasSent, channel, campaignId }: End, costMicros = 0): Delta {
+function toDelta({ expiredAt, wasSent, channel, campaignId }: Ends, move: StateMove, costMicros = 0): Delta {
   const { accountId, id, status } = move;
   const delivered = status === STATUS.DELIVERED;
   const counted = delivered ? { delivered: 1 } : { failed: 1 };

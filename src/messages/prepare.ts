@@ -134,25 +134,65 @@ export function prepare(
   tables: Tables,
   isOptedOut: IsOptedOut,
 ): Prepared | { kind: 'refused'; refusal: Refusal } {
-  const work: Work = {
-    accountId: by.accountId,
-    draft,
-    tables,
-    isOptedOut,
-    destination: '',
-    parts: 1,
-    unicode: false,
-    connectionIds: [],
-    onUnknown: 'hold',
-    priceMicros: 0,
-    refundUndelivered: false,
-  };
+  const work = begin(by, draft, tables, isOptedOut);
   for (const [, step] of STEPS) {
     const refusal = step(work);
     if (refusal !== null) return { kind: 'refused', refusal };
   }
   const { unicode, connectionIds, onUnknown } = work;
   return { kind: 'prepared', draft, message: toMessage(by, work), unicode, connectionIds, onUnknown };
+}
+
+const begin = (by: Pick<Requester, 'accountId'>, draft: Draft, tables: Tables, isOptedOut: IsOptedOut): Work => ({
+  accountId: by.accountId,
+  draft,
+  tables,
+  isOptedOut,
+  destination: '',
+  parts: 1,
+  unicode: false,
+  connectionIds: [],
+  onUnknown: 'hold',
+  priceMicros: 0,
+  refundUndelivered: false,
+});
+
+/** What the steps find out about a draft, each of them: all that is wrong with it, and what it would cost. */
+export type Examined = {
+  readonly refusals: readonly Refusal[];
+  /** E.164; null when the draft's is none. */
+  readonly destination: string | null;
+  readonly parts: number;
+  /** Of the whole message, and of a part (SMS) or message; null when none is known. */
+  readonly priceMicros: number | null;
+  readonly unitMicros: number | null;
+};
+
+/** Steps that ask about the number itself. */
+const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price']);
+
+/** Runs a draft through the steps of `prepare` without stopping at the first that refuses. For previews. */
+export function examine(
+  by: Pick<Requester, 'accountId'>,
+  draft: Draft,
+  tables: Tables,
+  isOptedOut: IsOptedOut,
+): Examined {
+  const work = begin(by, draft, tables, isOptedOut);
+  const refusals = STEPS.flatMap(([name, step]) => {
+    if (ABOUT_NUMBER.has(name) && work.destination === '') return [];
+    return step(work) ?? [];
+  });
+  const { destination, parts, priceMicros } = work;
+  const priced = destination !== '' && !refusals.includes('no_price');
+  const units = draft.channel === 'SMS' ? parts : 1;
+  return {
+    refusals,
+    destination: destination || null,
+    parts,
+    priceMicros: priced ? priceMicros : null,
+    unitMicros: priced ? priceMicros / units : null,
+  };
 }
 
 const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({

@@ -11,6 +11,7 @@ import type { Verdict } from './draft.ts';
 import { keyedSend } from './keyed.ts';
 import { sendBulk } from './bulk/send.ts';
 import { cancelMessage } from './cancel.ts';
+import { previewRoutes } from './preview/routes.ts';
 import { readMessageServer, readSend } from './read-send.ts';
 import * as schema from './schema.ts';
 
@@ -25,6 +26,7 @@ const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.Se
 /** Contract 7: single and bulk sends; and their cancellation. */
 export function messageRoutes(app: App, deps: ApiDeps): void {
   const { accept, clock, pool } = deps;
+  previewRoutes(app, deps);
   const maySend = requireScope('SMS');
 
   app.post(SEND, {

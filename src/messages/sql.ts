@@ -258,19 +258,20 @@ export type StateMove = {
 };
 
 /**
- * A move that needs a second look: it did not happen, it ends a frozen price, it replaces a final state of ours, or the
- * message is another than one that a carrier has, on SMS, without a campaign.
+ * Moves that need a second look, those together of which the same is to say: they did not happen, they end a frozen price,
+ * they replace a final state of ours, or the messages are others than those that a carrier has, on SMS, without a
+ * campaign.
  */
 export type Moved = [
-  /** Its place among the moves. */
-  n: number,
-  /** False when the message has an end already. */
+  /** Their places among the moves, with commas between them: a row for each message of a campaign cost 3 µs of CPU. */
+  places: string,
+  /** False when the messages have an end already. */
   moved: boolean,
-  /** Its price was frozen until now. */
+  /** Their prices were frozen until now. */
   held: boolean,
-  /** Since when the state that it leaves was a final one; null: it was not. */
+  /** Since when the state that they leave was a final one; null: it was not. */
   expiredAt: Date | null,
-  /** A carrier has it, or may have it. */
+  /** A carrier has them, or may have them. */
   wasSent: boolean,
   /** Its bit. */
   channel: number,
@@ -307,11 +308,12 @@ export async function moveStates(
             AND s.id BETWEEN ${firstId} AND ${lastId}
           RETURNING u.n, old.credit_held AS held, CASE WHEN old.status = 4 THEN old.updated_at END AS expired_at,
                     ${SENT('old')} AS was_sent, s.channel, s.campaign_id)
-        SELECT n, m.held IS NOT NULL, coalesce(m.held, false), m.expired_at, coalesce(m.was_sent, false),
-               coalesce(m.channel, 0), m.campaign_id
+        SELECT string_agg(n::text, ','), m.held IS NOT NULL, coalesce(m.held, false), m.expired_at,
+               coalesce(m.was_sent, false), coalesce(m.channel, 0), m.campaign_id
         FROM generate_series(0, ${moves.length - 1}::int) AS g (n) LEFT JOIN moved m USING (n)
         WHERE m.held IS NULL OR m.held OR m.expired_at IS NOT NULL OR NOT m.was_sent OR m.channel <> 1
-           OR m.campaign_id IS NOT NULL`,
+           OR m.campaign_id IS NOT NULL
+        GROUP BY m.held, m.expired_at, m.was_sent, m.channel, m.campaign_id`,
   );
 }
 

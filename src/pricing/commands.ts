@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander';
+import { operatorName } from '../audit/record.ts';
 import { type CommandContext, table } from '../cli.ts';
-import { AppError, invalidFields } from '../errors.ts';
+import { transaction } from '../db/transaction.ts';
 import { type Channel, CHANNELS } from '../lib/channel.ts';
-import { fromMicros, toMicros } from '../lib/money.ts';
-import { notifyRoutes } from '../routing/sql.ts';
-import { deletePrice, insertPrice, listPrices } from './sql.ts';
+import { fromMicros } from '../lib/money.ts';
+import { removePrice, setPrice } from './change.ts';
+import { listPrices } from './sql.ts';
 
-type Flags = { channel: Channel; prefix: string; price: number; refundUndelivered?: true };
+type Flags = { channel: Channel; prefix: string; price: number; refundUndelivered?: boolean };
 
 /** `price set`, `list` and `remove`. A running program follows at once. */
 export function registerPriceCommands(program: Command, context: CommandContext): void {
@@ -21,7 +22,7 @@ export function registerPriceCommands(program: Command, context: CommandContext)
     .option(...prefix)
     .requiredOption('--price <amount>', 'per part on SMS, per message elsewhere; for example 0.035', Number)
     .option('--refund-undelivered', 'give the price back when the message is not delivered')
-    .action(async (flags: Flags) => context.report(await setPrice(context, flags), () => 'The price is in force.'));
+    .action(async (flags: Flags) => context.report(await set(context, flags), () => 'The price is in force.'));
 
   price
     .command('list')
@@ -46,26 +47,14 @@ export function registerPriceCommands(program: Command, context: CommandContext)
     .addOption(channel())
     .option(...prefix)
     .action(async (flags: Pick<Flags, 'channel' | 'prefix'>) => {
-      await context.withDatabase(async (pool) => {
-        if ((await deletePrice(pool, flags)) === 0)
-          throw new AppError('not_found', { message: 'There is no such price' });
-        await notifyRoutes(pool);
-      });
+      const place = { channel: flags.channel, prefix: flags.prefix, by: operatorName() };
+      await context.withDatabase((pool) => transaction(pool, (tx) => removePrice(tx, place)));
       context.report({ removed: true }, () => 'The price was removed.');
     });
 }
 
-function setPrice(
-  context: CommandContext,
-  { channel, prefix, price, refundUndelivered }: Flags,
-): Promise<{ id: number }> {
-  const unitMicros = toMicros(price);
-  if (unitMicros === null || unitMicros < 0)
-    throw invalidFields([{ field: '--price', message: 'must be an amount from 0 with at most 6 decimals' }]);
-  if (!/^\d{0,15}$/.test(prefix)) throw invalidFields([{ field: '--prefix', message: 'must be up to 15 digits' }]);
-  return context.withDatabase(async (pool) => {
-    const row = await insertPrice(pool, { channel, prefix, unitMicros, refundUndelivered: refundUndelivered ?? false });
-    await notifyRoutes(pool);
-    return row;
-  });
+async function set(context: CommandContext, { refundUndelivered = false, ...flags }: Flags): Promise<{ id: number }> {
+  const input = { ...flags, refundUndelivered, by: operatorName() };
+  const { id } = await context.withDatabase((pool) => transaction(pool, (tx) => setPrice(tx, input)));
+  return { id };
 }

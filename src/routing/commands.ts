@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
+import { operatorName } from '../audit/record.ts';
 import { type CommandContext, table } from '../cli.ts';
-import { findConnection } from '../connections/sql.ts';
-import type { OnUnknown } from '../dispatch/sql.ts';
-import { AppError, invalidFields } from '../errors.ts';
-import type { Channel } from '../lib/channel.ts';
-import { deleteRoute, insertRoute, listRoutes, notifyRoutes } from './sql.ts';
+import { transaction } from '../db/transaction.ts';
+import { addRoute, removeRoute, type RouteInput } from './change.ts';
+import { listRoutes } from './sql.ts';
 
-type Flags = { channel: Channel; prefix: string; connection: string; priority: number; onUnknown: OnUnknown };
+type Flags = RouteInput;
 
 /** `route add`, `list` and `remove`. A running program follows at once. */
 export function registerRouteCommands(program: Command, context: CommandContext): void {
@@ -32,7 +31,7 @@ export function registerRouteCommands(program: Command, context: CommandContext)
         .default('hold'),
     )
     .action(async (flags: Flags) =>
-      context.report(await addRoute(context, flags), ({ id }) => `Route ${id} is in force.`),
+      context.report(await add(context, flags), ({ id }) => `Route ${id} is in force.`),
     );
 
   route
@@ -53,26 +52,14 @@ export function registerRouteCommands(program: Command, context: CommandContext)
     .description('remove a route')
     .action(async (text: string) => {
       const id = Number(text);
-      await context.withDatabase(async (pool) => {
-        if (!Number.isSafeInteger(id) || (await deleteRoute(pool, { id })) === 0)
-          throw new AppError('not_found', { message: `There is no route ${text}` });
-        await notifyRoutes(pool);
-      });
+      await context.withDatabase((pool) => transaction(pool, (tx) => removeRoute(tx, { id, by: operatorName() })));
       context.report({ id }, () => `Route ${id} was removed.`);
     });
 }
 
-function addRoute(
-  context: CommandContext,
-  { channel, prefix, connection: name, priority, onUnknown }: Flags,
-): Promise<{ id: number }> {
-  if (!/^\d{0,15}$/.test(prefix)) throw invalidFields([{ field: '--prefix', message: 'must be up to 15 digits' }]);
-  if (!Number.isInteger(priority)) throw invalidFields([{ field: '--priority', message: 'must be a whole number' }]);
-  return context.withDatabase(async (pool) => {
-    const connection = await findConnection(pool, { name });
-    if (!connection) throw new AppError('not_found', { message: `There is no connection ${name}` });
-    const route = await insertRoute(pool, { channel, prefix, connectionId: connection.id, priority, onUnknown });
-    await notifyRoutes(pool);
-    return route;
-  });
-}
+const add = (context: CommandContext, { channel, prefix, connection, priority, onUnknown }: Flags) =>
+  context.withDatabase((pool) =>
+    transaction(pool, (tx) =>
+      addRoute(tx, { channel, prefix, connection, priority, onUnknown, by: operatorName() }),
+    ),
+  );

@@ -1,8 +1,7 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Pool } from 'pg';
+import { operatorName } from '../audit/record.ts';
 import { type CommandContext, table } from '../cli.ts';
-import { WAKE_CHANNEL } from '../dispatch/wake.ts';
 import { cancelMissed, releaseMissed } from './decide.ts';
 import { listMissed } from './sql.ts';
 
@@ -51,12 +50,7 @@ async function each(pool: Pool, ids: readonly string[], decide: typeof release):
 const told = (done: readonly Decided[], what: string): string =>
   done.map(({ id, messages }) => `Schedule ${id}: ${messages} messages are ${what}.`).join('\n');
 
-const BY = { by: `the operator ${userInfo().username}` };
+const release = (pool: Pool, id: number): Promise<number> => releaseMissed(pool, { id, by: operatorName() });
 
-async function release(pool: Pool, id: number): Promise<number> {
-  const { connectionId, messages } = await releaseMissed(pool, { id, ...BY });
-  await pool.query('SELECT pg_notify($1, $2)', [WAKE_CHANNEL, String(connectionId)]);
-  return messages;
-}
-
-const cancel = (pool: Pool, id: number): Promise<number> => cancelMissed(pool, { id, ...BY, now: new Date() });
+const cancel = (pool: Pool, id: number): Promise<number> =>
+  cancelMissed(pool, { id, by: operatorName(), now: new Date() });

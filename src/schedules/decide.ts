@@ -4,9 +4,13 @@ import { transaction } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { cancelMessages } from '../messages/cancel.ts';
 import { insertEvents } from '../messages/events/sql.ts';
-import { claimMissed, moveMissedToQueue } from './sql.ts';
+import { claimMissed, moveMissedToQueue, notifyWake } from './sql.ts';
 
-type Decision = { readonly id: number; readonly by: string };
+type Decision = {
+  readonly id: number;
+  /** The operator who decides. */
+  readonly by: string;
+};
 
 async function claim(tx: PoolClient, id: number) {
   const missed = Number.isSafeInteger(id) ? await claimMissed(tx, { id }) : undefined;
@@ -14,25 +18,26 @@ async function claim(tx: PoolClient, id: number) {
   return missed;
 }
 
-type Decided = { readonly action: string; readonly id: number; readonly messages: number };
+type Decided = Decision & { readonly action: string; readonly messages: number };
 
-const record = (tx: PoolClient, accountId: number, { action, id, messages }: Decided): Promise<void> =>
-  recordAudit(tx, operatorOf(accountId), { action, subject: `schedule:${id}`, detail: { messages } });
+const record = (tx: PoolClient, accountId: number, { action, id, by, messages }: Decided): Promise<void> =>
+  recordAudit(tx, operatorOf(accountId, by), { action, subject: `schedule:${id}`, detail: { messages } });
 
 /**
- * Sends a missed schedule after all. Answers how many messages it has, and the connection at which they wait now.
+ * Sends a missed schedule after all. Answers how many messages it has.
  * Errors: 404 when it was not missed, or somebody has decided about it.
  */
-export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<{ connectionId: number; messages: number }> {
+export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<number> {
   return transaction(pool, async (tx) => {
     const { accountId, connectionId, ids } = await claim(tx, id);
     await moveMissedToQueue(tx, { id });
+    await notifyWake(tx, { connectionId });
     await insertEvents(
       tx,
-      ids.map((messageId) => ({ accountId, messageId, connectionId, kind: 'released', text: `by ${by}` })),
+      ids.map((messageId) => ({ accountId, messageId, connectionId, kind: 'released', text: `by the operator ${by}` })),
     );
-    await record(tx, accountId, { action: 'schedule.release', id, messages: ids.length });
-    return { connectionId, messages: ids.length };
+    await record(tx, accountId, { action: 'schedule.release', id, by, messages: ids.length });
+    return ids.length;
   });
 }
 
@@ -41,8 +46,8 @@ export function cancelMissed(pool: Pool, { id, by, now }: Decision & { readonly 
   return transaction(pool, async (tx) => {
     const { accountId, ids } = await claim(tx, id);
     const keys = ids.map((messageId) => ({ accountId, id: messageId }));
-    const messages = (await cancelMessages(tx, keys, { by, now })).size;
-    await record(tx, accountId, { action: 'schedule.cancel', id, messages });
+    const messages = (await cancelMessages(tx, keys, { by: `the operator ${by}`, now })).size;
+    await record(tx, accountId, { action: 'schedule.cancel', id, by, messages });
     return messages;
   });
 }

@@ -1,5 +1,6 @@
 import { type Db, exec, maybeOne, many, sql } from '../db/query.ts';
 import { MISSED_AFTER } from '../dispatch/sql.ts';
+import { WAKE_CHANNEL } from '../dispatch/wake.ts';
 
 /** Scheduled messages that wait under one time; `id` is that of their place in the queue. */
 export type Missed = { id: number; accountId: number; account: string; messages: number; dueAt: Date };
@@ -31,6 +32,11 @@ export async function listMissed(db: Db): Promise<Missed[]> {
 /** Sends a missed schedule now: it is no schedule any more. */
 export async function moveMissedToQueue(db: Db, { id }: { id: number }): Promise<void> {
   await exec(db, sql`UPDATE dispatch_chunk SET scheduled = false, available_at = now() WHERE id = ${id}`);
+}
+
+/** Tells the workers of a connection that something waits for it. */
+export async function notifyWake(db: Db, { connectionId }: { connectionId: number }): Promise<void> {
+  await exec(db, sql`SELECT pg_notify(${WAKE_CHANNEL}, ${String(connectionId)})`);
 }
 
 /** The messages of a missed schedule that were not cancelled, locked with it. */

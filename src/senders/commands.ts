@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander';
 import { findAccount } from '../accounts/find.ts';
+import { operatorName } from '../audit/record.ts';
 import { type CommandContext, table } from '../cli.ts';
 import { findConnection } from '../connections/sql.ts';
 import type { Db } from '../db/query.ts';
+import { transaction } from '../db/transaction.ts';
 import { AppError, invalidFields } from '../errors.ts';
 import { assignSender, CHANNEL_OF, registerAgent, removeSender } from './assign.ts';
 import { listSenders, type SenderChannel } from './sql.ts';
@@ -36,7 +38,9 @@ export function registerSenderCommands(program: Command, context: CommandContext
     .addOption(new Option('--channel <channel>', 'channel').choices(['RCS', 'WHATSAPP']).makeOptionMandatory())
     .requiredOption('--id <id>', 'phone number id, or agent id')
     .action(async ({ channel, id: identity }: { channel: SenderChannel; id: string }) => {
-      await context.withDatabase((pool) => removeSender(pool, { channel, identity }));
+      await context.withDatabase((pool) =>
+        transaction(pool, (tx) => removeSender(tx, operatorName(), { channel, identity })),
+      );
       context.report({ channel, identity }, () => `${identity} was taken away.`);
     });
 }
@@ -75,7 +79,9 @@ function addRegister(sender: Command, context: CommandContext): void {
       await context.withDatabase(async (pool) => {
         const { connectionId, channel } = await findLink(pool, flags.connection);
         if (channel !== 'RCS') throw invalidFields([{ field: '--connection', message: 'must be a connection to RCS' }]);
-        await registerAgent(pool, { id, identity: flags.id, connectionId });
+        await transaction(pool, (tx) =>
+          registerAgent(tx, operatorName(), { id, identity: flags.id, connectionId }),
+        );
       });
       context.report({ id, identity: flags.id }, () => `Agent ${no} sends as ${flags.id}.`);
     });

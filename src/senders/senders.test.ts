@@ -79,9 +79,9 @@ test('an agent that was asked for sends once the operator has registered it, onc
   const { id } = await db.insertRequestedSender(pool, asked);
   expect(await usable(ours, 'RCS')).toEqual([null]);
   expect(await db.listRegisteredSenders(pool)).toEqual([]);
-  await registerAgent(pool, { id, identity: 'shop@rbm.goog', connectionId: rcs });
+  await registerAgent(pool, 'ada', { id, identity: 'shop@rbm.goog', connectionId: rcs });
   expect(await usable(ours, 'RCS')).toEqual(['shop']);
-  await expect(registerAgent(pool, { id, identity: 'x', connectionId: rcs })).rejects.toMatchObject({
+  await expect(registerAgent(pool, 'ada', { id, identity: 'x', connectionId: rcs })).rejects.toMatchObject({
     code: 'not_found',
   });
 });
@@ -101,10 +101,10 @@ test('what the network says of its numbers is kept, of those that are registered
 
 test('a connection stays while senders are of it', async () => {
   await assign('106', ours);
-  await expect(removeConnection(pool, { name: 'meta' })).rejects.toThrow('sender remove');
+  await expect(removeConnection(pool, { name: 'meta', by: 'ada' })).rejects.toThrow('sender remove');
   expect(await db.countSendersOf(pool, { connectionId: whatsapp })).toBe(1);
-  await removeSender(pool, { channel: 'WHATSAPP', identity: '106' });
-  await expect(removeSender(pool, { channel: 'WHATSAPP', identity: '106' })).rejects.toMatchObject({
+  await removeSender(pool, 'ada', { channel: 'WHATSAPP', identity: '106' });
+  await expect(removeSender(pool, 'ada', { channel: 'WHATSAPP', identity: '106' })).rejects.toMatchObject({
     code: 'not_found',
   });
 });

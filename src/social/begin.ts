@@ -38,7 +38,7 @@ export async function beginConnection(
 ): Promise<Begun> {
   const [network, caller] = [NETWORKS[platform], callerOf(deps, platform)];
   const { accountId, kind, keyId, userId, username } = actor;
-  const [state, browserSecret] = [newSecret(), kind === 'user' ? newSecret() : null];
+  const [state, browserSecret] = [newSecret(), kind === 'key' ? null : newSecret()];
   const [hash, verifier] = [hashOf(state), network.pkce ? generateRandomCodeVerifier() : null];
   await insertState(tx, {
     ...{ accountId, platform, hash, author: { kind, keyId, userId, username } },

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { AppError } from '../errors.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { isPlatform } from '../lib/platform.ts';
-import { readCookie } from './cookie.ts';
+import { browserSecretIn } from './cookie.ts';
 import { finishConnection } from './finish.ts';
 import { NETWORKS } from './networks/networks.ts';
 import { PlatformParams } from './schema.ts';
@@ -21,7 +21,7 @@ export function socialCallbackRoutes(app: App, deps: ApiDeps): void {
       // As it was written: what is said twice must be seen twice.
       const parameters = new URL(raw.url ?? '/', 'http://localhost').searchParams;
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
-      await finishConnection(deps, { platform, parameters, browserSecret: readCookie(headers.cookie) });
+      await finishConnection(deps, { platform, parameters, browserSecret: browserSecretIn(headers.cookie) });
       reply.type('text/plain; charset=utf-8');
       return `${NETWORKS[platform].label} is connected. You can close this window.`;
     },

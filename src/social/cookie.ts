@@ -1,3 +1,4 @@
+import { readCookie } from '../lib/cookie.ts';
 import { STATE_SECONDS } from './begin.ts';
 
 /** The prefix makes browsers take it from this host alone, over HTTPS (or on the machine itself). */
@@ -8,10 +9,4 @@ export const cookieOf = (secret: string): string =>
   `${NAME}=${secret}; Path=/; Max-Age=${STATE_SECONDS}; Secure; HttpOnly; SameSite=Lax`;
 
 /** What a browser brought, from its Cookie header. */
-export function readCookie(header: string | undefined): string | null {
-  for (const pair of (header ?? '').split(';')) {
-    const [name, value] = pair.trim().split('=', 2);
-    if (name === NAME && value) return value;
-  }
-  return null;
-}
+export const browserSecretIn = (header: string | undefined): string | null => readCookie(header, NAME) ?? null;

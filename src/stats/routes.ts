@@ -1,10 +1,13 @@
 import { Type } from 'typebox';
 import { tenant } from '../db/tenant.ts';
+import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../http/page.ts';
 import { findBuckets } from './buckets.ts';
 import { campaignBuckets } from './campaign-buckets.ts';
+import { FunnelOut, toFunnelOut } from './funnel/schema.ts';
+import { findFunnel } from './funnel/sql.ts';
 import { readRange } from './range.ts';
 import * as schema from './schema.ts';
 import { shownBucket, shownCampaignBucket } from './show.ts';
@@ -60,6 +63,22 @@ export function statsRoutes(app: App, { pool }: ApiDeps): void {
       if (query.direction === 'DESC') found.reverse();
       const page = found.slice(offsetOf(query), offsetOf(query) + query.limit);
       return pageOf(query, page.map(shownCampaignBucket), found.length);
+    },
+  });
+
+  app.get(`${PATH}/:id/funnel`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'funnelOfCampaign',
+      summary: 'How far the recipients of one campaign came, channel by channel',
+      params: schema.CampaignId,
+      response: { 200: FunnelOut },
+    },
+    handler: async ({ actor: { accountId }, params }) => {
+      const found = await findFunnel(tenant(pool, { accountId }), { accountId, campaignId: params.id });
+      if (!found) throw new AppError('not_found');
+      return toFunnelOut(found);
     },
   });
 }

@@ -82,7 +82,7 @@ function buildApp(pool: Pool, clock: Clock | undefined) {
   };
   const accept = createAccept({ pool, tables, waker: createWaker(pool) });
   const answers = createAnswers({ pool, secretKey });
-  const deps = apiDeps({ pool, authenticate, accept, answers, ...(clock && { clock }) });
+  const deps = apiDeps({ pool, authenticate, accept, tables, answers, ...(clock && { clock }) });
   const app = createServer(deps);
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate });

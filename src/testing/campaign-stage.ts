@@ -64,7 +64,7 @@ const IDLE: Waker = { wake() {}, wakeHere() {}, onWake: () => () => {} };
 
 export async function openCampaignStage(
   pool: Pool,
-  revoke: Revoke = () => Promise.resolve(false),
+  revoke: Revoke = { reaches: () => true, ask: () => Promise.resolve(false) },
 ): Promise<CampaignStage> {
   const accountId = await accountWith(pool, 1_000_000_000);
   const connection = { name: `carrier-${accountId}`, kind: 'smpp', sandbox: false, settings: {} } as const;

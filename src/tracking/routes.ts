@@ -4,7 +4,7 @@ import { AppError, invalidFields } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import * as schema from './schema.ts';
-import { findRecord, findRecords, toNetworkStatus, toSimpleStatus, toStatusRecord } from './status.ts';
+import { findNetworkStatus, findRecord, findRecords, toSimpleStatus, toStatusRecord } from './status.ts';
 import { findTimeline } from './timeline.ts';
 
 const MESSAGES = '/api/partner-gateway/v1/messages';
@@ -82,9 +82,9 @@ export function trackingRoutes(app: App, { pool }: ApiDeps): void {
         response: { 200: schema.NetworkStatus },
       },
       handler: async ({ actor, params }) => {
-        const [record] = await findRecords(tenant(pool, actor), actor, { ids: [params.messageId], clientIds: [] });
-        if (record?.channel !== channel) throw new AppError('not_found');
-        return toNetworkStatus(record);
+        const status = await findNetworkStatus(tenant(pool, actor), actor, { id: params.messageId, channel });
+        if (!status) throw new AppError('not_found');
+        return status;
       },
     });
 

@@ -56,8 +56,8 @@ export const NetworkStatus = Type.Object({
   status: Type.Enum(['SENT', 'DELIVERED', 'READ', 'RECEIVED', 'ERROR', 'EXPIRED', 'UNKNOWN'], {
     type: 'string',
     description:
-      'SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED only on networks that ' +
-      'acknowledge a message without confirming its delivery, as none here does.',
+      'SENT from the moment that it is accepted; READ where the person lets it be told; RECEIVED while the network has it ' +
+      'and holds it back, as WhatsApp does with messages of a new template until it has judged that.',
   }),
   timestamp: instant('UTC; when the status was reached.'),
   error: orNull(Type.String({ description: "The network's own words; null while nothing went wrong." })),
@@ -65,8 +65,8 @@ export const NetworkStatus = Type.Object({
 export const NetworkParams = Type.Object({ messageId: Type.String({ minLength: 1, description: 'Ours.' }) });
 
 const EVENT_KINDS = [
-  ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'ATTEMPT', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
-  ...['FINAL', 'READ', 'CREDIT', 'FALLBACK', 'WEBHOOK'],
+  ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'ATTEMPT', 'HELD', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
+  ...['FINAL', 'READ', 'CREDIT', 'FALLBACK', 'REVOKE', 'WEBHOOK'],
 ] as const;
 
 const TimelineEvent = Type.Object({
@@ -74,10 +74,10 @@ const TimelineEvent = Type.Object({
   kind: Type.Enum([...EVENT_KINDS], {
     type: 'string',
     description:
-      'ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; each RECEIPT, also doubled, ' +
+      'ACCEPTED, PRICED, SCHEDULED or QUEUED; each ATTEMPT to give it to a carrier; HELD: its network has it and holds it back for now; each RECEIPT, also doubled, ' +
       'intermediate and late ones; what people did: CANCELLED, SETTLED by the operator, ' +
       'RELEASED after its time was missed; FINAL: the state that it ended in; READ: the person has seen it; CREDIT: charged or returned, or left to its campaign; ' +
-      'FALLBACK: another message followed on another channel, or this one followed; each attempt to tell the WEBHOOK.',
+      'FALLBACK: another message followed on another channel, or this one followed; REVOKE: its network is asked to take it back, or did not; each attempt to tell the WEBHOOK.',
   }),
   connection: orNull(Type.String({ description: 'The connection to the carrier.' })),
   text: orNull(Type.String({ description: "The carrier's own words where it has spoken, else a sentence of ours." })),
@@ -85,7 +85,7 @@ const TimelineEvent = Type.Object({
   outcome: Type.Optional(
     Type.Enum(['ACCEPTED', 'REFUSED', 'RETRY', 'UNKNOWN'], {
       type: 'string',
-      description: 'Of an attempt. UNKNOWN: it was written and never answered.',
+      description: 'Of an attempt. UNKNOWN: it was written and never answered. Of a REVOKE: REFUSED, or nobody knows.',
     }),
   ),
   code: Type.Optional(Type.String({ description: "The carrier's error code." })),

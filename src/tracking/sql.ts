@@ -1,6 +1,7 @@
 import { plainArray, textArray } from '../db/array.ts';
 import { type Db, many, maybeOne, sql } from '../db/query.ts';
 import type { Channel } from '../lib/channel.ts';
+import { STATUS } from '../messages/states.ts';
 
 export type MessageRecord = {
   id: string;
@@ -52,6 +53,19 @@ export async function listMessageIdsByClientId(
     sql`SELECT client_id AS "clientId", coalesce(newest_id, message_id) AS "messageId" FROM client_message_id
         WHERE account_id = ${accountId} AND client_id = ANY(${textArray(clientIds)}::text[])`,
   );
+}
+
+/** The network's word on why it holds a message back; undefined when it does not, or has sent it since. */
+export async function findHold(db: Db, { accountId, id }: OneMessage): Promise<string | undefined> {
+  const row = await maybeOne<{ word: string }>(
+    db,
+    sql`SELECT h.text AS word FROM message_event h
+        WHERE h.account_id = ${accountId} AND h.message_id = ${id} AND h.kind = 'held' AND NOT EXISTS (
+          SELECT FROM message_event r
+          WHERE r.account_id = ${accountId} AND r.message_id = ${id} AND r.kind = 'receipt'
+            AND r.details->>'status' = ${String(STATUS.ACCEPTED)})`,
+  );
+  return row?.word;
 }
 
 /** All that the rows of one message tell of its history. */

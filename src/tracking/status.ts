@@ -1,4 +1,5 @@
 import type { Db } from '../db/query.ts';
+import type { Channel } from '../lib/channel.ts';
 import { isUuid, timeOfId } from '../lib/ids.ts';
 import { fromMicros } from '../lib/money.ts';
 import type { NetworkStatus, SimpleStatus, StatusRecord } from './schema.ts';
@@ -82,6 +83,18 @@ export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
     channel: record.channel,
     timestamp: reachedAt(record),
   };
+}
+
+/** One message of a channel by our id, as its network names its status. Undefined when there is none on that channel. */
+export async function findNetworkStatus(
+  pool: Db,
+  actor: { readonly accountId: number },
+  { id, channel }: { readonly id: string; readonly channel: Channel },
+): Promise<NetworkStatus | undefined> {
+  const [record] = await findRecords(pool, actor, { ids: [id], clientIds: [] });
+  if (record?.channel !== channel) return undefined;
+  const held = record.status === STATUS.ACCEPTED ? await db.findHold(pool, { ...actor, id: record.id }) : undefined;
+  return held === undefined ? toNetworkStatus(record) : { ...toNetworkStatus(record), status: 'RECEIVED' };
 }
 
 /** Contract 5: the status as the network names it, with when it was reached and what went wrong. */

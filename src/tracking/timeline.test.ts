@@ -20,6 +20,7 @@ import { receipt } from '../testing/receipts.ts';
 import { retry } from '../testing/scripted-carrier.ts';
 import type { TimelineEvent } from './schema.ts';
 import { until } from '../testing/until.ts';
+import { findNetworkStatus } from './status.ts';
 import { findTimeline } from './timeline.ts';
 
 let database: TestDatabase;
@@ -66,7 +67,7 @@ async function attempt(message: NewMessage, outcome: Outcome, more: Partial<Resu
   await transaction(pool, (tx) => settleOutcomes(tx, [result], result.attempt > 1));
 }
 
-const taken = (...carrierIds: string[]): Outcome => ({ kind: 'accepted', carrierIds });
+const taken = (...carrierIds: string[]): Extract<Outcome, { kind: 'accepted' }> => ({ kind: 'accepted', carrierIds });
 
 async function arrive(receipts: readonly Receipt[], on = 0): Promise<void> {
   await insertReceiptBatches(pool, [{ connectionId: connections[on] ?? 0, receipts }]);
@@ -125,6 +126,22 @@ describe('the usual way', () => {
       'FINAL DELIVERED',
     ]);
     expect(await many(pool, sql`SELECT FROM message_event WHERE message_id = ${message.id}`)).toEqual([]);
+  });
+
+  test('of a message that its network holds back says so, and the network’s status is RECEIVED until it is sent', async () => {
+    const message = await stored({ channel: 'WHATSAPP' });
+    const statusOf = async () => (await findNetworkStatus(pool, { accountId }, message))?.status;
+    await attempt(message, { ...taken('wamid.1'), held: 'held_for_quality_assessment' });
+    expect(lines(await eventsOf(message)).slice(3)).toEqual([
+      'ATTEMPT 1 ACCEPTED main wamid.1',
+      'HELD main held_for_quality_assessment',
+      'CREDIT charged',
+    ]);
+    expect(await statusOf()).toBe('RECEIVED');
+    await arrive([receipt('wamid.1', { state: 'ACCEPTED' })]);
+    expect(await statusOf()).toBe('SENT');
+    await arrive([receipt('wamid.1')]);
+    expect(await statusOf()).toBe('DELIVERED');
   });
 
   test('before the first attempt is a message that waits, at once or for its time', async () => {

@@ -39,10 +39,12 @@ type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
 const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
   ...([
     'ATTEMPT',
+    'HELD',
     'RECEIPT',
     'CANCELLED',
     'SETTLED',
     'RELEASED',
+    'REVOKE',
     'FINAL',
     'READ',
     'CREDIT',
@@ -113,6 +115,8 @@ const KINDS: Readonly<Record<MessageEvent['kind'], Entry['kind']>> = {
   settled: 'SETTLED',
   released: 'RELEASED',
   fallback: 'FALLBACK',
+  held: 'HELD',
+  revoke: 'REVOKE',
 };
 
 function toEntry({ at, kind, connection, text, details }: MessageEvent): Entry {

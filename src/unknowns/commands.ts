@@ -12,7 +12,9 @@ type Flags = { readonly account?: string; readonly connection?: string; readonly
 
 /** `unknown list` and `unknown settle`. */
 export function registerUnknownCommands(program: Command, context: CommandContext): void {
-  const unknown = program.command('unknown').description('messages whose submit was never answered');
+  const unknown = program
+    .command('unknown')
+    .description('messages whose submit was never answered, or that were perhaps taken back from their network');
 
   unknown
     .command('list')

@@ -33,7 +33,7 @@ export type Settling = {
  * end, which settles its credit. One that a receipt settles at the same moment is left to the receipt.
  *
  * Errors: 404 when the message is not on the list, 409 when it was settled meanwhile, or cannot be sent again because
- * the carrier took some of its parts or the connection is gone.
+ * the carrier took it or some of its parts, or the connection is gone.
  */
 export function settleUnknown(pool: Pool, settling: Settling, now: Date): Promise<db.Unknown> {
   return transaction(pool, async (tx) => {
@@ -44,7 +44,7 @@ export function settleUnknown(pool: Pool, settling: Settling, now: Date): Promis
     const text = `${settling.as}, said ${settling.by}`;
     await insertEvents(tx, [{ accountId, messageId, connectionId, kind: 'settled', text }]);
     const settled = { action: 'message.settle', subject: `message:${messageId}`, detail: { as: settling.as } };
-    await recordAudit(tx, { ...operatorOf(accountId), username: settling.by }, settled);
+    await recordAudit(tx, operatorOf(accountId, settling.by), settled);
     if (settling.as === 'not-sent') await sendAgain(tx, unknown, text);
     else await end(tx, unknown, END_STATUS[settling.as], text, now);
     return unknown;
@@ -79,7 +79,7 @@ async function sendAgain(tx: PoolClient, unknown: db.Unknown, reason: string): P
   if (await db.hasKnownParts(tx, unknown))
     throw new AppError('conflict', { message: 'The carrier took some of its parts: settle it with an end' });
   const state = await db.moveToWaiting(tx, { accountId, messageId, reason });
-  if (!state) throw settledMeanwhile();
+  if (!state) throw new AppError('conflict', { message: 'Its carrier has taken it, or it was settled in this moment' });
   await db.moveToNameless(tx, [unknown]);
   const { attempts: attempt, campaignId, channel, possibleDuplicate } = state;
   const turn = { priority: 1, round: 0, tries: 0, afterMs: 0 };

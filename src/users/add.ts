@@ -20,5 +20,5 @@ export async function addUser(tx: Db, actor: Actor, { username, password, role }
   const user = await insertUser(tx, { accountId: actor.accountId, username, passwordHash, role });
   if (!user) throw new AppError('conflict', { message: 'This username is taken' });
   await recordAudit(tx, actor, { action: 'user.create', subject: `user:${user.id}`, detail: { username, role } });
-  return { ...user, username, role };
+  return { ...user, username, role, isOperator: false };
 }

@@ -3,6 +3,7 @@ import type { Db } from '../db/query.ts';
 import { AppError } from '../errors.ts';
 import type { Actor } from '../http/actor.ts';
 import type { Role } from '../lib/scope.ts';
+import { endSessionsOfUser } from '../sessions/end-of-user.ts';
 import { requireAuthority } from './authority.ts';
 import { hashPassword, refuseEasyPassword } from './password.ts';
 import { findUser, listOwnersForUpdate, movePassword, moveRole, type UserRow } from './sql.ts';
@@ -16,8 +17,8 @@ export type UserChange = {
 /**
  * Gives a person another role, another password, or both; what they did with the old ones ends with their next request.
  * Call it in a transaction. Errors: 404 for an unknown or foreign id; 403 when the actor may not touch that role or give
- * the new one, and for the actor's own password, which needs the current one (`changeOwnPassword`); 409 for the last
- * owner's role; 400 when the password is the username.
+ * the new one, for an operator of the gateway unless the actor is one, and for the actor's own password, which needs the
+ * current one (`changeOwnPassword`); 409 for the last owner's role; 400 when the password is the username.
  */
 export async function changeUser(tx: Db, actor: Actor, { id, role, password }: UserChange): Promise<UserRow> {
   const user = await findWithin(tx, actor, { id, leavesOwners: role !== undefined && role !== 'owner' });
@@ -40,6 +41,11 @@ export async function findWithin(
   const user = await findUser(tx, { accountId, id });
   if (!user) throw new AppError('not_found');
   requireAuthority(actor, user.role);
+  // Whoever has their password has every account.
+  if (user.isOperator && actor.isOperator !== true)
+    throw new AppError('forbidden', {
+      message: 'This person is an operator of the gateway: only operators may do this',
+    });
   if (owners.length === 1 && owners[0]?.id === id)
     throw new AppError('conflict', { message: 'The account needs an owner: make another one first' });
   return user;
@@ -59,5 +65,6 @@ async function resetPassword(tx: Db, actor: Actor, { id, username }: UserRow, pa
     });
   refuseEasyPassword('password', { username, password });
   await movePassword(tx, { accountId: actor.accountId, userId: id, passwordHash: await hashPassword(password) });
+  await endSessionsOfUser(tx, actor, { userId: id, exceptId: null, reason: 'the password was set' });
   await recordAudit(tx, actor, { action: 'user.password', subject: `user:${id}` });
 }

@@ -90,7 +90,7 @@ const rolesOf = async (accountId: number): Promise<string[]> =>
 describe('people', () => {
   test('are made, listed, found, changed and removed, and the log says by whom', async () => {
     const { id, username, basic: own } = await person('admin');
-    const record = { id, username, role: 'admin', createdAt: expect.stringMatching(/Z$/) };
+    const record = { id, username, role: 'admin', isOperator: false, createdAt: expect.stringMatching(/Z$/) };
     expect(await call(own, 'GET', `${PATH}/${id}`)).toEqual({ status: 200, body: record });
     const list = await call(own, 'GET', `${PATH}?limit=1&page=1`);
     expect(list.body).toEqual({ data: [record], page: 1, limit: 1, total: 2 });

@@ -34,15 +34,17 @@ export const UserOut = Type.Object({
   id: Type.Integer(),
   username: Type.String(),
   role: Role,
+  isOperator: Type.Boolean({ description: 'Of the gateway: changed and removed by operators alone.' }),
   createdAt: Type.String({ format: 'date-time', description: 'UTC' }),
 });
 
 export const UserId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
 
 /** A person as the interface writes them. */
-export const listed = ({ id, username, role, createdAt }: UserRow): Static<typeof UserOut> => ({
+export const listed = ({ id, username, role, isOperator, createdAt }: UserRow): Static<typeof UserOut> => ({
   id,
   username,
   role,
+  isOperator,
   createdAt: createdAt.toISOString(),
 });

@@ -16,9 +16,9 @@ export const insertUser = (
   );
 
 /** A person as lists show them. */
-export type UserRow = { id: number; username: string; role: Role; createdAt: Date };
+export type UserRow = { id: number; username: string; role: Role; isOperator: boolean; createdAt: Date };
 
-const RECORD = sql`SELECT id, username, role, created_at AS "createdAt" FROM app_user`;
+const RECORD = sql`SELECT id, username, role, is_operator AS "isOperator", created_at AS "createdAt" FROM app_user`;
 
 /** Oldest first. */
 export const listUsers = (db: Db, input: { accountId: number; limit: number; offset: number }): Promise<UserRow[]> =>
@@ -64,6 +64,7 @@ export type Login = {
   username: string;
   passwordHash: string;
   role: Role;
+  isOperator: boolean;
   /** From where this person came in within 90 days, as `networkOf` writes it. */
   networks: string[];
 } & AccountGate;
@@ -72,7 +73,8 @@ export type Login = {
 export const listLogins = (db: Db, input: { usernames: readonly string[] }): Promise<Login[]> =>
   many(
     db,
-    sql`SELECT u.id AS "userId", u.username, u.password_hash AS "passwordHash", u.role, ${GATE},
+    sql`SELECT u.id AS "userId", u.username, u.password_hash AS "passwordHash", u.role,
+        u.is_operator AS "isOperator", ${GATE},
         ARRAY (SELECT n.network::text FROM login_network n
           WHERE n.user_id = u.id AND n.seen_at > now() - interval '90 days'
           ORDER BY n.seen_at DESC LIMIT 100) AS networks
@@ -99,4 +101,26 @@ export const insertLoginNetwork = (db: Db, input: { userId: number; network: str
         DELETE FROM login_network WHERE user_id = ${input.userId} AND network <> ${input.network} AND seen_at < now() - interval '90 days')
       INSERT INTO login_network (user_id, network) VALUES (${input.userId}, ${input.network})
       ON CONFLICT (user_id, network) DO UPDATE SET seen_at = now()`,
+  );
+
+/** A person with their account, for the operator, who names people by username alone. */
+export type OperatorRow = { id: number; username: string; accountId: number; accountName: string; isOperator: boolean };
+
+const WITH_ACCOUNT = sql`
+  SELECT u.id, u.username, u.account_id AS "accountId", a.name AS "accountName", u.is_operator AS "isOperator"
+  FROM app_user u JOIN account a ON a.id = u.account_id`;
+
+export const findUserNamed = (db: Db, { username }: { username: string }): Promise<OperatorRow | undefined> =>
+  maybeOne(db, sql`${WITH_ACCOUNT} WHERE u.username = ${username}`);
+
+/** The operators of the gateway, oldest first. */
+export const listOperators = (db: Db): Promise<OperatorRow[]> =>
+  many(db, sql`${WITH_ACCOUNT} WHERE u.is_operator ORDER BY u.id`);
+
+/** 0 when nothing changed. */
+export const moveOperator = (db: Db, input: { accountId: number; id: number; isOperator: boolean }): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE app_user SET is_operator = ${input.isOperator}
+      WHERE account_id = ${input.accountId} AND id = ${input.id} AND is_operator <> ${input.isOperator}`,
   );

@@ -14,6 +14,7 @@ let pool: Pool;
 let stage: CampaignStage;
 let revoked: RevocableMessage[];
 let word: boolean | null;
+let linked: boolean;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
@@ -24,9 +25,13 @@ beforeEach(async () => {
   await exec(pool, sql`DELETE FROM route`);
   revoked = [];
   word = true;
-  stage = await openCampaignStage(pool, (message) => {
-    revoked.push(message);
-    return Promise.resolve(word);
+  linked = true;
+  stage = await openCampaignStage(pool, {
+    reaches: () => linked,
+    ask(message) {
+      revoked.push(message);
+      return Promise.resolve(word);
+    },
   });
 });
 
@@ -110,6 +115,36 @@ test('a message that its network took back has ended, and the next channel is tr
     { channel: 'RCS', status: 5 },
     { channel: 'SMS', status: null },
   ]);
+});
+
+test('what a carrier is just being given while others are taken back has its turn afterwards', async () => {
+  const id = await stage.confirmed({ mode: 'RCS_SMS', numbers: [ANA, BOB] });
+  await stage.run();
+  await stage.accept([(await stage.last(id, ANA)).id]);
+  await stage.pass(301);
+  await stage.run();
+  expect(revoked.map(({ destination }) => destination)).toEqual([ANA]);
+  await stage.accept([(await stage.last(id, BOB)).id]);
+  await stage.pass(10);
+  await stage.run();
+  expect(revoked.map(({ destination }) => destination)).toEqual([ANA, BOB]);
+  expect(await channelsOf(id)).toEqual(['RCS', 'RCS', 'SMS', 'SMS']);
+});
+
+test('a network that this process has no link to, or that says nothing, is asked again later', async () => {
+  const id = await begun('RCS_SMS');
+  linked = false;
+  await stage.pass(301);
+  await stage.run();
+  expect(revoked).toEqual([]);
+  [linked, word] = [true, null];
+  await stage.pass(15);
+  await stage.run();
+  expect([revoked.length, await channelsOf(id)]).toEqual([1, ['RCS']]);
+  word = true;
+  await stage.pass(15);
+  await stage.run();
+  expect([revoked.length, await channelsOf(id)]).toEqual([2, ['RCS', 'SMS']]);
 });
 
 test('time over on WhatsApp leads on, and its late receipt changes nothing of the recipient', async () => {

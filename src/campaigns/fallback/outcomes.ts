@@ -95,6 +95,7 @@ async function makeHops(step: Step, going: readonly { goer: Goer; choice: Choice
     );
     const hops = messages.map(({ id, destination }, i) => ({
       ...{ destination, hop, messageId: id, reason: own[i]?.goer.next.reason ?? '' },
+      fromChannel: own[i]?.goer.fact[2] ?? '',
     }));
     await db.insertHops(step.tx, step.job, hops);
   }

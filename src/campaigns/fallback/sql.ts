@@ -49,19 +49,22 @@ export type NewHop = {
   readonly hop: number;
   readonly messageId: string;
   readonly reason: string;
+  /** On which the recipient was not reached. */
+  readonly fromChannel: string;
 };
 
 /** Notes that recipients went on. Fails when one has this hop already: nobody gets two copies. */
 export async function insertHops(db: Db, { accountId, campaignId }: Job, hops: readonly NewHop[]): Promise<void> {
   await exec(
     db,
-    sql`INSERT INTO campaign_hop (account_id, campaign_id, destination, hop, message_id, reason)
-        SELECT ${accountId}, ${campaignId}, u.destination, u.hop, u.message_id, u.reason
+    sql`INSERT INTO campaign_hop (account_id, campaign_id, destination, hop, message_id, reason, from_channel)
+        SELECT ${accountId}, ${campaignId}, u.destination, u.hop, u.message_id, u.reason, u.from_channel
         FROM ${rowsOf(hops, {
           destination: text((h) => h.destination),
           hop: smallint((h) => h.hop),
           message_id: uuid((h) => h.messageId),
           reason: text((h) => h.reason),
+          from_channel: text((h) => h.fromChannel),
         })} AS u`,
   );
 }

@@ -6,14 +6,14 @@ import { STATUS } from '../../messages/states.ts';
 import { quietMs } from '../feed/quiet-hours.ts';
 import { isCombined } from '../mode.ts';
 import { insertOutcomes } from '../outcomes/sql.ts';
+import type { Job } from '../run/sql.ts';
 import { NOTHING, type Step } from '../run/step.ts';
 import { TIME_OVER } from './codes.ts';
+import { REVOKING_MS } from './revoke.ts';
 import * as db from './sql.ts';
 
 /** Until a carrier has answered what was just written to it. */
 const WRITTEN_MS = 10_000;
-/** The most that taking a batch back from its network may take. */
-const REVOKING_MS = 120_000;
 
 /**
  * Looks at messages whose channel has had its time. Those that a network can take back are, and only then does anything
@@ -36,16 +36,17 @@ async function endTimes(step: Step, { id: batchId, messageIds: ids }: db.Batch):
   const [firstId, lastId] = boundsOf(ids);
   const facts = (await db.listFacts(tx, job, { ids, firstId, lastId })).filter(isCurrent);
   const accepted = facts.filter(isAccepted);
-  const messages = accepted.flatMap(toRevocable);
+  const messages = accepted.flatMap((fact) => toRevocable(job, fact));
   const over = accepted.flatMap(([id, , channel]) => (channel === 'RCS' ? [] : [id]));
-  if (messages.length > 0) step.revocable.push({ job, batchId, messages });
   if (over.length > 0) await insertOutcomes(tx, [{ ...job, messageIds: over, statuses: over.map(() => TIME_OVER) }]);
   const written = await withdrawLate(
     step,
     facts.filter(isUnsent).map(([id]) => id),
   );
-  if (messages.length > 0) return REVOKING_MS;
-  return written > 0 ? WRITTEN_MS : null;
+  const againMs = written > 0 ? WRITTEN_MS : null;
+  if (messages.length === 0) return againMs;
+  step.revocable.push({ job, batchId, messages, againMs });
+  return REVOKING_MS;
 }
 
 const isCurrent = ([id, , , , , , , , , , hopMessageId]: db.Fact): boolean =>
@@ -58,8 +59,12 @@ const isAccepted = ([, , , , , , status, , , , , submitted]: db.Fact): boolean =
 const isUnsent = ([, , , , , , status, , , , , submitted]: db.Fact): boolean =>
   !submitted && (status === null || status === STATUS.ACCEPTED);
 
-const toRevocable = ([messageId, destination, channel, sender, , , , , connectionId]: db.Fact): RevocableMessage[] =>
-  channel === 'RCS' && connectionId !== null ? [{ messageId, sender, destination, connectionId }] : [];
+function toRevocable({ accountId }: Job, fact: db.Fact): RevocableMessage[] {
+  const [messageId, destination, channel, sender, , , , , connectionId] = fact;
+  return channel === 'RCS' && connectionId !== null
+    ? [{ accountId, messageId, sender, destination, connectionId }]
+    : [];
+}
 
 /** Answers how many are with a carrier by now, which has not answered yet. */
 async function withdrawLate({ tx, job: { accountId }, campaign }: Step, ids: readonly string[]): Promise<number> {

@@ -1,5 +1,5 @@
 import { plainArray } from '../../db/array.ts';
-import { bigint, int, rowsOf, smallint, text, timestamptz } from '../../db/columns.ts';
+import { bigint, endsOf, int, rowsOf, smallint, text, timestamptz, uuids } from '../../db/columns.ts';
 import { type Db, exec, many, one, onePlan, raw, type Sql, sql, tuples } from '../../db/query.ts';
 import type { Job } from '../run/sql.ts';
 import { renderSql, valuesSql } from '../text/sql.ts';
@@ -191,19 +191,22 @@ export async function insertBatches(
   { accountId, campaignId }: Job,
   batches: readonly NewBatch[],
 ): Promise<void> {
+  const lists = batches.map((batch) => batch.messageIds);
+  const ends = endsOf(lists);
   await exec(
     db,
     onePlan(sql`INSERT INTO campaign_batch (account_id, campaign_id, hop, channel, country, first_destination,
                                             last_destination, message_ids, due_at)
         SELECT ${accountId}::bigint, ${campaignId}::bigint, u.hop, u.channel, u.country, u.first_destination,
-               u.last_destination, u.message_ids::uuid[], u.due_at
+               u.last_destination, (${uuids(lists)})[u.last - u.size + 1:u.last], u.due_at
         FROM ${rowsOf(batches, {
           hop: smallint((b) => b.hop),
           channel: smallint((b) => b.channel),
           country: text((b) => b.country),
           first_destination: text((b) => b.firstDestination),
           last_destination: text((b) => b.lastDestination),
-          message_ids: text((b) => plainArray(b.messageIds)),
+          size: int((b) => b.messageIds.length),
+          last: int((_, i) => ends[i] ?? 0),
           due_at: timestamptz((b) => b.dueAt),
           n: bigint((_, i) => i),
         })} AS u ORDER BY u.n`),

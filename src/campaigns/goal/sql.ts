@@ -1,11 +1,11 @@
 import { countParts } from '../../carriers/smpp/text.ts';
-import { plainArray } from '../../db/array.ts';
+import { plainArray, textArray } from '../../db/array.ts';
 import { bigint, boolean, rowsOf, text } from '../../db/columns.ts';
 import { type Db, join, many, raw, type Sql, sql } from '../../db/query.ts';
 import { bitOf, type Channel } from '../../lib/channel.ts';
 import type { Price } from '../../pricing/sql.ts';
 import { bitsOf, chainOf, type SendingMode } from '../mode.ts';
-import { fixedText, type Piece } from '../text/parse.ts';
+import { fixedText, leastText, type Piece } from '../text/parse.ts';
 import { renderSql } from '../text/sql.ts';
 
 /** Why nothing is sent to a candidate, in the order in which it is looked for. */
@@ -19,6 +19,8 @@ export type Plan = {
   readonly mode: SendingMode;
   /** Null: the numbers of the campaign. */
   readonly listIds: readonly number[] | null;
+  /** In place of its lists and numbers, of a campaign that is not saved: these contacts or numbers. */
+  readonly named?: { readonly contactIds: readonly number[] } | { readonly numbers: NamedNumbers } | undefined;
   /** Null: the mode has no SMS. */
   readonly pieces: readonly Piece[] | null;
   /**
@@ -30,6 +32,13 @@ export type Plan = {
   readonly prices: readonly PlanPrice[];
 };
 
+/** Valid numbers, each once and sorted, with what their plans say of them. */
+export type NamedNumbers = {
+  readonly numbers: readonly string[];
+  readonly countries: readonly string[];
+  readonly channels: readonly number[];
+};
+
 export type PlanPrice = Pick<Price, 'channel' | 'prefix' | 'unitMicros' | 'refundUndelivered'>;
 
 /** The next candidates behind a number. */
@@ -37,6 +46,8 @@ export type Range = { readonly after: string | null; readonly limit: number };
 
 /** As in src/messages/prepare.ts. */
 const MOST_PARTS = 10;
+/** Septets of a text of one part. */
+const ONE_PART = 160;
 
 /**
  * A SELECT of `country, destination, contact_id, channels, sms_parts, reserve_micros, skip_reason`: whom a campaign is
@@ -44,7 +55,7 @@ const MOST_PARTS = 10;
  * `channels` are the bits that may be tried: of the mode, supported, not opted out of, with a route and a price.
  * `reserve_micros` is the most that trying them in turn can cost. No row: there is nobody behind `after`.
  */
-export const recipientsSql = (plan: Plan, range: Range): Sql => sql`
+export const recipientsSql = (plan: Plan, range: Range | null): Sql => sql`
   WITH price_list AS MATERIALIZED (${priceList(plan)}),
        candidate AS MATERIALIZED (${candidates(plan, range)}), ${tariff(plan)}
   SELECT c.country, c.destination, c.contact_id, f.channels, c.parts AS sms_parts, f.reserve AS reserve_micros,
@@ -98,7 +109,7 @@ function candidates(plan: Plan, range: Range | null): Sql {
            c.contact_id, ${partsSql(plan)} AS parts, ${supported} & ~(${refused}) AS able,
            CASE WHEN c.destination IS NULL OR NOT c.is_valid THEN 'invalid' WHEN ${supported} = 0 THEN 'unsupported'
                 WHEN ${supported} & ~(${refused}) = 0 THEN 'opted_out' END AS reason
-    FROM (${plan.listIds === null ? numbers(plan, range) : members(plan, plan.listIds, range)}) AS c
+    FROM (${sourceOf(plan, range)}) AS c
     ${join(
       chain.map((channel) => optOutsOf(plan.accountId, channel, range)),
       ' ',
@@ -112,23 +123,39 @@ const of = (name: string, channel: Channel): Sql => raw(`${name}${channel.toLowe
 
 const CONTACT = sql`c.id AS contact_id, c.full_name, c.first_name, c.last_name, c.gender, c.email, c.custom_fields`;
 
+function sourceOf(plan: Plan, range: Range | null): Sql {
+  const { accountId, listIds, named } = plan;
+  if (named && 'contactIds' in named)
+    return sql`${contacts(accountId)} AND c.id = ANY(${plainArray(named.contactIds)}::bigint[])`;
+  if (named || listIds === null) return numbers(plan, range);
+  return sql`${contacts(accountId)} AND ${isMember(plan, listIds, range)}`;
+}
+
 /** In the order of bytes, in which `numbers` is sorted; all other columns with numbers have the usual collation. */
-function numbers({ accountId, campaignId }: Plan, range: Range | null): Sql {
+function numbers(plan: Plan, range: Range | null): Sql {
+  const { accountId } = plan;
   const next = range ? sql`AND u.number > ${range.after ?? ''} ORDER BY u.number LIMIT ${range.limit}` : sql``;
   return sql`
     SELECT n.number AS destination, n.country, coalesce(c.is_valid, true) AS is_valid,
            coalesce(c.channels, n.channels) AS channels, ${CONTACT}
     FROM (SELECT u.number COLLATE "default" AS number, u.country, u.channels
-          FROM campaign k, unnest(k.numbers, k.number_countries, k.number_channels) AS u (number, country, channels)
-          WHERE k.account_id = ${accountId} AND k.id = ${campaignId} ${next}) AS n
+          FROM ${numbersOf(plan)} ${next}) AS n
     LEFT JOIN contact c ON c.account_id = ${accountId} AND c.phone_number = n.number`;
 }
 
-function members(plan: Plan, listIds: readonly number[], range: Range | null): Sql {
-  return sql`
-    SELECT c.phone_number AS destination, coalesce(c.country, '') AS country, c.is_valid, c.channels, ${CONTACT}
-    FROM contact c WHERE c.account_id = ${plan.accountId} AND ${isMember(plan, listIds, range)}`;
+/** Rows `u`, and a condition behind them. */
+function numbersOf({ accountId, campaignId, named }: Plan): Sql {
+  if (!named || !('numbers' in named))
+    return sql`campaign k, unnest(k.numbers, k.number_countries, k.number_channels) AS u (number, country, channels)
+          WHERE k.account_id = ${accountId} AND k.id = ${campaignId}`;
+  const { numbers: all, countries, channels } = named.numbers;
+  return sql`unnest(${plainArray(all)}::text[] COLLATE "C", ${textArray(countries)}::text[],
+            ${plainArray(channels)}::smallint[]) AS u (number, country, channels) WHERE true`;
 }
+
+const contacts = (accountId: number): Sql => sql`
+    SELECT c.phone_number AS destination, coalesce(c.country, '') AS country, c.is_valid, c.channels, ${CONTACT}
+    FROM contact c WHERE c.account_id = ${accountId}`;
 
 /**
  * The whole pass leaves the way to the planner. The next ones of a range must come the same way each time, whatever the
@@ -148,8 +175,17 @@ function partsSql({ pieces }: Plan): Sql {
   if (pieces === null) return sql`1`;
   const fixed = fixedText(pieces);
   if (fixed !== null) return raw(String(fixed === '' ? 0 : countParts(fixed).parts));
-  const rendered = renderSql(pieces, { contact: sql`c`, destination: sql`c.destination` });
-  return sql`coalesce(sms_parts(nullif(${rendered}, '')), 0)`;
+  const on = { contact: sql`c`, destination: sql`c.destination` };
+  const counted = sql`coalesce(sms_parts(nullif(${renderSql(pieces, on)}, '')), 0)`;
+  const { alphabet, units } = countParts(leastText(pieces));
+  if (alphabet !== 'gsm7' || units === 0) return counted;
+  // Nearly all fill a short text with plain letters: those are looked at alone, in a third of the time.
+  const filled = renderSql(
+    pieces.filter((piece) => 'field' in piece),
+    on,
+  );
+  return sql`CASE WHEN ${filled} ~ '^[ -Z_a-z]*$' AND length(${filled}) <= ${raw(String(ONE_PART - units))} THEN 1
+                  ELSE ${counted} END`;
 }
 
 /** Of a range only those behind its begin: a merge of a million of them would start from the first for each. */

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/query.ts';
-import { insertOutcomes, listCombined } from './sql.ts';
+import { insertOutcomes, listCombined, type NewOutcomes } from './sql.ts';
 
 /** A message of a campaign that reached its end. */
 export type CampaignEnd = {
@@ -10,18 +10,19 @@ export type CampaignEnd = {
   readonly status: number;
 };
 
+/** The same of several messages of a campaign, each with the code of its state. */
+export type CampaignEnds = NewOutcomes;
+
 /**
  * Tells combined campaigns of their messages' ends, in the transaction of these: what follows is decided from what is
  * committed. Ends of other campaigns' messages are nobody's business and leave no trace.
  */
-export async function writeEnds(tx: Db, ends: readonly CampaignEnd[]): Promise<void> {
+export async function writeEnds(tx: Db, ends: readonly CampaignEnds[]): Promise<void> {
   if (ends.length === 0) return;
   const oneOfEach = [...new Map(ends.map((end) => [end.campaignId, end])).values()];
   const combined = await listCombined(tx, oneOfEach);
-  await writeCombined(
-    tx,
-    ends.filter(({ campaignId }) => combined.has(campaignId)),
-  );
+  const followed = ends.filter(({ campaignId }) => combined.has(campaignId));
+  if (followed.length > 0) await insertOutcomes(tx, followed);
 }
 
 /** The same where all are known to be of combined campaigns. Sent before this returns, as a `burst` wants it. */

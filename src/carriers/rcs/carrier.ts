@@ -77,12 +77,12 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   }
 
   /** Whether it was revoked. 404 says that it was delivered, or is not known: it may be shown then. */
-  async function revoke(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean> {
+  async function revoke(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null> {
     for (let tries = 0; tries < REVOKE_TRIES; tries += 1) {
       const answer = await client.call({ method: 'DELETE', path: messagePath(message) });
-      if (answer.kind === 'answered' && answer.status < 500) return answer.status === 200;
+      if (answer.kind === 'answered' && answer.status < 500) return wordOn(answer.status);
     }
-    return false;
+    return null;
   }
 
   function state(): CarrierState {
@@ -104,6 +104,11 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     ...{ revoke, findReachable: reachability.find },
   };
 }
+
+/** What says nothing of the message: no token, too slow, too many requests. */
+const NO_WORD: readonly number[] = [401, 408, 429];
+
+const wordOn = (status: number): boolean | null => (NO_WORD.includes(status) ? null : status === 200);
 
 const NOT_RCS: Outcome = {
   kind: 'refused',

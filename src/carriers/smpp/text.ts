@@ -58,6 +58,26 @@ export function countParts(body: string, options: TextOptions = {}): PartCount {
   return { alphabet, units, parts };
 }
 
+/** How full the last part of a text is. */
+export type Room = {
+  /** Units that a part takes, of a text of so many parts. */
+  readonly perPart: number;
+  /** Units that still fit before there is one part more. */
+  readonly remaining: number;
+};
+
+/** The room in the last part of a text as `encodeText` cuts it without options. */
+export function roomIn(body: string): Room {
+  const { alphabet, parts } = countParts(body);
+  const perPart = parts === 1 ? LIMITS[alphabet].single : LIMITS[alphabet].udh8;
+  const last = parts === 1 ? body : (pieces(body, alphabet, perPart).at(-1) ?? '');
+  return { perPart, remaining: perPart - (alphabet === 'gsm7' ? countSeptets(last) : last.length) };
+}
+
+/** The characters of a text that are not in GSM 03.38, each once: they make it UCS-2. */
+export const beyondGsm = (body: string): string[] =>
+  [...new Set(body)].filter((character) => countSeptets(character) < 0);
+
 /**
  * The octets of a text, in parts when it is longer than one message. No part ends inside an escape pair or a
  * surrogate pair. The caller bounds the parts (the header can count 255) and puts the header before each.

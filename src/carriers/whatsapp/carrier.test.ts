@@ -46,6 +46,12 @@ describe('a message', () => {
     expect(entry?.content).toEqual({ name: 'hello', language: { code: 'en_US' } });
   });
 
+  test('that the network holds back for a quality assessment says so', async () => {
+    const { carrier } = await bound();
+    const outcome = await carrier.submit(templateTo('+351912349913'));
+    expect(outcome).toMatchObject({ kind: 'accepted', held: 'held_for_quality_assessment' });
+  });
+
   test('without a content is its text', async () => {
     const { graph, carrier } = await bound();
     await carrier.submit(submission({ sender: NUMBER, body: 'Olá' }));

@@ -112,10 +112,15 @@ function readAnswer(answer: GraphAnswer, { messageId }: Submission): Verdict {
 }
 
 function accepted(json: unknown, messageId: string): Outcome {
-  const id = wordsIn(listIn(json, 'messages')[0], 'id');
+  const [message] = listIn(json, 'messages');
+  const id = wordsIn(message, 'id');
   if (id === '') return unknown('The API answered without a message id', messageId);
-  return { kind: 'accepted', carrierIds: [id] };
+  const word = wordsIn(message, 'message_status');
+  return { kind: 'accepted', carrierIds: [id], ...(HOLDS.includes(word) && { held: word }) };
 }
+
+/** While the network paces a new template: the message goes out later, or fails. */
+const HOLDS: readonly string[] = ['held_for_quality_assessment', 'paused'];
 
 /** Known by our id only: a status that names it says what became of it. */
 const unknown = (text: string, messageId: string): Outcome => ({ kind: 'unknown', text, carrierIds: [messageId] });

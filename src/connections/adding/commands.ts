@@ -1,8 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import { operatorName } from '../../audit/record.ts';
 import type { CommandContext } from '../../cli.ts';
+import { transaction } from '../../db/transaction.ts';
 import { loadSecretKey } from '../../secret-key.ts';
-import { createConnection, type NewConnection } from '../save.ts';
+import { type Added, addConnection, callbackUrlOf } from '../add.ts';
+import type { NewConnection } from '../save.ts';
+import type { ConnectionKind } from '../sql.ts';
 import { readJsonFile, readSettings } from './read-settings.ts';
 
 /** `connection add smpp`, `whatsapp` and `rcs`. What their options leave out is given with `--set`. */
@@ -42,7 +45,7 @@ function addSmpp(add: Command, context: CommandContext): void {
     .option('--set <name=value...>', 'any other setting, see docs/carriers.md', [])
     .action(async ({ name, password, set, ...flags }: SmppFlags) => {
       const settings = { ...flags, tls: flags.tls ?? false, ...readSettings(set) };
-      const { id } = await create(context, { name, settings, secret: password });
+      const { id } = await create(context, { name, kind: 'smpp', settings, secret: password });
       context.report(
         { id, name },
         () => `Connection ${name} (id ${id}) was added. Give it a route: route add --channel SMS --connection ${name}`,
@@ -72,17 +75,16 @@ function addWhatsapp(add: Command, context: CommandContext): void {
     .option('--verify-token <token>', 'what Meta asks the callback address for; made up when left out')
     .option('--set <name=value...>', 'any other setting, see docs/carriers.md', [])
     .action(async ({ name, wabaId, phoneNumberId, set, accessToken, appSecret, ...flags }: WhatsappFlags) => {
-      const verifyToken = flags.verifyToken ?? newToken();
       const app = flags.appId === undefined ? {} : { appId: flags.appId };
       const settings = { wabaId, ...app, phoneNumberIds: phoneNumberId, ...readSettings(set) };
-      const secret = { accessToken, appSecret, verifyToken };
-      const { id } = await create(context, { name, kind: 'whatsapp', settings, secret });
-      const added = { id, name, callbackUrl: callbackUrl(context, 'whatsapp', name), verifyToken };
+      const secret = { accessToken, appSecret, ...(flags.verifyToken && { verifyToken: flags.verifyToken }) };
+      const { id, tokens } = await create(context, { name, kind: 'whatsapp', settings, secret });
+      const added = { id, name, callbackUrl: callbackUrl(context, 'whatsapp', name), ...tokens };
       context.report(added, ({ callbackUrl: url }) =>
         [
           `Connection ${name} (id ${id}) was added. Tell Meta where its callbacks go:`,
           `  callback URL  ${url}`,
-          `  verify token  ${verifyToken}`,
+          `  verify token  ${tokens['verifyToken']}`,
           ...phoneNumberId.map((number) => give(number, name)),
         ].join('\n'),
       );
@@ -100,15 +102,15 @@ function addRcs(add: Command, context: CommandContext): void {
     .option('--client-token <token>', 'what Google signs the callbacks with; made up when left out')
     .option('--set <name=value...>', 'any other setting, see docs/carriers.md', [])
     .action(async ({ name, serviceAccount, set, ...flags }: RcsFlags) => {
-      const clientToken = flags.clientToken ?? newToken();
-      const secret = { ...(await readJsonFile('--service-account', serviceAccount)), clientToken };
-      const { id } = await create(context, { name, kind: 'rcs', settings: readSettings(set), secret });
-      const added = { id, name, callbackUrl: callbackUrl(context, 'rcs', name), clientToken };
+      const own = flags.clientToken === undefined ? {} : { clientToken: flags.clientToken };
+      const secret = { ...(await readJsonFile('--service-account', serviceAccount)), ...own };
+      const { id, tokens } = await create(context, { name, kind: 'rcs', settings: readSettings(set), secret });
+      const added = { id, name, callbackUrl: callbackUrl(context, 'rcs', name), ...tokens };
       context.report(added, ({ callbackUrl: url }) =>
         [
           `Connection ${name} (id ${id}) was added. Tell Google where its callbacks go:`,
           `  webhook URL   ${url}`,
-          `  client token  ${clientToken}`,
+          `  client token  ${tokens['clientToken']}`,
           give('<agent id>', name),
         ].join('\n'),
       );
@@ -118,12 +120,13 @@ function addRcs(add: Command, context: CommandContext): void {
 const give = (id: string, name: string): string =>
   `Give it to an account: sender assign --id ${id} --connection ${name} --account <account>`;
 
-const newToken = (): string => randomBytes(24).toString('base64url');
+const callbackUrl = (context: CommandContext, kind: ConnectionKind, name: string): string | null =>
+  callbackUrlOf(context.config().publicUrl, { kind, name });
 
-const callbackUrl = (context: CommandContext, kind: string, name: string): string =>
-  `${context.config().publicUrl}/api/callbacks/${kind}/${name}`;
+type Input = Omit<NewConnection, 'sandbox' | 'kind'> & { readonly kind: ConnectionKind };
 
-async function create(context: CommandContext, input: Omit<NewConnection, 'sandbox'>): Promise<{ id: number }> {
+async function create(context: CommandContext, input: Input): Promise<Added> {
   const key = await loadSecretKey(context.config());
-  return context.withDatabase((pool) => createConnection(pool, key, { ...input, sandbox: false }));
+  const wanted = { ...input, by: operatorName() };
+  return context.withDatabase((pool) => transaction(pool, (tx) => addConnection(tx, key, wanted)));
 }

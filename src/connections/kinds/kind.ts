@@ -19,6 +19,12 @@ export type Kind = {
   tpsOf(settings: unknown): number;
   /** The settings for a try: with one link. */
   forTest(settings: object): object;
+  /** Where the carrier is. Of settings as they are stored. */
+  addressOf(settings: unknown): { readonly host: string; readonly port: number };
+  /** What may be sent at most: messages without an answer at a time, and messages (SMS: parts) a second; 0 is no limit. */
+  limitsOf(settings: unknown): { readonly window: number; readonly perSecond: number };
+  /** The name of the secret that we choose and the carrier is told, among those of `parseSecret`; null: there is none. */
+  readonly ownToken: string | null;
   /** Reads what this carrier posts to us; null when it does not. Of settings and secret as they are stored. */
   readonly createReader: ((settings: unknown, secret: string) => ReadCallback) | null;
   /** Where files of messages that came in are; null when such messages have none. Of settings and secret as stored. */

@@ -3,6 +3,7 @@ import { createRcsCarrier } from '../../carriers/rcs/carrier.ts';
 import { parseRcsSecrets, parseRcsSettings } from '../../carriers/rcs/settings.ts';
 import { bareAgentId } from '../../senders/agent-id.ts';
 import type { CallbackAnswer, ReadCallback } from './callback.ts';
+import { addressOfUrl } from './address.ts';
 import { rcsFiles } from './files.ts';
 import type { Kind } from './kind.ts';
 
@@ -14,6 +15,12 @@ export const rcsKind: Kind = {
   createCarrier: (settings, secret) => createRcsCarrier(parseRcsSettings(settings), secretsOf(secret)),
   tpsOf: (settings) => parseRcsSettings(settings).tps,
   forTest: (settings) => settings,
+  addressOf: (settings) => addressOfUrl(parseRcsSettings(settings).baseUrl),
+  limitsOf(settings) {
+    const { concurrency, tps } = parseRcsSettings(settings);
+    return { window: concurrency, perSecond: tps };
+  },
+  ownToken: 'clientToken',
   createReader: (_settings, secret) => readWith(secretsOf(secret).clientToken),
   createFileSource: (settings) => rcsFiles(parseRcsSettings(settings)),
 };

@@ -13,6 +13,12 @@ export const smppKind: Kind = {
   createCarrier: (settings, password) => createSmppCarrier(parseSmppSettings(settings), { password }),
   tpsOf: (settings) => parseSmppSettings(settings).tps,
   forTest: (settings) => ({ ...settings, binds: 1 }),
+  addressOf: parseSmppSettings,
+  limitsOf(settings) {
+    const { window, binds, tps } = parseSmppSettings(settings);
+    return { window: window * binds, perSecond: tps };
+  },
+  ownToken: null,
   createReader: null,
   createFileSource: null,
 };

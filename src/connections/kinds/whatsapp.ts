@@ -7,6 +7,7 @@ import {
   type WhatsappSettings,
 } from '../../carriers/whatsapp/settings.ts';
 import type { CallbackAnswer, CallbackRequest } from './callback.ts';
+import { addressOfUrl } from './address.ts';
 import { whatsappFiles } from './files.ts';
 import type { Kind } from './kind.ts';
 
@@ -19,6 +20,12 @@ export const whatsappKind: Kind = {
   // The carrier holds the rate of each number.
   tpsOf: () => 0,
   forTest: (settings) => settings,
+  addressOf: (settings) => addressOfUrl(parseWhatsappSettings(settings).baseUrl),
+  limitsOf(settings) {
+    const { concurrency, tps, phoneNumberIds } = parseWhatsappSettings(settings);
+    return { window: concurrency, perSecond: tps * phoneNumberIds.length };
+  },
+  ownToken: 'verifyToken',
   createReader(settings, secret) {
     const [known, secrets] = [parseWhatsappSettings(settings), secretsOf(secret)];
     return (request) => (request.method === 'GET' ? shakeHands(request, secrets) : read(request, known, secrets));

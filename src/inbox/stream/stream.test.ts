@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createAccount, type NewAccount } from '../../accounts/create.ts';
-import { exec, sql } from '../../db/query.ts';
+import { exec, many, sql } from '../../db/query.ts';
 import type { App } from '../../http/deps.ts';
 import { insertNumber } from '../../inbound/sql.ts';
 import { openTestInbox, type TestInbox } from '../../testing/inbox.ts';
 import { until } from '../../testing/until.ts';
-import { deleteOldInboxEvents } from './sql.ts';
+import { transaction } from '../../db/transaction.ts';
+import { deleteOldInboxEvents, insertInboxEvents, moveLastEvents, type NewInboxEvent } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 
@@ -163,4 +166,59 @@ test('tells another account nothing', async () => {
   await stranger.reading;
   expect(stranger.events.map((event) => event.event)).toEqual(['ready']);
   account = mine;
+});
+
+/** Makes so many events of a thread, each as long as a message can be. */
+async function fill(count: number): Promise<void> {
+  const { pool } = inbox.database;
+  const { accountId } = account;
+  const newest = sql`SELECT 'message' AS kind, chat_id AS "chatId", message_id AS "messageId" FROM inbox_event
+    WHERE account_id = ${accountId} AND kind = 'message' ORDER BY id DESC LIMIT 1`;
+  const [event] = await many<NewInboxEvent>(pool, newest);
+  if (!event) throw new Error('no message to tell of');
+  await transaction(pool, async (tx) => {
+    const [moved] = await moveLastEvents(tx, [{ accountId, count }]);
+    const rows = Array.from({ length: count }, (_, n) => ({ ...event, accountId, id: (moved?.before ?? 0) + n + 1 }));
+    await insertInboxEvents(tx, rows);
+  });
+}
+
+test('cuts off who does not read, while others get everything', async () => {
+  await write('x'.repeat(4000));
+  const socket = connect(Number(new URL(one).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const headers = `host: a\r\naccept: text/event-stream\r\nx-api-key: ${account.apiKey}`;
+  socket.write(`GET ${PATH}/stream HTTP/1.1\r\n${headers}\r\n\r\n`);
+  await once(socket, 'readable');
+  socket.pause();
+  const healthy = await look();
+  const { accountId } = account;
+  await until('both look on', () => inbox.hub.count(accountId) === 2);
+  let events = 0;
+  while (inbox.hub.count(accountId) === 2) {
+    await fill(1000);
+    events += 1000;
+    await until('the healthy one has them', () => textsOf(healthy.events).length === events);
+  }
+  expect(inbox.hub.count(accountId)).toBe(1);
+  let octets = 0;
+  socket.on('data', (chunk) => (octets += chunk.length)).on('error', () => undefined);
+  socket.resume();
+  await once(socket, 'close');
+  expect(octets).toBeLessThan(events * 4000);
+  healthy.stop();
+});
+
+test('ends with the key that opened it, at the next look after fifteen seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const stream = await look();
+  await until('it began', () => stream.events.length === 1);
+  vi.advanceTimersByTime(15_000);
+  await write('still there');
+  await untilTexts(stream.events, ['still there']);
+  await exec(inbox.database.pool, sql`DELETE FROM api_key WHERE account_id = ${account.accountId}`);
+  vi.advanceTimersByTime(15_000);
+  await stream.reading;
+  expect(inbox.hub.count(account.accountId)).toBe(0);
 });

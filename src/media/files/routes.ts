@@ -26,7 +26,7 @@ export function fileRoutes(app: App, deps: ApiDeps): void {
         description:
           'A `url` of media works as it is, without credentials, until it expires or is taken back. Without a signature the ' +
           'scope `media` is needed, and for what came in with a message `inbox`. Ranges are served.',
-        security: [{}, { apiKey: [] }, { basic: [] }],
+        security: [{}, { apiKey: [] }, { basic: [] }, { session: [] }],
         params: MediaKey,
         querystring: FileQuery,
         produces: ['application/octet-stream'],

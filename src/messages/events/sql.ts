@@ -8,9 +8,20 @@ import type { Channel } from '../../lib/channel.ts';
  * - `receipt`: a receipt that moved nothing (intermediate, doubled, late, contradicting);
  * - `replaced`: a final state of ours that the carrier's own word replaced;
  * - `cancelled`, `settled`, `released`: what a client or the operator did;
- * - `fallback`: another message followed it on another channel, or it followed one.
+ * - `fallback`: another message followed it on another channel, or it followed one;
+ * - `held`: its network has it and holds it back for now;
+ * - `revoke`: its network is asked to take it back (no outcome), or did not (REFUSED), or perhaps did (UNKNOWN).
  */
-export type EventKind = 'attempt' | 'receipt' | 'replaced' | 'cancelled' | 'settled' | 'released' | 'fallback';
+export type EventKind =
+  | 'attempt'
+  | 'receipt'
+  | 'replaced'
+  | 'cancelled'
+  | 'settled'
+  | 'released'
+  | 'fallback'
+  | 'held'
+  | 'revoke';
 
 /** What belongs to some kinds only; written as it is, shown in the timeline. */
 export type EventDetails = {

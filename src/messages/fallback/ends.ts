@@ -2,13 +2,19 @@ import { type StateMove } from '../sql.ts';
 import { STATUS } from '../states.ts';
 import { REVOKED, TIMED_OUT } from './rule.ts';
 
-/**
- * Takes a message back from its network. True: it will not be shown. False: it may be. Null: this process has no link
- * to that carrier.
- */
-export type Revoke = (message: RevocableMessage) => Promise<boolean | null>;
+/** The way to networks that can take a message back. */
+export type Revoke = {
+  /** Whether this process has a link to that carrier. */
+  reaches(connectionId: number): boolean;
+  /**
+   * Asks it to take a message back. True: it will not be shown. False: it may have been, or is not known there. Null: it
+   * said nothing, though it may have been asked.
+   */
+  ask(message: RevocableMessage): Promise<boolean | null>;
+};
 
 export type RevocableMessage = {
+  readonly accountId: number;
   readonly messageId: string;
   readonly sender: string;
   readonly destination: string;

@@ -1,12 +1,14 @@
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../../db/query.ts';
 import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
 import { actor, draft } from '../../testing/drafts.ts';
 import { type FallbackStage, openFallbackStage, PRICE_MICROS, TAKEN } from '../../testing/fallback-stage.ts';
 import { booksOf } from '../../testing/money.ts';
+import { listUnknownIds } from '../../testing/queue.ts';
 import { findRecord } from '../../tracking/status.ts';
 import { findTimeline } from '../../tracking/timeline.ts';
+import { settleUnknown } from '../../unknowns/settle.ts';
 import { cancelMessage } from '../cancel.ts';
 import { EXPIRED_BY_US } from '../sql.ts';
 import { STATUS, type StatusName } from '../states.ts';
@@ -18,24 +20,29 @@ let pool: Pool;
 let stage: FallbackStage;
 let asked: RevocableMessage[];
 let word: boolean | null;
+let linked: boolean;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = database.pool;
 });
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await exec(pool, sql`TRUNCATE message_fallback, dispatch_chunk`);
+  await exec(pool, sql`TRUNCATE message_fallback, dispatch_chunk, unknown_outcome`);
   asked = [];
   word = true;
+  linked = true;
   stage = await openStage();
 });
 
 const openStage = (creditMicros?: number) =>
   openFallbackStage(pool, {
     ...(creditMicros === undefined ? {} : { creditMicros }),
-    revoke(message) {
-      asked.push(message);
-      return Promise.resolve(word);
+    revoke: {
+      reaches: () => linked,
+      ask(message) {
+        asked.push(message);
+        return Promise.resolve(word);
+      },
     },
   });
 const channels = async (): Promise<string[]> => (await stage.messages()).map(({ channel }) => channel);
@@ -148,26 +155,79 @@ test('an RCS message that its network does not take back is followed by nothing,
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
 
-test('where this process has no link to the network, it is asked again later', async () => {
-  word = null;
+test('where this process has no link to the network, or that says nothing, it is asked again later', async () => {
+  linked = false;
   await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
   await stage.pass(301);
   await stage.run();
-  expect(await channels()).toEqual(['RCS']);
+  expect([await channels(), asked.length]).toEqual([['RCS'], 0]);
+  [linked, word] = [true, null];
+  await stage.pass(20);
+  await stage.run();
+  expect([await channels(), asked.length]).toEqual([['RCS'], 1]);
   word = true;
   await stage.pass(20);
   await stage.run();
   expect([await channels(), asked.length]).toEqual([['RCS', 'SMS'], 2]);
 });
 
-test('a receipt that comes while the network is asked is not missed', async () => {
-  stage = await openFallbackStage(pool, {
-    async revoke() {
-      await stage.end('UNDELIVERABLE');
-      return false;
-    },
+describe('when the process dies between the network’s word and its commit', () => {
+  /** The message is asked back, and the answer is never recorded. */
+  async function dead(): Promise<string> {
+    const id = await stage.send(['RCS', 'SMS']);
+    await stage.settle(TAKEN);
+    await stage.pass(301);
+    word = null;
+    await stage.run();
+    await stage.pass(120);
+    return id;
+  }
+
+  test('the next yes lets the next message go', async () => {
+    await dead();
+    word = true;
+    await stage.run();
+    expect(await channels()).toEqual(['RCS', 'SMS']);
   });
+
+  test('a no lets nothing go, and is listed as an unknown outcome, once', async () => {
+    const id = await dead();
+    word = false;
+    await stage.run();
+    await stage.pass(100_000);
+    await stage.run();
+    expect([await channels(), asked.length]).toEqual([['RCS'], 2]);
+    expect(await listUnknownIds(pool)).toEqual(new Set([id]));
+    const events = (await findTimeline(pool, stage, id))?.events.filter(({ kind }) => kind === 'REVOKE');
+    expect(events?.map(({ outcome }) => outcome)).toEqual([undefined, 'UNKNOWN']);
+  });
+
+  test('a person who finds out that it was taken back lets the next message go', async () => {
+    const id = await dead();
+    word = false;
+    await stage.run();
+    await settleUnknown(pool, { messageId: id, as: 'rejected', by: 'op' }, new Date());
+    await stage.run();
+    expect([await channels(), await listUnknownIds(pool)]).toEqual([['RCS', 'SMS'], new Set()]);
+  });
+
+  test('a late receipt takes it off the list, and lets nothing go', async () => {
+    const id = await dead();
+    word = false;
+    await stage.run();
+    await stage.end('DELIVERED', { id });
+    await stage.run();
+    expect([await channels(), await listUnknownIds(pool)]).toEqual([['RCS'], new Set()]);
+  });
+});
+
+test('a receipt that comes while the network is asked is not missed', async () => {
+  const ask = async (): Promise<boolean> => {
+    await stage.end('UNDELIVERABLE');
+    return false;
+  };
+  stage = await openFallbackStage(pool, { revoke: { reaches: () => true, ask } });
   await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
   await stage.pass(301);

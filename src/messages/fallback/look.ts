@@ -4,7 +4,8 @@ import type { Log } from '../../lib/log.ts';
 import type { Accept } from '../accept.ts';
 import { endMessages } from '../end.ts';
 import { takeBack } from '../expiry/take-back.ts';
-import { type Revoke, toRevoked, toTimedOut } from './ends.ts';
+import { askBack, type Word } from './ask-back.ts';
+import { type Revoke, toTimedOut } from './ends.ts';
 import { goOn, refuse } from './go-on.ts';
 import { judge, type Looked, type Verdict } from './judge.ts';
 import * as db from './sql.ts';
@@ -25,12 +26,12 @@ export type Fallbacks = {
 };
 
 const BATCH = 100;
-/** Longer than a batch takes. */
-const LEASE_MS = 2 * 60_000;
+/** Longer than a batch takes, but for networks, for which it is renewed: so long after a worker's end others take over. */
+const LEASE_MS = 20_000;
 /** Until a carrier has answered what was just written to it. */
 const WRITTEN_MS = 10_000;
-/** Until another process may have the link. */
-const ELSEWHERE_MS = 15_000;
+/** Until another process may have the link, or the network an answer. */
+const LATER_MS = 15_000;
 /** After what did not work. */
 const AGAIN_MS = 5000;
 /** Transactions at a time, and requests to a network. */
@@ -49,9 +50,7 @@ export function createFallbacks(deps: FallbackDeps): Fallbacks {
       const judged = await judgeAll(deps, claimed);
       const revocable = await act(deps, judged);
       // A network may take its time: others need not wait for it.
-      const work = inTurns(deps, revocable, REQUESTS, (fact) => revokeOne(deps, fact)).finally(() =>
-        revoking.delete(work),
-      );
+      const work = revokeAll(deps, revocable).finally(() => revoking.delete(work));
       revoking.add(work);
       return claimed.length;
     },
@@ -98,19 +97,20 @@ async function act(deps: FallbackDeps, judged: readonly Judged[]): Promise<db.Fa
 
 /** Some at a time. What fails is due again soon, and the others go on. */
 async function inTurns<T extends db.Key>(
-  { pool, log }: FallbackDeps,
+  deps: FallbackDeps,
   items: readonly T[],
   atOnce: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const putOff = async (item: T, err: unknown): Promise<void> => {
-    log.error({ err, messageId: item.id }, 'what follows a message could not be done, trying again');
-    await db.moveClaimed(pool, [item], { waitMs: AGAIN_MS }).catch(() => undefined);
-  };
   for (let at = 0; at < items.length; at += atOnce)
     await Promise.all(
-      items.slice(at, at + atOnce).map((item) => work(item).catch((err: unknown) => putOff(item, err))),
+      items.slice(at, at + atOnce).map((item) => work(item).catch((err: unknown) => putOff(deps, [item], err))),
     );
+}
+
+async function putOff({ pool, log }: FallbackDeps, items: readonly db.Key[], err: unknown): Promise<void> {
+  log.error({ err, messageId: items[0]?.id }, 'what follows a message could not be done, trying again');
+  await db.moveClaimed(pool, items, { waitMs: AGAIN_MS }).catch(() => undefined);
 }
 
 /** Those that were taken out of the queue have ended by that, and so are due again at once. */
@@ -128,10 +128,23 @@ async function withdrawLate({ pool, now }: FallbackDeps, facts: readonly db.Fact
   await db.moveClaimed(pool, written, { waitMs: WRITTEN_MS });
 }
 
-/** Asks outside of any transaction; after a crash in between it is asked again. */
-async function revokeOne({ pool, revoke, now }: FallbackDeps, fact: db.Fact): Promise<void> {
-  const { id: messageId, sender, destination, connectionId } = fact;
-  const answer = connectionId === null ? false : await revoke({ messageId, sender, destination, connectionId });
-  if (answer === true) await transaction(pool, (tx) => endMessages(tx, [toRevoked(fact, now())]));
-  else await db.moveClaimed(pool, [fact], { waitMs: answer === null ? ELSEWHERE_MS : null });
+async function revokeAll(deps: FallbackDeps, facts: readonly db.Fact[]): Promise<void> {
+  for (let at = 0; at < facts.length; at += REQUESTS) {
+    const some = facts.slice(at, at + REQUESTS);
+    if (at > 0) await db.moveClaimed(deps.pool, facts.slice(at), { waitMs: LEASE_MS });
+    await revokeSome(deps, some).catch((err: unknown) => putOff(deps, some, err));
+  }
+}
+
+/** Those that were taken back have ended by that. */
+async function revokeSome(deps: FallbackDeps, facts: readonly db.Fact[]): Promise<void> {
+  const words = await askBack(
+    deps,
+    facts.flatMap(({ id: messageId, connectionId, ...fact }) =>
+      connectionId === null ? [] : [{ ...fact, messageId, connectionId }],
+    ),
+  );
+  const of = (word: Word): db.Fact[] => facts.filter(({ id }) => (words.get(id) ?? 'stays') === word);
+  await db.moveClaimed(deps.pool, of('later'), { waitMs: LATER_MS });
+  await db.moveClaimed(deps.pool, of('stays'), { waitMs: null });
 }

@@ -119,6 +119,23 @@ export async function listFacts(db: Db, keys: readonly Key[]): Promise<Fact[]> {
   );
 }
 
+/**
+ * Those of these messages whose network was asked to take them back, and whether it said that it did not: until then, or
+ * until their end, they are asked about again.
+ */
+export async function listAskedBack(db: Db, keys: readonly Key[]): Promise<{ id: string; answered: boolean }[]> {
+  if (keys.length === 0) return [];
+  const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
+  return many(
+    db,
+    sql`SELECT e.message_id AS id, bool_or(e.details->>'outcome' IS NOT NULL) AS answered
+        FROM ${keysOf(keys)}
+        JOIN message_event e ON e.account_id = u.account_id AND e.message_id = u.id AND e.kind = 'revoke'
+          AND e.message_id BETWEEN ${firstId} AND ${lastId}
+        GROUP BY e.message_id`,
+  );
+}
+
 /** Puts off what was claimed; null: until the message's end. One that has ended since stays due. */
 export async function moveClaimed(db: Db, keys: readonly Key[], { waitMs }: { waitMs: number | null }): Promise<void> {
   if (keys.length === 0) return;

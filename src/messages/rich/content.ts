@@ -15,26 +15,48 @@ type Account = { readonly accountId: number };
 /** What goes out, and what people read of it. */
 export type Said = { readonly content: Content; readonly body: string };
 
+/** What it would say, and why it may not be sent like this. */
+export type Tried = { readonly said: Said; readonly faults: readonly FieldError[] };
+
+type Whatsapp = {
+  readonly phoneNumberId: string;
+  readonly template?: WhatsappSendIn['template'] | undefined;
+  readonly body?: WhatsappSendIn['body'] | undefined;
+};
+
 /** What a WhatsApp send says. Errors: 400; a template of another account reads as one that there is not. */
-export async function sayWhatsapp(db: Db, account: Account, input: WhatsappSendIn): Promise<Said> {
+export const sayWhatsapp = async (db: Db, account: Account, input: Whatsapp): Promise<Said> =>
+  withoutFaults(await tryWhatsapp(db, account, input));
+
+/** The same for RCS. `path` is where it stands in the request: empty, or ending in a dot. */
+export const sayRcs = async (db: Db, account: Account, input: RcsContent, path = ''): Promise<Said> =>
+  withoutFaults(await tryRcs(db, account, input, path));
+
+function withoutFaults({ said, faults }: Tried): Said {
+  refuseFaults(faults);
+  return said;
+}
+
+/** As `sayWhatsapp`, for a template with its faults beside it. Errors: 400 when there is nothing to show. */
+export async function tryWhatsapp(db: Db, account: Account, input: Whatsapp): Promise<Tried> {
   const { template = {}, body } = input;
-  if (body) return { content: toWhatsappContent(body), body: textOfBody(body) };
+  if (body) return { said: { content: toWhatsappContent(body), body: textOfBody(body) }, faults: [] };
   return fill(await findWhatsappTemplate(db, account, input), template, 'template', 'template.');
 }
 
-/** The same for RCS. `path` is where it stands in the request: empty, or ending in a dot. */
-export async function sayRcs(db: Db, { accountId }: Account, input: RcsContent, path = ''): Promise<Said> {
+/** The same for RCS. */
+export async function tryRcs(db: Db, { accountId }: Account, input: RcsContent, path = ''): Promise<Tried> {
   const { templateId = '', body, variables } = input;
   if (body) {
     const message = toContentMessage(body);
-    return { content: { channel: 'RCS', message }, body: readable(message) };
+    return { said: { content: { channel: 'RCS', message }, body: readable(message) }, faults: [] };
   }
   const field = `${path}templateId`;
   const template = orUnknown(await findUsableTemplate(db, { accountId, channel: 'RCS', id: templateId }), field);
   return fill(template, { variables }, field, path);
 }
 
-async function findWhatsappTemplate(db: Db, { accountId }: Account, input: WhatsappSendIn): Promise<Template> {
+async function findWhatsappTemplate(db: Db, { accountId }: Account, input: Whatsapp): Promise<Template> {
   const { id, name, language } = input.template ?? {};
   const sender = await findUsableSender(db, { accountId, channel: 'WHATSAPP', identity: input.phoneNumberId });
   if (!sender) throw invalidFields([{ field: 'phoneNumberId', message: 'the account has no such number' }]);
@@ -58,14 +80,17 @@ function orUnknown(template: Template | undefined, field: string): Template {
 type Values = { variables?: Given | undefined; headerLink?: string | undefined };
 
 /** @param path where its values stand */
-function fill(template: Template, given: Values, field: string, path: string): Said {
-  const { status, reason } = template;
-  if (status !== 'APPROVED') {
-    const why = reason === null ? '' : ` (${reason})`;
-    throw invalidFields([{ field, message: `the template is ${status}${why}, not APPROVED` }]);
-  }
+function fill(template: Template, given: Values, field: string, path: string): Tried {
   const { values, faults } = fillTemplate(template, given);
-  refuseFaults(faults.map((fault): FieldError => ({ ...fault, field: fault.field.replace(/^template\./, path) })));
   const filling = { values, headerLink: given.headerLink };
-  return { content: composeContent(template, filling), body: composeText(template, filling) };
+  const said = { content: composeContent(template, filling), body: composeText(template, filling) };
+  const unfit = statusFaults(template, field);
+  if (unfit.length > 0) return { said, faults: unfit };
+  return { said, faults: faults.map((fault) => ({ ...fault, field: fault.field.replace(/^template\./, path) })) };
+}
+
+function statusFaults({ status, reason }: Template, field: string): FieldError[] {
+  if (status === 'APPROVED') return [];
+  const why = reason === null ? '' : ` (${reason})`;
+  return [{ field, message: `the template is ${status}${why}, not APPROVED` }];
 }

@@ -37,7 +37,8 @@ export async function insertRecipients(
           RETURNING country, reserve_micros, skip_reason),
         lanes AS (
           INSERT INTO campaign_lane (account_id, campaign_id, country)
-          SELECT DISTINCT ${accountId}::bigint, ${campaignId}::bigint, country FROM made WHERE skip_reason IS NULL
+          SELECT ${accountId}::bigint, ${campaignId}::bigint, country FROM made
+          GROUP BY country HAVING bool_or(skip_reason IS NULL)
           ON CONFLICT DO NOTHING),
         seen AS (SELECT count(*) AS count, max(destination COLLATE "C") AS last FROM candidate),
         run AS (

@@ -27,7 +27,7 @@ export type Messages = {
     outcome: Outcome,
     lifeMs: number | null,
   ): Promise<void>;
-  /** Whether it was taken back: false when it was delivered, or is not known. */
+  /** Whether it was taken back: false when it was delivered, or is not known (any more). */
   revoke(agentId: string, phone: string, messageId: string): boolean;
   /** Events whose time has not come. */
   scheduled(): number;
@@ -94,7 +94,8 @@ export function createMessages({ script, ledger, random, tell }: MessagesOptions
 
   function revoke(agentId: string, phone: string, messageId: string): boolean {
     const message = taken.get(keyOf(agentId, messageId));
-    const revoked = message !== undefined && message.phone === phone && !message.delivered;
+    const known = message !== undefined && message.phone === phone && !(message.revoked && script.forgetsRevoked);
+    const revoked = known && !message.delivered;
     ledger.count(revoked ? 'revoked' : 'revokesRefused');
     if (!revoked) return false;
     if (random.chance(script.deliverRevokedShare)) return true;

@@ -57,6 +57,8 @@ export type RbmScript = PosterScript & {
   tps: number;
   /** Answers 404 for what was delivered already (`guide`), or 200 whatever happened (`reference`). */
   revoke: 'guide' | 'reference';
+  /** Whether it forgets what it has taken back: asked again, it says as of an unknown one that it did not. */
+  forgetsRevoked: boolean;
   /** These messages are delivered although they were revoked with 200. */
   deliverRevokedShare: number;
   /** By the last four digits of the destination; every other destination gets `otherwise`. */
@@ -135,6 +137,7 @@ export function defaultScript(): RbmScript {
     cutShare: 0,
     tps: 0,
     revoke: 'guide',
+    forgetsRevoked: false,
     deliverRevokedShare: 0,
     outcomes: DEFAULT_OUTCOMES,
     otherwise: {},

@@ -1,0 +1,81 @@
+// A receiver of webhooks in plain Node (20 or newer), without any package: it checks the signature, answers at once, and
+// knows repeated events. Register it with 03-webhook-register.sh, which says how to run both on one machine.
+//
+//   WEBHOOK_SECRET=whsec_… TLS_CERT=cert.pem TLS_KEY=key.pem PORT=8443 node examples/03-webhook-receiver.mjs
+//
+// WEBHOOK_SECRET is what the registration has answered; two of them with a space between are both good, while you change
+// from one to another. Behind a proxy that speaks HTTPS for you leave TLS_CERT and TLS_KEY out.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+
+const { WEBHOOK_SECRET = '', TLS_CERT, TLS_KEY, PORT = '8443' } = process.env;
+const keys = WEBHOOK_SECRET.split(' ').map((secret) => Buffer.from(secret.replace('whsec_', ''), 'base64'));
+if (keys.some((key) => key.length === 0)) throw new Error('set WEBHOOK_SECRET to the secret that the registration has shown');
+
+const TOLERANCE_SECONDS = 300;
+const MAX_BYTES = 64 * 1024;
+
+/** Standard Webhooks: the base64 of HMAC-SHA256 over "id.timestamp.body", one for each secret. */
+function isGenuine(headers, body) {
+  const id = headers['webhook-id'];
+  const timestamp = headers['webhook-timestamp'];
+  const given = String(headers['webhook-signature']).split(' ');
+  // An old callback that somebody has recorded must not count again.
+  if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= TOLERANCE_SECONDS)) return false;
+  return keys.some((key) => {
+    const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
+    return given.some((signature) => {
+      const octets = Buffer.from(signature.replace('v1,', ''), 'base64');
+      // Compares in a time that tells nothing of how much was right.
+      return octets.length === expected.length && timingSafeEqual(octets, expected);
+    });
+  });
+}
+
+/** The body exactly as it came: parsed and written anew it would have another signature. Null when it is too long. */
+async function read(request) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > MAX_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Events come at least once: an id that was seen is answered, and not worked on again. Yours belong into a database. */
+const seen = new Set();
+
+function handle(event) {
+  if (event.eventType === 'INBOUND') console.log(`${event.source} wrote: ${event.text}`);
+  else if (event.eventType === 'READ') console.log(`${event.messageId} was read`);
+  else console.log(`${event.messageId} to ${event.destination}: ${event.description}`);
+}
+
+async function receive(request, response) {
+  const body = await read(request);
+  if (body === null || !isGenuine(request.headers, body)) {
+    console.log('refused: not signed with our secret');
+    return response.writeHead(401).end();
+  }
+  // First the answer: after 5 seconds without one the event is sent again. Keep it safely before that.
+  const id = request.headers['webhook-id'];
+  response.writeHead(200).end();
+  if (seen.has(id)) return console.log(`again: ${id}`);
+  seen.add(id);
+  handle(JSON.parse(body));
+}
+
+const answer = (request, response) =>
+  receive(request, response).catch((error) => {
+    console.error(error);
+    response.destroy();
+  });
+const server =
+  TLS_CERT && TLS_KEY
+    ? https.createServer({ cert: readFileSync(TLS_CERT), key: readFileSync(TLS_KEY) }, answer)
+    : http.createServer(answer);
+server.listen(Number(PORT), () => console.log(`listening on port ${server.address().port}`));

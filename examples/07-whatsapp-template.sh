@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Sends a WhatsApp template, and a free-form message to somebody who has not written.
+set -euo pipefail
+: "${API_KEY:?set API_KEY to the key that the first start has shown}"
+BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
+PG=$BASE_URL/api/partner-gateway/v1
+call() { curl -sS --fail-with-body -w '\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: application/json' "$@"; }
+pick() { node -p "JSON.parse(require('fs').readFileSync(0))$1"; } # pick .id: one value of an answer
+ended() { # until a message has the status, which it then shows
+  for _ in $(seq 150); do
+    RECORD=$(call "$PG/messages/status/$1")
+    [ "$(pick .deliveryStatus <<<"$RECORD")" = "$2" ] && echo "$RECORD" && return
+    sleep 0.2
+  done
+  echo "not $2: $RECORD" >&2 && return 1
+}
+
+echo '== The numbers that you may send from, and the templates that the network has approved.'
+NUMBER=$(call "$BASE_URL/api/message-server/whatsapp/phone-numbers" | pick '.data[0].phoneNumberId')
+echo "from $NUMBER"
+call "$BASE_URL/api/message-server/whatsapp/templates?status=APPROVED"
+
+echo '== A template with its value. It is checked before anything is sent.'
+SENT=$(call "$BASE_URL/api/message-server/whatsapp/send" -d '{
+  "phoneNumberId": "'"$NUMBER"'", "destination": "+447700900123",
+  "template": { "name": "sandbox_welcome", "language": "en", "variables": ["Ada"] }
+}')
+echo "$SENT"
+ended "$(pick .messageId <<<"$SENT")" DELIVERED
+
+echo '== The same in the words of WhatsApp: SENT, DELIVERED, READ …'
+call "$PG/whatsapp/messages/$(pick .messageId <<<"$SENT")"
+
+echo '== A free-form text is for people who wrote within 24 hours. To others it is accepted, and ends CONVERSATION_CLOSED.'
+SENT=$(call "$BASE_URL/api/message-server/whatsapp/send" -d '{
+  "phoneNumberId": "'"$NUMBER"'", "destination": "+447700900124", "body": { "type": "TEXT", "text": "Hello" }
+}')
+ended "$(pick .messageId <<<"$SENT")" CONVERSATION_CLOSED

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Exports the SMS of today as a file, and fetches it.
+set -euo pipefail
+: "${API_KEY:?set API_KEY to the key that the first start has shown}"
+BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
+PG=$BASE_URL/api/partner-gateway/v1
+call() { curl -sS --fail-with-body -w '\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: application/json' "$@"; }
+pick() { node -p "JSON.parse(require('fs').readFileSync(0))$1"; } # pick .id: one value of an answer
+FOLDER=$(mktemp -d)
+trap 'rm -r "$FOLDER"' EXIT
+TODAY=$(date -u +%Y-%m-%d)
+
+call "$BASE_URL/api/message-server/sms/send" -d '{ "phoneNumber": "+61491570156", "message": "=1+1", "simulation": true }'
+
+echo '== The history, page by page: channel and range of time are required.'
+call "$PG/messages/history?channel=SMS&from=${TODAY}T00:00:00Z&to=${TODAY}T23:59:59Z&limit=1"
+
+echo '== An export: 202 at once, made in the background, in one request for any number of messages.'
+ID=$(call "$PG/messages/history/export" -d '{
+  "startDateTime": "'"$TODAY"'T00:00:00Z", "endDateTime": "'"$TODAY"'T23:59:59Z", "channel": "SMS", "format": "csv"
+}' | pick .exportId)
+for _ in $(seq 150); do
+  EXPORT=$(call "$PG/exports/$ID")
+  [ "$(pick .isAvailableForDownload <<<"$EXPORT")" = true ] && break
+  sleep 0.2
+done
+echo "$EXPORT"
+
+echo '== The file, by its link: no credentials, for 24 hours. Cells that a spreadsheet would take for formulas are made inert.'
+curl -sS --fail -o "$FOLDER/messages.csv" "$(pick .downloadUrl <<<"$EXPORT")"
+head -n 3 "$FOLDER/messages.csv"
+
+echo '== Contacts and delivery reports are exported alike: POST …/exports/contacts and …/exports/delivery-reports.'
+call "$PG/exports?limit=2"

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Makes a key that may do little, gives it a new value, and revokes it.
+set -euo pipefail
+: "${API_KEY:?set API_KEY to the key that the first start has shown}"
+BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
+PG=$BASE_URL/api/partner-gateway/v1
+call() { curl -sS --fail-with-body -w '\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: application/json' "$@"; }
+pick() { node -p "JSON.parse(require('fs').readFileSync(0))$1"; } # pick .id: one value of an answer
+as() { # a request with another key: only its status
+  curl -sS -o /dev/null -w 'HTTP %{http_code}\n' -H "X-API-Key: $1" "$2"
+}
+
+echo '== A key that may send SMS and read what became of them. Its value is shown this once.'
+KEY=$(call "$PG/authentication" -d '{ "name": "Shop", "operations": ["SMS", "tracking"] }')
+ID=$(pick .id <<<"$KEY")
+FIRST=$(pick .apiKey <<<"$KEY")
+echo "key $ID, ${FIRST:0:12}…"
+
+echo '== It reads statuses (200), and no contacts (403).'
+as "$FIRST" "$PG/messages/status?ids="
+as "$FIRST" "$PG/contacts"
+
+echo '== A new value, the old one good for another minute: time to change it where it is used.'
+SECOND=$(call "$PG/authentication/$ID/rotate" -d '{ "graceSeconds": 60 }' | pick .apiKey)
+as "$FIRST" "$PG/messages/status?ids="
+as "$SECOND" "$PG/messages/status?ids="
+
+echo '== All keys of the account, without their values.'
+call "$PG/authentication?limit=100"
+
+echo '== Revoked: 401 from the next request on, in every process.'
+call -X DELETE "$PG/authentication/$ID"
+as "$SECOND" "$PG/messages/status?ids="
+
+echo '== Who did what: the audit log.'
+call "$PG/audit?limit=3"

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# What an operator does: connects a carrier over SMPP, routes a country to it, sets a price, and sees it work.
+# It uses operator commands, so it runs where Heliograph runs, with its settings (DATA_DIR or DATABASE_URL, SECRET_KEY).
+# The carrier is a second sandbox. At the end everything is taken away again.
+set -euo pipefail
+: "${API_KEY:?set API_KEY to the key that the first start has shown}"
+BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
+PG=$BASE_URL/api/partner-gateway/v1
+CARRIER_PORT=${CARRIER_PORT:-2775}
+call() { curl -sS --fail-with-body -w '\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: application/json' "$@"; }
+pick() { node -p "JSON.parse(require('fs').readFileSync(0))$1"; } # pick .id: one value of an answer
+cd "$(dirname "$0")/.."
+operate() { npm run -s heliograph -- "$@"; }
+NAME=example-$$
+FOLDER=$(mktemp -d)
+
+clean_up() {
+  kill "$CARRIER" 2>/dev/null || true
+  wait "$CARRIER" 2>/dev/null || true
+  rm -r "$FOLDER"
+}
+
+# A carrier of our own, that writes down what it takes.
+node src/main.ts sandbox --port "$CARRIER_PORT" --system-id user1 --password secret12 --ledger "$FOLDER/ledger" >"$FOLDER/log" 2>&1 &
+CARRIER=$!
+trap clean_up EXIT
+for _ in $(seq 150); do
+  [ -s "$FOLDER/log" ] && break
+  sleep 0.2
+done
+
+echo '== The connection. A running program binds at once; what the carrier says is in the list.'
+operate connection add smpp --name "$NAME" --host 127.0.0.1 --port "$CARRIER_PORT" --system-id user1 --password secret12 \
+  --window 20 --tps 50
+operate connection test "$NAME"
+
+echo '== Numbers of Liechtenstein go over it, at a price of their own.'
+operate route add --channel SMS --prefix 423 --connection "$NAME"
+operate price set --channel SMS --prefix 423 --price 0.055
+operate route list
+
+echo '== A message there.'
+SENT=$(call "$BASE_URL/api/message-server/sms/send" -d '{ "phoneNumber": "+4236601234", "message": "Hello" }')
+for _ in $(seq 150); do
+  RECORD=$(call "$PG/messages/status/$(pick .messageId <<<"$SENT")")
+  [ "$(pick .deliveryStatus <<<"$RECORD")" = DELIVERED ] && break
+  sleep 0.2
+done
+echo "$RECORD"
+operate connection list
+
+echo '== What the carrier took, from its own books.'
+cat "$FOLDER/ledger"
+
+echo '== Taken away again: first the route, then the connection.'
+ROUTE=$(operate route list --json | node -p "JSON.parse(require('fs').readFileSync(0)).find((route) => route.connection === '$NAME').id")
+operate route remove "$ROUTE"
+operate price remove --channel SMS --prefix 423
+operate connection remove "$NAME"

@@ -1,0 +1,62 @@
+import { startSandboxRbm, type SandboxRbm } from '../../src/carriers/sandbox/rbm/server.ts';
+import type { Outcome } from '../../src/carriers/sandbox/rbm/script.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createConnection } from '../../src/connections/save.ts';
+import { notifyRoutes } from '../../src/routing/sql.ts';
+import { RCS_TEMPLATES } from '../../src/sandbox/templates.ts';
+import { loadSecretKey } from '../../src/secret-key.ts';
+import { assignSender } from '../../src/senders/assign.ts';
+import { insertTemplate } from '../../src/templates/sql.ts';
+import type { Run } from '../proof.ts';
+import type { Stage } from '../stage.ts';
+
+const NAME = 'rcs';
+export const AGENT = 'acme';
+/** When the next channel is tried, in place of the least that a client may ask for. */
+export const AFTER_SECONDS = 3;
+export const AFTER_MS = AFTER_SECONDS * 1000;
+
+const after = (afterMs: number): Outcome => ({ steps: [{ event: 'DELIVERED', afterMs }] });
+/** What the network does with messages, by the last digit of the number. */
+const OUTCOMES: readonly Outcome[] = [
+  after(300),
+  after(1000),
+  { doubled: true, early: true },
+  { steps: [] },
+  after(3 * AFTER_MS),
+  after(AFTER_MS + 100),
+  { refuse: 'NOT_FOUND' },
+  { ...after(500), silentTimes: 1000 },
+  {
+    steps: [
+      { event: 'TTL_EXPIRATION_REVOKE_FAILED', afterMs: 1000 },
+      { event: 'DELIVERED', afterMs: 1500 },
+    ],
+  },
+  after(AFTER_MS + 1500),
+];
+const ENDINGS = Array.from({ length: 9000 }, (_, n) => String(n).padStart(4, '0'));
+
+/** An RCS network with late, lost, doubled, contradictory and missing words, and the gateway's connection to it. */
+export async function openNetwork(run: Run, { pool, gateway, environment }: Stage): Promise<SandboxRbm> {
+  const rbm = await startSandboxRbm({
+    agents: [AGENT],
+    script: {
+      ...{ seed: run.seed, missingEventShare: 0.1, doubleEventShare: 0.1, reorderEventShare: 0.2, reorderMs: 1500 },
+      ...{ dropAnswerShare: 0.01, cutShare: 0.01, keepMessages: 200_000, forgetsRevoked: true },
+      outcomes: Object.fromEntries(ENDINGS.map((ending, n) => [ending, OUTCOMES[n % OUTCOMES.length] ?? {}])),
+    },
+  });
+  const key = await loadSecretKey(loadConfig(environment));
+  const settings = { baseUrl: rbm.baseUrl, concurrency: 200, requestTimeoutSeconds: 2, resends: 1 };
+  const link = { name: NAME, kind: 'rcs', settings, secret: rbm.secrets, sandbox: false } as const;
+  const { id: connectionId } = await createConnection(pool, key, link);
+  await assignSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId: null, name: 'Acme' });
+  const common = { ownerId: null, status: 'APPROVED', headerLink: null, connectionId: null, language: '' } as const;
+  for (const template of RCS_TEMPLATES)
+    await insertTemplate(pool, { ...template, ...common, channel: 'RCS', category: '', named: true });
+  await notifyRoutes(pool);
+  if (!(await rbm.setCallback(`${String(gateway.ready['address'])}/api/callbacks/rcs/${NAME}`)))
+    throw new Error('the gateway does not take the callbacks of the network');
+  return rbm;
+}

@@ -1,0 +1,87 @@
+import { Button, Checkbox, Group, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { type Scope, useSession } from '../api/session.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { SecretOnce } from '../ui/secret-once.tsx';
+import { KEYS } from './api-key.ts';
+import { SCOPES } from './scope-names.tsx';
+
+type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
+
+/** Makes a key; its value is shown once, and is gone when the dialog closes. */
+export function CreateDialog({ opened, onClose }: CreateDialogProps) {
+  const { t } = useTranslation('api-keys');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('create.title')}>
+      {opened && <Create onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+type NewKey = {
+  readonly name: string;
+  readonly description: string;
+  readonly operations: Scope[];
+  readonly expiresAt: string;
+};
+
+function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
+  const { t } = useTranslation('api-keys');
+  const { operations } = useSession();
+  const mine = SCOPES.filter((scope) => operations.includes(scope));
+  const form = useForm<NewKey>({
+    initialValues: { name: '', description: '', operations: mine, expiresAt: '' },
+    validate: {
+      name: (name) => (name.trim() === '' ? t('create.nameMissing') : null),
+      operations: (chosen) => (chosen.length === 0 ? t('create.scopeMissing') : null),
+    },
+  });
+  const create = useAction({
+    run: ({ expiresAt, ...rest }: NewKey) =>
+      ok(api.POST(KEYS, { body: { ...rest, expiresAt: expiresAt === '' ? null : endOfDay(expiresAt) } })),
+    refresh: [['api-keys']],
+    form,
+  });
+  if (create.made !== undefined) return <Made secret={create.made.apiKey} onClose={onClose} />;
+  return (
+    <form onSubmit={form.onSubmit((values) => create.run(values))}>
+      <Stack>
+        <TextInput label={t('column.name')} description={t('create.nameHint')} maxLength={200} data-autofocus {...form.getInputProps('name')} />
+        <Textarea label={t('create.description')} maxLength={1000} autosize minRows={2} {...form.getInputProps('description')} />
+        <Checkbox.Group label={t('create.scopes')} description={t('create.scopesHint')} {...form.getInputProps('operations')}>
+          <SimpleGrid cols={{ base: 2, xs: 3 }} mt="xs" spacing="xs">
+            {SCOPES.map((scope) => (
+              <Checkbox key={scope} value={scope} label={t(`scope.${scope}`)} disabled={!mine.includes(scope)} />
+            ))}
+          </SimpleGrid>
+        </Checkbox.Group>
+        <TextInput type="date" label={t('create.expiresAt')} description={t('create.expiresHint')} {...form.getInputProps('expiresAt')} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={create.busy}>
+            {t('create.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+const endOfDay = (day: string): string => new Date(`${day}T23:59:59`).toISOString();
+
+function Made({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+  const { t } = useTranslation('api-keys');
+  return (
+    <Stack>
+      <SecretOnce label={t('key')} secret={secret} />
+      <Group justify="flex-end">
+        <Button onClick={onClose}>{t('create.done')}</Button>
+      </Group>
+    </Stack>
+  );
+}

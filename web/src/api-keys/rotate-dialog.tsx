@@ -1,0 +1,62 @@
+import { Button, Group, Select, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { SecretOnce } from '../ui/secret-once.tsx';
+import { type ApiKey, KEYS, nameOf } from './api-key.ts';
+
+/** How long the value before may live on, in seconds. */
+const GRACES = [0, 3600, 86_400, 604_800] as const;
+
+type RotateDialogProps = { readonly apiKey: ApiKey; readonly opened: boolean; readonly onClose: () => void };
+
+/** Gives a key a new value, which is shown once. */
+export function RotateDialog({ apiKey, opened, onClose }: RotateDialogProps) {
+  const { t } = useTranslation('api-keys');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('rotate.title', { name: nameOf(apiKey) })}>
+      {opened && <Rotate apiKey={apiKey} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function Rotate({ apiKey: { id }, onClose }: Omit<RotateDialogProps, 'opened'>) {
+  const { t } = useTranslation('api-keys');
+  const [grace, setGrace] = useState<string>(String(GRACES[2]));
+  const rotate = useAction({
+    run: (graceSeconds: number) => ok(api.POST(`${KEYS}/{id}/rotate`, { params: { path: { id } }, body: { graceSeconds } })),
+    refresh: [['api-keys']],
+  });
+  if (rotate.made !== undefined) {
+    return (
+      <Stack>
+        <SecretOnce label={t('key')} secret={rotate.made.apiKey} />
+        <Group justify="flex-end">
+          <Button onClick={onClose}>{t('create.done')}</Button>
+        </Group>
+      </Stack>
+    );
+  }
+  return (
+    <Stack>
+      <Text size="sm">{t('rotate.text')}</Text>
+      <Select
+        label={t('rotate.grace')}
+        data={GRACES.map((seconds) => ({ value: String(seconds), label: t(`rotate.graces.${seconds}`) }))}
+        value={grace}
+        onChange={(value) => setGrace(value ?? '0')}
+        allowDeselect={false}
+      />
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          {t('ui:cancel')}
+        </Button>
+        <Button loading={rotate.busy} onClick={() => rotate.run(Number(grace))}>
+          {t('rotate.submit')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

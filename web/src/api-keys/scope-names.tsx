@@ -1,0 +1,27 @@
+import { Text, Tooltip } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { useFormat } from '../ui/format.ts';
+
+/** In the order in which they are shown. */
+export const SCOPES = [
+  ...(['SMS', 'WHATSAPP', 'RCS', 'campaigns', 'contacts', 'tracking'] as const),
+  ...(['inbox', 'exports', 'webhooks', 'media', 'keys'] as const),
+];
+
+const FEW = 3;
+
+/** What a key may touch: the first few by name, all of them in a tooltip. */
+export function ScopeNames({ scopes }: { readonly scopes: readonly string[] }) {
+  const { t } = useTranslation('api-keys');
+  const format = useFormat();
+  const names = SCOPES.filter((scope) => scopes.includes(scope)).map((scope) => t(`scope.${scope}`));
+  if (names.length === SCOPES.length) return <Text size="sm">{t('scope.all')}</Text>;
+  if (names.length <= FEW) return <Text size="sm">{format.list(names)}</Text>;
+  return (
+    <Tooltip label={format.list(names)}>
+      <Text size="sm" tabIndex={0} w="fit-content">
+        {t('scope.more', { some: names.slice(0, FEW - 1).join(', '), count: names.length - FEW + 1 })}
+      </Text>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,31 @@
+import { Badge, Group, Text, Tooltip } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { creditQuery } from '../api/credit.ts';
+import { useSession } from '../api/session.ts';
+import { ButtonLink } from '../ui/link.tsx';
+import { Money } from '../ui/money.tsx';
+
+/** Which account one looks at, its plan and its credit. */
+export function AccountBar() {
+  const { t } = useTranslation('app');
+  const { account } = useSession();
+  const { data: credit } = useQuery(creditQuery);
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Text size="sm" fw={600} maw={200} truncate visibleFrom="sm" dir="auto">
+        {account.name}
+      </Text>
+      <Badge color="gray" visibleFrom="sm">
+        {t(`plan.${account.plan}`)}
+      </Badge>
+      {credit && (
+        <Tooltip label={t('creditHint')}>
+          <ButtonLink to="/account" variant="default" size="xs" aria-label={t('credit')}>
+            <Money amount={credit.availableCredit} currency={credit.currency} />
+          </ButtonLink>
+        </Tooltip>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,38 @@
+import { Center } from '@mantine/core';
+import type { ErrorComponentProps } from '@tanstack/react-router';
+import { useRouter } from '@tanstack/react-router';
+import { Compass } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { ErrorState } from '../ui/error-state.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { ButtonLink } from '../ui/link.tsx';
+import { Page } from '../ui/page.tsx';
+
+/** A page that broke: what happened, the id that the server's log knows it by, and another try. */
+export function ErrorPage({ error, reset }: ErrorComponentProps) {
+  const { t } = useTranslation('app');
+  const router = useRouter();
+  const tryAgain = (): void => {
+    reset();
+    void router.invalidate();
+  };
+  return (
+    <Page title={t('broken')}>
+      <ErrorState error={error} onRetry={tryAgain} />
+    </Page>
+  );
+}
+
+/** An address that leads nowhere. */
+export function NotFoundPage() {
+  const { t } = useTranslation('app');
+  return (
+    <Center mih="60vh">
+      <Page title={t('notFound.title')}>
+        <EmptyState icon={Compass} title={t('notFound.heading')} text={t('notFound.text')}>
+          <ButtonLink to="/">{t('notFound.home')}</ButtonLink>
+        </EmptyState>
+      </Page>
+    </Center>
+  );
+}

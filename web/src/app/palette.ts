@@ -1,0 +1,88 @@
+import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
+
+/** The accent: the colour of a signal lamp. Shade 7 carries white text, shade 4 black text, at 4.5:1 or more. */
+const amber: MantineColorsTuple = [
+  ...(['#fffbeb', '#fef3c7', '#fde68a', '#fcd34d', '#fbbf24', '#d97706', '#b45309'] as const),
+  ...(['#9a4a0b', '#7c3a0c', '#5f2d0c'] as const),
+];
+const gray: MantineColorsTuple = [
+  ...(['#f8f9fa', '#f1f3f5', '#e4e7eb', '#d3d8de', '#aab2bd', '#667080', '#535c6b'] as const),
+  ...(['#414957', '#2b313c', '#181c24'] as const),
+];
+const dark: MantineColorsTuple = [
+  ...(['#e3e6ea', '#c6ccd4', '#a4acb8', '#7f8896', '#434b58', '#333a46', '#262c36'] as const),
+  ...(['#1a1f27', '#141820', '#0e1117'] as const),
+];
+const red: MantineColorsTuple = [
+  ...(['#fef2f2', '#fee2e2', '#fecaca', '#fca5a5', '#f87171', '#ef4444', '#dc2626'] as const),
+  ...(['#b91c1c', '#991b1b', '#7f1d1d'] as const),
+];
+const green: MantineColorsTuple = [
+  ...(['#f0fdf4', '#dcfce7', '#bbf7d0', '#86efac', '#4ade80', '#22c55e', '#16a34a'] as const),
+  ...(['#157537', '#166534', '#14532d'] as const),
+];
+const blue: MantineColorsTuple = [
+  ...(['#eff6ff', '#dbeafe', '#bfdbfe', '#93c5fd', '#60a5fa', '#3b82f6', '#2563eb'] as const),
+  ...(['#1d4ed8', '#1e40af', '#1e3a8a'] as const),
+];
+const teal: MantineColorsTuple = [
+  ...(['#f0fdfa', '#ccfbf1', '#99f6e4', '#5eead4', '#2dd4bf', '#14b8a6', '#0d9488'] as const),
+  ...(['#0f766e', '#115e59', '#134e4a'] as const),
+];
+const violet: MantineColorsTuple = [
+  ...(['#f5f3ff', '#ede9fe', '#ddd6fe', '#c4b5fd', '#a78bfa', '#8b5cf6', '#7c3aed'] as const),
+  ...(['#6d28d9', '#5b21b6', '#4c1d95'] as const),
+];
+
+/** Eight, in ten shades each; `yellow` and `orange` are what Mantine calls by these names itself. */
+export const COLORS = { amber, gray, dark, red, green, blue, teal, violet, yellow: amber, orange: amber };
+
+/**
+ * Mantine's own variables give its light badges, dimmed texts and errors too little contrast for WCAG AA; here each
+ * pair of text and background has 4.5:1 or more in both schemes (web/e2e looks at every page with axe).
+ */
+export const contrastVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-body': '#fbfbfa',
+    '--mantine-color-dimmed': 'var(--mantine-color-gray-6)',
+    '--mantine-color-placeholder': 'var(--mantine-color-gray-5)',
+    '--mantine-color-error': 'var(--mantine-color-red-7)',
+    '--mantine-color-anchor': 'var(--mantine-color-amber-7)',
+    '--mantine-color-default-border': 'var(--mantine-color-gray-3)',
+    '--panel': '#ffffff',
+    '--panel-border': 'var(--mantine-color-gray-2)',
+    ...tints((name) => ({
+      light: `var(--mantine-color-${name}-1)`,
+      'light-hover': `var(--mantine-color-${name}-2)`,
+      'light-color': `var(--mantine-color-${name}-8)`,
+      outline: `var(--mantine-color-${name}-7)`,
+      text: `var(--mantine-color-${name}-7)`,
+    })),
+  },
+  dark: {
+    '--mantine-color-body': 'var(--mantine-color-dark-8)',
+    '--mantine-color-dimmed': 'var(--mantine-color-dark-2)',
+    '--mantine-color-placeholder': 'var(--mantine-color-dark-3)',
+    '--mantine-color-error': 'var(--mantine-color-red-3)',
+    '--mantine-color-anchor': 'var(--mantine-color-amber-3)',
+    '--mantine-color-default': 'var(--mantine-color-dark-7)',
+    '--mantine-color-default-hover': 'var(--mantine-color-dark-6)',
+    '--panel': 'var(--mantine-color-dark-7)',
+    '--panel-border': 'var(--mantine-color-dark-5)',
+    ...tints((name) => ({
+      light: `color-mix(in srgb, var(--mantine-color-${name}-4) 16%, transparent)`,
+      'light-hover': `color-mix(in srgb, var(--mantine-color-${name}-4) 24%, transparent)`,
+      'light-color': `var(--mantine-color-${name}-2)`,
+      outline: `var(--mantine-color-${name}-3)`,
+      text: `var(--mantine-color-${name}-3)`,
+    })),
+  },
+});
+
+const tints = (of: (name: string) => Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.keys(COLORS).flatMap((name) =>
+      Object.entries(of(name)).map(([use, value]) => [`--mantine-color-${name}-${use}`, value]),
+    ),
+  );

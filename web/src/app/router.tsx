@@ -1,0 +1,84 @@
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+  type AnyRouter,
+} from '@tanstack/react-router';
+import type { i18n } from 'i18next';
+import { isSignedOut } from '../api/errors.ts';
+import { sessionQuery } from '../api/session.ts';
+import { ErrorPage, NotFoundPage } from './error-page.tsx';
+import type { PageEntry } from './page-entry.ts';
+import { PageGate } from './page-gate.tsx';
+import { PageSkeleton } from './page-skeleton.tsx';
+import { Shell } from './shell.tsx';
+
+type Parts = { readonly pages: readonly PageEntry[]; readonly texts: i18n; readonly queries: () => QueryClient };
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFoundPage });
+
+/** The routes, from the list of pages: behind the shell, which wants somebody signed in, all but the sign-in page. */
+export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter {
+  const signIn = createRoute({
+    getParentRoute: () => root,
+    path: '/sign-in',
+    component: lazyRouteComponent(() => import('../sign-in/page.tsx'), 'Page'),
+    loader: () => texts.loadNamespaces('sign-in'),
+  });
+  const shell = createRoute({
+    getParentRoute: () => root,
+    id: 'shell',
+    beforeLoad: ({ location }) => demandSession(queries(), location.href),
+    component: () => <Shell pages={pages} />,
+    notFoundComponent: NotFoundPage,
+  });
+  const routes = pages.map((page) =>
+    createRoute({
+      getParentRoute: () => shell,
+      path: page.path,
+      loader: () => texts.loadNamespaces(page.feature),
+      component: gated(page),
+    }),
+  );
+  return createRouter({
+    routeTree: root.addChildren([signIn, shell.addChildren(routes)]),
+    // Filters read in the address as people write them: `?status=sent&q=anna`, every value a text.
+    parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+    stringifySearch: writeSearch,
+    defaultPreload: 'intent',
+    defaultPendingMs: 300,
+    defaultPendingComponent: PageSkeleton,
+    defaultErrorComponent: ErrorPage,
+    scrollRestoration: true,
+  });
+}
+
+async function demandSession(queries: QueryClient, next: string): Promise<void> {
+  try {
+    await queries.ensureQueryData(sessionQuery);
+  } catch (error) {
+    if (isSignedOut(error)) throw redirect({ to: '/sign-in', search: next === '/' ? {} : { next } });
+    throw error;
+  }
+}
+
+/** The lazy page, once it is clear that the person may see it. */
+function gated({ load, need }: PageEntry) {
+  const Lazy = lazyRouteComponent(load, 'Page');
+  const Gated = () => (
+    <PageGate need={need ?? {}}>
+      <Lazy />
+    </PageGate>
+  );
+  return Object.assign(Gated, { preload: Lazy.preload });
+}
+
+function writeSearch(search: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}

@@ -1,0 +1,106 @@
+import { Button, Group, Skeleton, Stack, Table, Text } from '@mantine/core';
+import { ChartLine, Table2 } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useFormat } from './format.ts';
+
+export type ChartSeries = {
+  /** A key of the rows. */
+  readonly name: string;
+  readonly label: string;
+  /** A colour of the palette: `green.6`. */
+  readonly color: string;
+};
+export type ChartRow = { readonly label: string; readonly values: Readonly<Record<string, number>> };
+
+export type ChartProps = {
+  /** What is shown, for those who do not see it. */
+  readonly label: string;
+  /** What the first column of the table holds: "Hour". */
+  readonly rowLabel: string;
+  readonly rows: readonly ChartRow[];
+  readonly series: readonly ChartSeries[];
+  /** `area` (default) for what goes on in time; `bars` for things beside one another; `stacked` bars for parts of a whole. */
+  readonly kind?: 'area' | 'bars' | 'stacked';
+  readonly height?: number;
+};
+
+/** Recharts is 117 kB: it comes with the first chart that is shown. */
+const Drawing = lazy(() => import('./chart-drawing.tsx').then(({ ChartDrawing }) => ({ default: ChartDrawing })));
+
+/** A chart, and the same figures as a table for whoever wants to read them. */
+export function Chart(props: ChartProps) {
+  const { t } = useTranslation('ui');
+  const [isTable, setIsTable] = useState(false);
+  const { label, height = 260 } = props;
+  return (
+    <Stack gap="xs">
+      <Group justify="space-between">
+        <Legend series={props.series} />
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-xs"
+          leftSection={isTable ? <ChartLine size={14} /> : <Table2 size={14} />}
+          onClick={() => setIsTable(!isTable)}
+        >
+          {t(isTable ? 'chart.asChart' : 'chart.asTable')}
+        </Button>
+      </Group>
+      {isTable ? (
+        <Figures {...props} />
+      ) : (
+        <Suspense fallback={<Skeleton h={height} />}>
+          <div role="img" aria-label={`${label}. ${t('chart.hint')}`}>
+            <Drawing {...props} />
+          </div>
+        </Suspense>
+      )}
+    </Stack>
+  );
+}
+
+const Legend = ({ series }: Pick<ChartProps, 'series'>) => (
+  <Group gap="md">
+    {series.map(({ name, label, color }) => (
+      <Group key={name} gap={6}>
+        <svg width="10" height="10" aria-hidden="true">
+          <circle cx="5" cy="5" r="5" fill={`var(--mantine-color-${color.replace('.', '-')})`} />
+        </svg>
+        <Text size="xs">{label}</Text>
+      </Group>
+    ))}
+  </Group>
+);
+
+function Figures({ label, rowLabel, rows, series, height = 260 }: ChartProps) {
+  const format = useFormat();
+  return (
+    <Table.ScrollContainer minWidth={320} maxHeight={height} scrollAreaProps={{ viewportProps: { tabIndex: 0, role: 'region', 'aria-label': label } }}>
+      <Table aria-label={label} verticalSpacing={4} stickyHeader>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{rowLabel}</Table.Th>
+            {series.map((each) => (
+              <Table.Th key={each.name} ta="right">
+                {each.label}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={row.label}>
+              <Table.Td>{row.label}</Table.Td>
+              {series.map(({ name }) => (
+                <Table.Td key={name} ta="right" className="tabular">
+                  {format.number(row.values[name] ?? 0)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

@@ -1,0 +1,105 @@
+import { Button, CloseButton, Group, MultiSelect, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { FilterX, Search } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+
+type FilterBarProps = {
+  /** The filters. */
+  readonly children: ReactNode;
+  /** Whether any of them is set: shows the button that takes them all away. */
+  readonly isFiltered?: boolean;
+  readonly onClear?: () => void;
+};
+
+/** The filters of a list, in a row that wraps; their state stands in the address (`useUrlState`). */
+export function FilterBar({ children, isFiltered = false, onClear }: FilterBarProps) {
+  const { t } = useTranslation('ui');
+  return (
+    <Group gap="sm" role="search" align="flex-end">
+      {children}
+      {isFiltered && onClear && (
+        <Button variant="subtle" color="gray" size="sm" leftSection={<FilterX size={16} />} onClick={onClear}>
+          {t('filter.clear')}
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+const TYPING_MS = 300;
+
+type SearchFieldProps = { readonly label: string; readonly value: string; readonly onChange: (text: string) => void };
+
+/** A text that filters, a moment after the last letter or at once with Enter. */
+export function SearchField({ label, value, onChange }: SearchFieldProps) {
+  const { t } = useTranslation('ui');
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const later = useDebouncedCallback(onChange, TYPING_MS);
+  const type = (next: string): void => {
+    setText(next);
+    later(next);
+  };
+  return (
+    <TextInput
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      leftSection={<Search size={16} aria-hidden="true" />}
+      rightSection={text === '' ? null : <CloseButton size="sm" aria-label={t('filter.empty')} onClick={() => type('')} />}
+      value={text}
+      onChange={(event) => type(event.currentTarget.value)}
+      onKeyDown={(event) => event.key === 'Enter' && onChange(text)}
+      w={{ base: '100%', xs: 260 }}
+    />
+  );
+}
+
+type Option = { readonly value: string; readonly label: string };
+type ChoiceFilterProps<T extends string> = {
+  readonly label: string;
+  readonly options: readonly Option[];
+  readonly value: T;
+  readonly onChange: (value: T) => void;
+};
+
+/** One of several; '' means all. */
+export function ChoiceFilter<T extends string>({ label, options, value, onChange }: ChoiceFilterProps<T>) {
+  return (
+    <Select
+      aria-label={label}
+      placeholder={label}
+      data={[...options]}
+      value={value === '' ? null : value}
+      // The options are those of the field: what comes back is one of them, or nothing.
+      onChange={(next) => onChange((next ?? '') as T)}
+      clearable
+      clearButtonProps={{ 'aria-label': label }}
+      w={180}
+    />
+  );
+}
+
+type ChoicesFilterProps<T extends string> = {
+  readonly label: string;
+  readonly options: readonly Option[];
+  readonly value: readonly T[];
+  readonly onChange: (value: readonly T[]) => void;
+};
+
+/** Any of several; none means all. */
+export function ChoicesFilter<T extends string>({ label, options, value, onChange }: ChoicesFilterProps<T>) {
+  return (
+    <MultiSelect
+      aria-label={label}
+      placeholder={value.length === 0 ? label : ''}
+      data={[...options]}
+      value={[...value]}
+      onChange={(next) => onChange(next as T[])}
+      clearable
+      clearButtonProps={{ 'aria-label': label }}
+      miw={200}
+    />
+  );
+}

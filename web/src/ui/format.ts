@@ -1,0 +1,82 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+
+/** Numbers, amounts and times as the chosen language writes them. */
+export function useFormat() {
+  const { i18n } = useTranslation('ui');
+  return useMemo(() => createFormat(i18n.language), [i18n.language]);
+}
+
+const UNITS = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+
+function createFormat(language: string) {
+  const exact = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
+  const brief = new Intl.DateTimeFormat(language, { dateStyle: 'short', timeStyle: 'short' });
+  const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
+  const clock = new Intl.DateTimeFormat(language, { timeStyle: 'short' });
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  const list = new Intl.ListFormat(language, { type: 'conjunction' });
+  return {
+    number: (value: number, options?: Intl.NumberFormatOptions) => new Intl.NumberFormat(language, options).format(value),
+    /** `share` from 0 to 1. */
+    percent: (share: number, digits = 1) =>
+      new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: digits }).format(share),
+    money: (amount: number, currency: string) => moneyFormat(language, currency, amount).format(amount),
+    exact: (instant: Date) => exact.format(instant),
+    brief: (instant: Date) => brief.format(instant),
+    day: (instant: Date) => day.format(instant),
+    clock: (instant: Date) => clock.format(instant),
+    relative: (instant: Date, now: Date) => writeRelative(relative, (instant.getTime() - now.getTime()) / 1000),
+    list: (words: readonly string[]) => list.format(words),
+    bytes: (count: number) => writeBytes(language, count),
+    duration: (seconds: number) => writeDuration(language, seconds),
+  };
+}
+
+export type Format = ReturnType<typeof createFormat>;
+
+/** Amounts below a unit, as prices of messages are, show up to four decimals. */
+const moneyFormat = (language: string, currency: string, amount: number) =>
+  new Intl.NumberFormat(language, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: 2,
+    maximumFractionDigits: Math.abs(amount) < 1 ? 4 : 2,
+  });
+
+function writeRelative(format: Intl.RelativeTimeFormat, seconds: number): string {
+  const [unit, length] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? (['second', 1] as const);
+  return format.format(Math.trunc(seconds / length), unit);
+}
+
+function writeBytes(language: string, count: number): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+  const at = Math.min(units.length - 1, count < 1 ? 0 : Math.floor(Math.log10(count) / 3));
+  return new Intl.NumberFormat(language, {
+    style: 'unit',
+    unit: units[at] ?? 'byte',
+    unitDisplay: at === 0 ? 'long' : 'short',
+    maximumFractionDigits: at === 0 ? 0 : 1,
+  }).format(count / 1000 ** at);
+}
+
+/** The two largest units: `2 h 5 min`, `40 s`, `3 days 4 h`. */
+function writeDuration(language: string, seconds: number): string {
+  const parts: string[] = [];
+  let rest = Math.max(0, Math.round(seconds));
+  for (const [unit, length] of UNITS.slice(2)) {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    if (count > 0 || (unit === 'second' && parts.length === 0))
+      parts.push(new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count));
+    if (parts.length === 2 || (parts.length === 1 && count === 0)) break;
+  }
+  return parts.join(' ');
+}

@@ -1,0 +1,22 @@
+import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { AriaAttributes, ReactNode } from 'react';
+
+type To = {
+  /** A path of the console, its ids filled in: `/campaigns/12`. */
+  readonly to: string;
+  /** The address behind the question mark. */
+  readonly search?: Readonly<Record<string, string | number>>;
+  readonly children?: ReactNode;
+};
+type Named = Pick<AriaAttributes, 'aria-label' | 'aria-current'>;
+
+/** A link to another page, within a text or a table. */
+export const TextLink = ({ to, search, ...rest }: To & Named & AnchorProps) => (
+  <Anchor size="sm" {...rest} renderRoot={(props) => <Link to={to} search={search ?? {}} {...props} />} />
+);
+
+/** A link that looks like a button. */
+export const ButtonLink = ({ to, search, ...rest }: To & Named & ButtonProps) => (
+  <Button {...rest} renderRoot={(props) => <Link to={to} search={search ?? {}} {...props} />} />
+);

@@ -1,0 +1,77 @@
+import { Breadcrumbs, Group, Stack, Text, Title } from '@mantine/core';
+import { useLocation } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { TextLink } from './link.tsx';
+
+type PageProps = {
+  /** The h1 and the title of the window. May be foreign text. */
+  readonly title: string;
+  /** Beside the title: a status. */
+  readonly badge?: ReactNode;
+  /** One sentence: what this page is for. */
+  readonly description?: ReactNode;
+  /** The buttons at the top right, the most important one last. */
+  readonly actions?: ReactNode;
+  /** The pages above this one. */
+  readonly trail?: readonly { readonly label: string; readonly to: string }[];
+  readonly children: ReactNode;
+};
+
+/** The frame of every page: trail, h1 (which has the focus after a change of page), actions, content. */
+export function Page({ title, badge, description, actions, trail, children }: PageProps) {
+  const heading = usePageFocus(title);
+  return (
+    <Stack gap="lg">
+      {trail && <Trail trail={trail} />}
+      <Group justify="space-between" align="flex-start" gap="md">
+        <Stack gap={4} style={{ minWidth: 0, flex: '1 1 320px' }}>
+          <Group gap="sm">
+            <Title order={1} ref={heading} tabIndex={-1} dir="auto" style={{ overflowWrap: 'anywhere' }}>
+              {title}
+            </Title>
+            {badge}
+          </Group>
+          {description && (
+            <Text c="dimmed" size="sm" maw="75ch">
+              {description}
+            </Text>
+          )}
+        </Stack>
+        {actions && <Group gap="sm">{actions}</Group>}
+      </Group>
+      {children}
+    </Stack>
+  );
+}
+
+function Trail({ trail }: { readonly trail: NonNullable<PageProps['trail']> }) {
+  const { t } = useTranslation('ui');
+  return (
+    <nav aria-label={t('trail')}>
+      <Breadcrumbs>
+        {trail.map(({ label, to }) => (
+          <TextLink key={to} to={to}>
+            {label}
+          </TextLink>
+        ))}
+      </Breadcrumbs>
+    </nav>
+  );
+}
+
+let lastPath: string | null = null;
+
+/** Who uses a screen reader or the keyboard starts at the top of the new page; not at the very first one. */
+function usePageFocus(title: string) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const { pathname } = useLocation();
+  useEffect(() => {
+    if (lastPath !== null && lastPath !== pathname) heading.current?.focus({ preventScroll: true });
+    lastPath = pathname;
+  }, [pathname]);
+  useEffect(() => {
+    document.title = `${title} · Heliograph`;
+  }, [title]);
+  return heading;
+}

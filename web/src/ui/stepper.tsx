@@ -1,0 +1,53 @@
+import { Group, Stepper as MantineStepper } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useIsPhone } from './dialog.tsx';
+
+export type Step = {
+  readonly id: string;
+  readonly label: string;
+  /** Below the label: what was chosen, or what is missing. */
+  readonly note?: string;
+  /** Marks a step that has something to mend. */
+  readonly hasFault?: boolean;
+  readonly content: ReactNode;
+};
+
+type StepsProps = {
+  readonly steps: readonly Step[];
+  readonly active: string;
+  readonly onChange: (id: string) => void;
+  /** Below each step: back, next. */
+  readonly footer?: ReactNode;
+};
+
+/** Something long in steps that can be gone to in any order. On a phone the labels of the others are left out. */
+export function Steps({ steps, active, onChange, footer }: StepsProps) {
+  const isPhone = useIsPhone();
+  const at = Math.max(0, steps.findIndex(({ id }) => id === active));
+  return (
+    <MantineStepper
+      active={at}
+      onStepClick={(index) => onChange(steps[index]?.id ?? active)}
+      size="sm"
+      iconSize={32}
+      wrap={false}
+    >
+      {steps.map((step, index) => (
+        <MantineStepper.Step
+          key={step.id}
+          label={isPhone && index !== at ? undefined : step.label}
+          description={isPhone ? undefined : step.note}
+          aria-label={step.label}
+          {...(step.hasFault && { color: 'red' })}
+        >
+          {step.content}
+          {footer && (
+            <Group justify="space-between" mt="xl">
+              {footer}
+            </Group>
+          )}
+        </MantineStepper.Step>
+      ))}
+    </MantineStepper>
+  );
+}

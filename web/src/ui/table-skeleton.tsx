@@ -1,0 +1,15 @@
+import { Skeleton, Stack, VisuallyHidden } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+
+/** A table that is on its way. */
+export function TableSkeleton({ rows = 8 }: { readonly rows?: number }) {
+  const { t } = useTranslation('ui');
+  return (
+    <Stack gap="xs" role="status">
+      <VisuallyHidden>{t('loading')}</VisuallyHidden>
+      {Array.from({ length: rows }, (_, row) => (
+        <Skeleton key={row} h={36} />
+      ))}
+    </Stack>
+  );
+}

@@ -1,0 +1,148 @@
+import { Skeleton } from '@mantine/core';
+import { type QueryKey, useQueries, useQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useRef } from 'react';
+import type { Column, ListPage } from './data-table.tsx';
+import { ErrorState } from './error-state.tsx';
+import { TableSkeleton } from './table-skeleton.tsx';
+import classes from './virtual-table.module.css';
+
+export type VirtualTableProps<T> = {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  /** Names the list with its filters; pages are kept under it. */
+  readonly queryKey: QueryKey;
+  readonly fetchPage: (page: { page: number; limit: number }, signal: AbortSignal) => Promise<ListPage<T>>;
+  readonly rowId: (row: T) => string;
+  readonly empty: ReactNode;
+  readonly rowHeight?: number;
+  /** Of the pane that scrolls. */
+  readonly height?: string;
+  readonly sort?: string;
+  readonly onSort?: (sort: string) => void;
+  readonly onRowClick?: (row: T) => void;
+  /** Before the columns: checkboxes. */
+  readonly lead?: (row: T) => ReactNode;
+};
+
+const PAGE_SIZE = 100;
+const OVERSCAN = 10;
+
+/**
+ * A list of any length in a pane that scrolls: rows that are in view are drawn, pages of 100 are fetched as they come
+ * into view. Widths of columns are shares of 1, from `width` (default 160).
+ */
+export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
+  const { queryKey, fetchPage, empty } = props;
+  const first = useQuery({
+    queryKey: [...queryKey, 0],
+    queryFn: ({ signal }) => fetchPage({ page: 0, limit: PAGE_SIZE }, signal),
+  });
+  if (first.data === undefined) {
+    if (first.error === null) return <TableSkeleton />;
+    return <ErrorState error={first.error} onRetry={() => void first.refetch()} />;
+  }
+  if (first.data.total === 0) return empty;
+  return <Pane {...props} total={first.data.total} />;
+}
+
+type PaneProps<T> = VirtualTableProps<T> & { readonly total: number };
+
+function Pane<T extends object>(props: PaneProps<T>) {
+  const { label, columns, total, rowHeight = 44, height = 'calc(100dvh - 280px)' } = props;
+  const pane = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: total,
+    getScrollElement: () => pane.current,
+    estimateSize: () => rowHeight,
+    overscan: OVERSCAN,
+  });
+  const items = rows.getVirtualItems();
+  const rowAt = usePages(props, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
+  const grid = { gridTemplateColumns: template(columns, props.lead !== undefined) };
+  return (
+    <div ref={pane} className={classes.pane} style={{ height, minHeight: 240 }} tabIndex={0}>
+      <div role="table" aria-label={label} aria-rowcount={total + 1} aria-colcount={columns.length}>
+        <div role="rowgroup" className={classes.head}>
+          <div role="row" aria-rowindex={1} className={classes.row} style={grid}>
+            {props.lead && <div role="columnheader" />}
+            {columns.map((column) => (
+              <Head key={column.id} column={column} {...props} />
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
+          {items.map(({ index, start, size }) => (
+            <VirtualRow
+              key={index}
+              index={index}
+              row={rowAt(index)}
+              style={{ ...grid, height: size, transform: `translateY(${start}px)` }}
+              {...props}
+            />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+const template = (columns: readonly Column<never>[], hasLead: boolean): string =>
+  [...(hasLead ? ['40px'] : []), ...columns.map(({ width = 160 }) => `minmax(${Math.min(width, 96)}px, ${width}fr)`)].join(' ');
+
+/** The pages that the rows from `first` to `last` are on. */
+function usePages<T>({ queryKey, fetchPage }: VirtualTableProps<T>, first: number, last: number) {
+  const from = Math.floor(first / PAGE_SIZE);
+  const pages = Array.from({ length: Math.floor(last / PAGE_SIZE) - from + 1 }, (_, at) => from + at);
+  const answers = useQueries({
+    queries: pages.map((page) => ({
+      queryKey: [...queryKey, page],
+      queryFn: ({ signal }: { signal: AbortSignal }) => fetchPage({ page, limit: PAGE_SIZE }, signal),
+      staleTime: 60_000,
+    })),
+  });
+  return (index: number): T | undefined =>
+    answers[Math.floor(index / PAGE_SIZE) - from]?.data?.data[index % PAGE_SIZE];
+}
+
+type HeadProps<T> = VirtualTableProps<T> & { readonly column: Column<T> };
+
+function Head<T>({ column: { id, header, sortable, align }, sort = '', onSort }: HeadProps<T>) {
+  const order = sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : 'none';
+  return (
+    <div role="columnheader" {...(sortable && { 'aria-sort': order })} style={{ textAlign: align }} className={classes.cell}>
+      {sortable && onSort ? (
+        <button type="button" className={classes.sort} onClick={() => onSort(order === 'ascending' ? `-${id}` : id)}>
+          {header} {order === 'ascending' ? '↑' : order === 'descending' ? '↓' : ''}
+        </button>
+      ) : (
+        header
+      )}
+    </div>
+  );
+}
+
+type RowProps<T> = VirtualTableProps<T> & {
+  readonly index: number;
+  readonly row: T | undefined;
+  readonly style: React.CSSProperties;
+};
+
+function VirtualRow<T>({ index, row, style, columns, lead, onRowClick }: RowProps<T>) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      className={`${classes.row} ${classes.body}`}
+      style={style}
+      {...(row !== undefined && onRowClick && { onClick: () => onRowClick(row) })}
+    >
+      {lead && <div role="cell" onClick={(event) => event.stopPropagation()}>{row && lead(row)}</div>}
+      {columns.map(({ id, cell, align }) => (
+        <div key={id} role="cell" className={classes.cell} style={{ textAlign: align }}>
+          {row === undefined ? <Skeleton h={14} w="70%" animate={false} /> : cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+/** The server puts a fresh nonce in its place with each page (src/http/console.ts). */
+const NONCE = 'CSP_NONCE';
+
+/** Packages that change seldom, in files of their own: a new version of the console leaves them in the browser's cache. */
+const VENDORS = [
+  { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },
+  { name: 'mantine', test: /node_modules\/(@mantine\/(core|hooks|form|notifications|store)|@floating-ui)\// },
+  { name: 'tanstack', test: /node_modules\/@tanstack\/(react-router|router-core|history|react-query|query-core)\// },
+];
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/',
+  plugins: [react()],
+  html: { cspNonce: NONCE },
+  build: {
+    outDir: 'dist',
+    manifest: true,
+    // Data URLs would need `data:` in the policy.
+    assetsInlineLimit: 0,
+    rolldownOptions: { output: { codeSplitting: { groups: VENDORS } } },
+  },
+  // `npx vite web` while working on pages, beside a program on its usual port.
+  server: { proxy: { '/api': 'http://127.0.0.1:8080', '/openapi.json': 'http://127.0.0.1:8080' } },
+});
