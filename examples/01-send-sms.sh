@@ -26,5 +26,5 @@ curl -sS -w '\nHTTP %{http_code}\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: a
 
 echo '== Simulated: it is checked and stored, costs nothing and reaches no carrier. 0001 at the end makes it UNDELIVERABLE.'
 call "$BASE_URL/api/message-server/sms/send" -d '{
-  "phoneNumber": "+447700900001", "message": "Only a test", "simulation": true
+  "phoneNumber": "+491713920001", "message": "Only a test", "simulation": true
 }'

@@ -18,7 +18,7 @@ ID=$(call "$PG/campaigns" -d '{
   "rcsAgentId": "'"$AGENT"'", "rcsTemplateId": "'"$TEMPLATE"'",
   "smsSender": "ACME", "smsBody": "Hello {{firstName|there}}, this is the SMS.",
   "fallback": { "after": { "RCS": 60 } },
-  "destinations": ["+447700900123", "+447700900007"]
+  "destinations": ["+491713920023", "+491713920007"]
 }' | pick .id)
 call -X POST "$PG/campaigns/$ID/calculateGoal"
 

@@ -22,7 +22,7 @@ call "$BASE_URL/api/message-server/whatsapp/templates?status=APPROVED"
 
 echo '== A template with its value. It is checked before anything is sent.'
 SENT=$(call "$BASE_URL/api/message-server/whatsapp/send" -d '{
-  "phoneNumberId": "'"$NUMBER"'", "destination": "+447700900123",
+  "phoneNumberId": "'"$NUMBER"'", "destination": "+491713920023",
   "template": { "name": "sandbox_welcome", "language": "en", "variables": ["Ada"] }
 }')
 echo "$SENT"
@@ -33,6 +33,6 @@ call "$PG/whatsapp/messages/$(pick .messageId <<<"$SENT")"
 
 echo '== A free-form text is for people who wrote within 24 hours. To others it is accepted, and ends CONVERSATION_CLOSED.'
 SENT=$(call "$BASE_URL/api/message-server/whatsapp/send" -d '{
-  "phoneNumberId": "'"$NUMBER"'", "destination": "+447700900124", "body": { "type": "TEXT", "text": "Hello" }
+  "phoneNumberId": "'"$NUMBER"'", "destination": "+491713920024", "body": { "type": "TEXT", "text": "Hello" }
 }')
 ended "$(pick .messageId <<<"$SENT")" CONVERSATION_CLOSED

@@ -32,9 +32,9 @@ JSON
 }
 
 echo '== A card. A tap on "Yes" comes back to you as an inbound message with "home-yes".'
-card +447700900123 "$REFERENCE-1" | call "$BASE_URL/api/message-server/rcs/send" -d @-
+card +491713920023 "$REFERENCE-1" | call "$BASE_URL/api/message-server/rcs/send" -d @-
 delivered "$REFERENCE-1"
 
 echo '== To a number that RCS does not reach (0007 in the sandbox) the SMS goes out. The status is that of the newest message.'
-card +447700900007 "$REFERENCE-2" | call "$BASE_URL/api/message-server/rcs/send" -d @-
+card +491713920007 "$REFERENCE-2" | call "$BASE_URL/api/message-server/rcs/send" -d @-
 delivered "$REFERENCE-2"

@@ -7,10 +7,11 @@ BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
 PG=$BASE_URL/api/partner-gateway/v1
 call() { curl -sS --fail-with-body -w '\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: application/json' "$@"; }
 pick() { node -p "JSON.parse(require('fs').readFileSync(0))$1"; } # pick .id: one value of an answer
-PERSON=+4477009$(printf %05d "$((RANDOM % 90000 + 10000))")
+PERSON=+491713920042
 
 echo "== $PERSON writes, through the sandbox."
-(cd "$(dirname "$0")/.." && npm run -s heliograph -- sandbox inbound --channel whatsapp --from "$PERSON" --text 'Is it still open?')
+(cd "$(dirname "$0")/.." && npm run -s heliograph -- \
+  sandbox inbound --channel whatsapp --from "$PERSON" --text 'Are you still open?')
 
 echo '== The conversation: unknown people become contacts. "windowExpiresAt" says until when a free-form answer arrives.'
 for _ in $(seq 150); do

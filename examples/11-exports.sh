@@ -10,7 +10,10 @@ FOLDER=$(mktemp -d)
 trap 'rm -r "$FOLDER"' EXIT
 TODAY=$(date -u +%Y-%m-%d)
 
-call "$BASE_URL/api/message-server/sms/send" -d '{ "phoneNumber": "+61491570156", "message": "=1+1", "simulation": true }'
+# A reference that a spreadsheet would take for a formula.
+call "$BASE_URL/api/message-server/sms/send" -d '{
+  "phoneNumber": "+61491570156", "message": "Hello", "customerMessageId": "=SUM('"$$"')", "simulation": true
+}'
 
 echo '== The history, page by page: channel and range of time are required.'
 call "$PG/messages/history?channel=SMS&from=${TODAY}T00:00:00Z&to=${TODAY}T23:59:59Z&limit=1"
@@ -28,7 +31,8 @@ echo "$EXPORT"
 
 echo '== The file, by its link: no credentials, for 24 hours. Cells that a spreadsheet would take for formulas are made inert.'
 curl -sS --fail -o "$FOLDER/messages.csv" "$(pick .downloadUrl <<<"$EXPORT")"
-head -n 3 "$FOLDER/messages.csv"
+head -n 1 "$FOLDER/messages.csv"
+grep -F "SUM($$)" "$FOLDER/messages.csv"
 
 echo '== Contacts and delivery reports are exported alike: POST …/exports/contacts and …/exports/delivery-reports.'
 call "$PG/exports?limit=2"

@@ -16,21 +16,21 @@ ID=$(pick .id <<<"$KEY")
 FIRST=$(pick .apiKey <<<"$KEY")
 echo "key $ID, ${FIRST:0:12}…"
 
-echo '== It reads statuses (200), and no contacts (403).'
-as "$FIRST" "$PG/messages/status?ids="
+echo '== It may read statuses (200), and no contacts (403).'
+as "$FIRST" "$PG/messages/status?ids=order-1"
 as "$FIRST" "$PG/contacts"
 
 echo '== A new value, the old one good for another minute: time to change it where it is used.'
 SECOND=$(call "$PG/authentication/$ID/rotate" -d '{ "graceSeconds": 60 }' | pick .apiKey)
-as "$FIRST" "$PG/messages/status?ids="
-as "$SECOND" "$PG/messages/status?ids="
+as "$FIRST" "$PG/messages/status?ids=order-1"
+as "$SECOND" "$PG/messages/status?ids=order-1"
 
 echo '== All keys of the account, without their values.'
 call "$PG/authentication?limit=100"
 
 echo '== Revoked: 401 from the next request on, in every process.'
 call -X DELETE "$PG/authentication/$ID"
-as "$SECOND" "$PG/messages/status?ids="
+as "$SECOND" "$PG/messages/status?ids=order-1"
 
 echo '== Who did what: the audit log.'
 call "$PG/audit?limit=3"

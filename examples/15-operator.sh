@@ -10,34 +10,32 @@ CARRIER_PORT=${CARRIER_PORT:-2775}
 call() { curl -sS --fail-with-body -w '\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: application/json' "$@"; }
 pick() { node -p "JSON.parse(require('fs').readFileSync(0))$1"; } # pick .id: one value of an answer
 cd "$(dirname "$0")/.."
-operate() { npm run -s heliograph -- "$@"; }
+operate() { node_modules/.bin/node src/main.ts "$@"; } # as npm run -s heliograph -- does
 NAME=example-$$
 FOLDER=$(mktemp -d)
 
+echo '== A carrier, which writes down what it takes.'
+operate sandbox --port "$CARRIER_PORT" --system-id user1 --password secret12 --ledger "$FOLDER/ledger" >"$FOLDER/log" &
+CARRIER=$!
 clean_up() {
-  kill "$CARRIER" 2>/dev/null || true
-  wait "$CARRIER" 2>/dev/null || true
+  kill "$CARRIER" && wait "$CARRIER" || true
   rm -r "$FOLDER"
 }
-
-# A carrier of our own, that writes down what it takes.
-node src/main.ts sandbox --port "$CARRIER_PORT" --system-id user1 --password secret12 --ledger "$FOLDER/ledger" >"$FOLDER/log" 2>&1 &
-CARRIER=$!
 trap clean_up EXIT
-for _ in $(seq 150); do
+for _ in $(seq 300); do
   [ -s "$FOLDER/log" ] && break
   sleep 0.2
 done
+cat "$FOLDER/log"
 
-echo '== The connection. A running program binds at once; what the carrier says is in the list.'
+echo '== The connection. A running program binds at once. "connection list" says what is up, and what the carrier complains of.'
 operate connection add smpp --name "$NAME" --host 127.0.0.1 --port "$CARRIER_PORT" --system-id user1 --password secret12 \
   --window 20 --tps 50
 operate connection test "$NAME"
 
-echo '== Numbers of Liechtenstein go over it, at a price of their own.'
-operate route add --channel SMS --prefix 423 --connection "$NAME"
+echo '== Numbers of Liechtenstein go over it, at a price of their own. (--json is for programs.)'
+ROUTE=$(operate route add --channel SMS --prefix 423 --connection "$NAME" --json | pick .id)
 operate price set --channel SMS --prefix 423 --price 0.055
-operate route list
 
 echo '== A message there.'
 SENT=$(call "$BASE_URL/api/message-server/sms/send" -d '{ "phoneNumber": "+4236601234", "message": "Hello" }')
@@ -47,13 +45,11 @@ for _ in $(seq 150); do
   sleep 0.2
 done
 echo "$RECORD"
-operate connection list
 
 echo '== What the carrier took, from its own books.'
-cat "$FOLDER/ledger"
+grep '"kind":"submit"' "$FOLDER/ledger"
 
 echo '== Taken away again: first the route, then the connection.'
-ROUTE=$(operate route list --json | node -p "JSON.parse(require('fs').readFileSync(0)).find((route) => route.connection === '$NAME').id")
 operate route remove "$ROUTE"
 operate price remove --channel SMS --prefix 423
 operate connection remove "$NAME"

@@ -12,7 +12,7 @@ type Size = { readonly sends: number; readonly kills: number };
 
 const SIZES: Readonly<Record<Mode, Size>> = {
   tiny: { sends: 150, kills: 1 },
-  quick: { sends: 3000, kills: 6 },
+  quick: { sends: 1500, kills: 4 },
   full: { sends: 50_000, kills: 60 },
 };
 const WORKERS = 2;

@@ -9,6 +9,7 @@ import { creditRoutes } from './credit/routes.ts';
 import { exportFileRoutes, exportRoutes } from './exports/routes.ts';
 import { historyRoutes } from './history/routes.ts';
 import { authentication } from './http/auth.ts';
+import { createConsole } from './http/console.ts';
 import type { ApiDeps, App } from './http/deps.ts';
 import { docsRoutes } from './http/docs.ts';
 import { healthRoutes } from './http/health.ts';
@@ -39,11 +40,13 @@ import { webhookRoutes } from './webhooks/routes.ts';
  * asks the database nothing, so the OpenAPI file can be made without one.
  */
 export function buildApi(deps: ApiDeps): App {
-  const app = createServer(deps);
+  const console = createConsole(deps.config);
+  const app = createServer(deps, console.pages);
   describeApi(app);
   app.register(async (open: App) => {
     healthRoutes(open, deps);
     docsRoutes(open);
+    console.routes(open);
     callbackRoutes(open, deps);
     socialCallbackRoutes(open, deps);
     fileRoutes(open, deps);

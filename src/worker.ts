@@ -37,6 +37,8 @@ import type { Clock } from './lib/clock.ts';
 import type { Log } from './lib/log.ts';
 import { type Loop, startLoop } from './lib/loop.ts';
 import type { SecretKey } from './lib/secret-box.ts';
+import { withMedia } from './media/in-messages.ts';
+import { createMediaLinks } from './media/links.ts';
 import { removeOldInbound } from './media/remove.ts';
 import { deleteOldBulkRequests } from './messages/bulk/sql.ts';
 import { createAccept } from './messages/accept.ts';
@@ -167,7 +169,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const storeInbound = createInboundInbox(pool);
   const recent = createRecent();
   const storeReceipt = createReceiptInbox(pool, () => loops['receipts']?.wake(), recent);
-  const resolver = createResolver(pool);
+  const media = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
+  const resolver = withMedia({ pool, links: media, clock }, createResolver(pool));
   const supervisor: Supervisor = superviseConnections({
     pool,
     owner: session.owner,

@@ -7,7 +7,6 @@ const NONCE = 'CSP_NONCE';
 /** Packages that change seldom, in files of their own: a new version of the console leaves them in the browser's cache. */
 const VENDORS = [
   { name: 'react', test: /node_modules\/(react|react-dom|scheduler)\// },
-  { name: 'mantine', test: /node_modules\/(@mantine\/(core|hooks|form|notifications|store)|@floating-ui)\// },
   { name: 'tanstack', test: /node_modules\/@tanstack\/(react-router|router-core|history|react-query|query-core)\// },
 ];
 

@@ -51,6 +51,8 @@ const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl }
 export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   ...['GET /health/live', 'GET /health/ready', 'GET /metrics'],
   ...['GET /openapi.json', 'GET /docs', 'GET /docs/init.js', 'GET /docs/scalar.js'],
+  // The console's files.
+  'GET /assets/*',
   // By a signed link: `prove links`.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
@@ -85,6 +87,10 @@ export const CASES: Readonly<Record<string, Case>> = {
     ids: { 'body.agentId': 'rcsAgent', 'body.templateId': 'rcsTemplate' },
     body: () => ({ destination: NUMBER, simulation: true }),
   },
+  [`POST ${PG}/messages/preview`]: {
+    ids: { 'body.sender': 'rcsAgent', 'body.templateId': 'rcsTemplate' },
+    body: () => ({ channel: 'RCS', destination: NUMBER }),
+  },
   [`GET ${MS}/whatsapp/phone-numbers`]: NO_IDS,
   [`GET ${MS}/rcs/agents`]: NO_IDS,
   [`POST ${MS}/rcs/agents`]: { body: ({ token }) => ({ displayName: token }) },
@@ -118,6 +124,9 @@ export const CASES: Readonly<Record<string, Case>> = {
   // Messages on SMS may be under client ids of others, which the account itself has tried.
   [`GET ${PG}/messages/history`]: { query: () => ({ ...EVER, channel: 'RCS' }) },
 
+  [`GET ${PG}/messages`]: { ids: { 'query.campaignId': 'campaign' }, query: () => ({ ...EVER, channel: 'RCS' }) },
+  [`GET ${PG}/overview`]: NO_IDS,
+
   [`POST ${PG}/messages/history/export`]: { body: () => SPAN },
   [`POST ${PG}/exports/contacts`]: { ids: { 'body.contactIds.0': 'contact' } },
   [`POST ${PG}/exports/delivery-reports`]: { ids: { 'body.campaignId': 'campaign' } },
@@ -131,6 +140,15 @@ export const CASES: Readonly<Record<string, Case>> = {
     ids: { 'body.contactListIds.0': 'contactList' },
     body: (party) => ({ ...campaignOf(party), destinations: [] }),
   },
+  [`POST ${PG}/campaigns/preview`]: {
+    ids: {
+      ...{ 'body.contactIds.0': 'contact', 'body.contactListIds.0': 'contactList', 'body.rcsAgentId': 'rcsAgent' },
+      ...{ 'body.rcsTemplateId': 'rcsTemplate', 'body.whatsappPhoneNumberId': 'phoneNumber' },
+      'body.whatsappTemplateId': 'whatsappTemplate',
+    },
+    body: ({ token }) => ({ sendingMode: 'WHATSAPP_RCS_SMS', smsSender: 'ACME', smsBody: `{{fullName}} of ${token}` }),
+  },
+  [`GET ${PG}/contacts/placeholders`]: NO_IDS,
   [`GET ${PG}/campaigns/:id`]: { ids: { 'path.id': 'pricedCampaign' } },
   [`PUT ${PG}/campaigns/:id`]: {
     ids: { 'path.id': 'pricedCampaign', 'body.contactListIds.0': 'contactList' },
@@ -148,6 +166,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/account/campaigns`]: NO_IDS,
   [`PUT ${PG}/account/campaigns`]: { body: () => ({ quietHours: null }) },
   [`GET ${PG}/campaigns/stats`]: { query: () => ({ startDate: '2026-01-01', endDate: '2035-12-31' }) },
+  [`GET ${PG}/campaigns/:id/funnel`]: { ids: { 'path.id': 'campaign' } },
   [`GET ${PG}/campaigns/:id/stats`]: { ids: { 'path.id': 'campaign' } },
 
   [`GET ${PG}/contacts/list`]: { ids: { 'query.id[]': 'contactList', 'query.contactIds[]': 'contact' } },

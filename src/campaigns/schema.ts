@@ -120,7 +120,9 @@ export const CampaignOut = Type.Object({
     }),
   ),
   estimatedSecondsLeft: orNull(
-    Type.Integer({ description: 'Until all is sent; in combined modes until all have an end. Null while nothing moves.' }),
+    Type.Integer({
+      description: 'Until all is sent; in combined modes until all have an end. Null while nothing moves.',
+    }),
   ),
   estimatedCost: money('What it costs at most; frozen at the confirmation.'),
   actualCost: money('What it has cost so far.'),

@@ -13,7 +13,7 @@ export type TriedStep = {
   readonly durationMs: number;
 };
 
-export type Tried = { readonly ok: boolean; readonly detail: string; readonly steps: readonly TriedStep[] };
+export type Tried = { readonly ok: boolean; readonly detail: string; readonly steps: TriedStep[] };
 
 const CONNECT_MS = 5000;
 const BIND_MS = 10_000;

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { AppLog } from '../log.ts';
+import type { Pages } from './console.ts';
 import type { App } from './deps.ts';
 import { errorForm } from './error-body.ts';
 import { asAppError } from './failure.ts';
@@ -8,23 +9,30 @@ import { clientRequestId, routeOf } from './request-id.ts';
 import { invalidInput, isInputError } from './validation.ts';
 
 /** Every failure of a request ends here: thrown, rejected, refused by a schema or by the framework. */
-export function answerErrors(app: App, log: AppLog, allowedMethods: (path: string) => readonly string[]): void {
+export function answerErrors(
+  app: App,
+  log: AppLog,
+  allowedMethods: (path: string) => readonly string[],
+  pages?: Pages,
+): void {
   app.setErrorHandler((error, request, reply) => {
     const failure = isInputError(error) ? invalidInput(request) : asAppError(error);
     if (failure.status >= 500) logFailure(log, request, failure);
     return sendFailure(request, reply, failure);
   });
-  app.setNotFoundHandler((request, reply) => sendFailure(request, reply, noRoute(request, reply, allowedMethods)));
+  app.setNotFoundHandler((request, reply) =>
+    pages?.takes(request) ? pages.send(reply) : sendFailure(request, reply, noRoute(request, reply, allowedMethods)),
+  );
 }
 
-/** 405 with Allow when the path exists with another method, else 404. */
+/** 405 with Allow when the path exists with other methods alone, else 404: a file that is not there has its own. */
 export function noRoute(
   request: FastifyRequest,
   reply: FastifyReply,
   allowedMethods: (path: string) => readonly string[],
 ): AppError {
   const methods = allowedMethods(request.url.split('?', 1)[0] ?? '/');
-  if (methods.length === 0) return new AppError('not_found');
+  if (methods.length === 0 || methods.includes(request.method)) return new AppError('not_found');
   reply.header('allow', methods.join(', '));
   return new AppError('method_not_allowed');
 }

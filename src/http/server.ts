@@ -10,6 +10,7 @@ import { createAdmission } from './admission.ts';
 import { canonicalUrl } from './aliases.ts';
 import { readJsonBodies } from './body.ts';
 import { answerClientErrors } from './client-error.ts';
+import type { Pages } from './console.ts';
 import type { ApiDeps, App } from './deps.ts';
 import { answerErrors, noRoute, sendFailure } from './errors.ts';
 import { asAppError } from './failure.ts';
@@ -56,9 +57,9 @@ export const originOf = (app: App, { tls }: Config): string =>
 
 /**
  * Fastify as every route finds it: a request id on each answer, plaintext refused, one shape of errors, JSON bodies,
- * validation, measurements. No routes yet, not listening, no database needed.
+ * validation, measurements. No routes yet, not listening, no database needed. `pages` answers what is no route.
  */
-export function createServer({ config, log, metrics }: ApiDeps): App {
+export function createServer({ config, log, metrics }: ApiDeps, pages?: Pages): App {
   const isTrusted = trustedProxies(config.trustProxy);
   const admission = createAdmission(config, isTrusted);
   const logger: FastifyBaseLogger = log;
@@ -86,10 +87,11 @@ export function createServer({ config, log, metrics }: ApiDeps): App {
   const allowedMethods = collectMethods(app);
   app.addHook('onRequest', (request, reply, done) => {
     admission.stamp(request, reply);
-    done(admission.refusal(request) ?? (request.is404 ? noRoute(request, reply, allowedMethods) : undefined));
+    const isUnknown = request.is404 && !pages?.takes(request);
+    done(admission.refusal(request) ?? (isUnknown ? noRoute(request, reply, allowedMethods) : undefined));
   });
   app.addHook('onResponse', observeRequests(log, metrics));
-  answerErrors(app, log, allowedMethods);
+  answerErrors(app, log, allowedMethods, pages);
   readJsonBodies(app);
   app.setValidatorCompiler(validatorCompiler(() => app.getSchemas()));
   return app;

@@ -8,8 +8,11 @@ export type TemplateContent = {
   readonly values: Readonly<Record<string, string>>;
 };
 
+/** A whole content; in place of links it may hold references to the account's files (media/reference.ts), named here. */
+export type WholeContent = Content & { readonly files?: readonly number[] };
+
 /** What `message.content` holds of a message that is no plain text. */
-export type StoredContent = Content | TemplateContent;
+export type StoredContent = WholeContent | TemplateContent;
 
 export const isTemplateContent = (content: StoredContent): content is TemplateContent => 'template' in content;
 

@@ -39,7 +39,7 @@ const NO_TEMPLATE: Outcome = {
   kind: 'refused',
   status: 'ERROR',
   code: 'TEMPLATE',
-  text: 'the template is gone or may not be sent any more',
+  text: 'its template or its file is gone, or may not be sent any more',
   carrierIds: [],
 };
 

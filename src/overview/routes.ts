@@ -14,8 +14,8 @@ export function overviewRoutes(app: App, { pool, clock }: ApiDeps): void {
       operationId: 'findOverview',
       summary: 'How the account is doing at this moment, and what needs somebody',
       description:
-        'To be asked every few seconds. Figures are those of the roll-ups, exact when they are read; simulations and ' +
-        'tests of campaigns are not counted. Rates compare with what was read before, so `delivered` and `failed` are ' +
+        'To be asked every few seconds. Figures are those of the roll-ups, exact when they are read; simulations ' +
+        'are not counted. Rates compare with what was read before, so `delivered` and `failed` are ' +
         'null at first.',
       querystring: OverviewQuery,
       response: { 200: OverviewOut },

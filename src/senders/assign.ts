@@ -49,7 +49,7 @@ async function followOwner(tx: Db, { connectionId, ownerId }: db.NewSender, befo
 
 /**
  * Gives an agent that an account has asked for its id. Call it in a transaction. Errors: 404 when none of this number
- * waits for one.
+ * waits for one, 409 when a sender has the id.
  */
 export async function registerAgent(
   tx: Db,
@@ -57,12 +57,20 @@ export async function registerAgent(
   input: { id: number; identity: string; connectionId: number },
 ): Promise<void> {
   const agent = { ...input, identity: bareAgentId(input.identity) };
-  const registered = await db.moveSenderRegistered(tx, agent);
+  const registered = await db.moveSenderRegistered(tx, agent).catch(explainTaken(agent.identity));
   if (!registered) throw new AppError('not_found', { message: `No agent ${input.id} waits to be registered` });
   const { ownerId } = registered;
   await recordSender(tx, { by, ownerId, action: 'sender.register' }, { ...agent, channel: 'RCS' });
   await notifyRoutes(tx);
 }
+
+const explainTaken =
+  (identity: string) =>
+  (cause: unknown): never => {
+    const isTaken = cause instanceof Error && 'code' in cause && cause.code === '23505';
+    if (!isTaken) throw cause;
+    throw new AppError('conflict', { message: `There is a sender ${identity} already`, cause });
+  };
 
 /** Takes a sender away: nothing can be sent as it any more. Call it in a transaction. Errors: 404. */
 export async function removeSender(

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../cli.ts';
-import { findConnection } from '../connections/sql.ts';
-import { AppError } from '../errors.ts';
 import { loadSecretKey } from '../secret-key.ts';
-import { syncConnection } from './sync.ts';
+import { syncNamed } from './sync-named.ts';
 
 /** `template sync`. */
 export function registerTemplateCommands(program: Command, context: CommandContext): void {
@@ -17,12 +15,7 @@ export function registerTemplateCommands(program: Command, context: CommandConte
     )
     .action(async (name: string) => {
       const secretKey = await loadSecretKey(context.config());
-      const synced = await context.withDatabase(async (pool) => {
-        const connection = await findConnection(pool, { name });
-        if (connection?.kind !== 'whatsapp')
-          throw new AppError('not_found', { message: `There is no connection ${name} to WhatsApp` });
-        return syncConnection({ pool, secretKey }, connection);
-      });
+      const synced = await context.withDatabase((pool) => syncNamed({ pool, secretKey }, name));
       const said = synced.ok ? `${synced.templates} templates.` : `The network cannot be asked: ${synced.why}`;
       context.report(synced, () => said, synced.ok);
     });

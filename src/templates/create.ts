@@ -7,7 +7,7 @@ import { newId } from '../lib/ids.ts';
 import { findUsableSender } from '../senders/sql.ts';
 import { askFor } from './network.ts';
 import { type SampleDeps, withSample } from './sample.ts';
-import { faultsOfBody, toContentMessage } from './rcs-body.ts';
+import { faultsOfBody, filesOfBody, toContentMessage } from './rcs-body.ts';
 import type { RcsTemplateIn, WhatsappTemplateIn } from './schema.ts';
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
@@ -55,7 +55,8 @@ const draftOf = (input: WhatsappTemplateIn) => ({
 /** Keeps a template of RCS, in the caller's transaction. Errors: 400 naming the fields; 409 beyond 1,000. */
 export async function createRcsTemplate(tx: Db, actor: Actor, input: RcsTemplateIn): Promise<db.Template> {
   const { accountId } = actor;
-  const faults = faultsOfBody(input.body);
+  const own = filesOfBody(input.body).map(({ field }) => ({ field, message: 'a template names its files by url' }));
+  const faults = [...faultsOfBody(input.body), ...own];
   if (faults.length > 0) throw invalidFields(faults);
   const content = toContentMessage(input.body);
   const variables = variablesFor({ channel: 'RCS', content }, input.variables);

@@ -1,4 +1,6 @@
 import { type Static, Type } from 'typebox';
+import type { WantedFile } from '../media/find-for-send.ts';
+import { referenceTo } from '../media/reference.ts';
 
 const Words = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const Url = (description: string) =>
@@ -12,6 +14,8 @@ const postbackData = Words(2048, 'Comes back to you when it is tapped.');
 const label = Words(25, 'What the button says.');
 const degrees = (most: number) => Type.Number({ minimum: -most, maximum: most });
 const oneOf = (values: string[], description: string) => Type.Enum(values, { type: 'string', description });
+
+const mediaId = Type.Optional(Type.Integer({ minimum: 1, description: 'In place of url: a file of yours (media).' }));
 
 /** As the network writes it (protocol sheet rcs, section 2). */
 const Suggestion = Type.Union([
@@ -56,7 +60,8 @@ const Card = Type.Object({
   description: Type.Optional(Words(2000, 'Up to 2,000 characters.')),
   media: Type.Optional(
     Type.Object({
-      url: Url('A picture or a video of up to 100 MiB.'),
+      url: Type.Optional(Url('A picture or a video of up to 100 MiB.')),
+      mediaId,
       thumbnailUrl: Type.Optional(Url('Shown until it has loaded; at most 100 kB.')),
       height: Type.Optional(oneOf(['SHORT', 'MEDIUM', 'TALL'], 'MEDIUM unless said otherwise.')),
       forceRefresh: Type.Optional(Type.Boolean({ description: 'Fetched again although the network has it.' })),
@@ -88,7 +93,8 @@ export const RcsBody = Type.Union([
   }),
   Type.Object({
     type: Type.Literal('FILE'),
-    url: Url('A file of up to 100 MiB.'),
+    url: Type.Optional(Url('A file of up to 100 MiB.')),
+    mediaId,
     thumbnailUrl: Type.Optional(Url('Shown for it; at most 100 kB.')),
     suggestions: suggestions(11),
   }),
@@ -97,6 +103,22 @@ export type RcsBody = Static<typeof RcsBody>;
 
 /** The network's limit for a whole message. */
 const MOST_OCTETS = 250_000;
+
+type File = { readonly url?: string; readonly mediaId?: number; thumbnailUrl?: string; forceRefresh?: boolean };
+
+/** The files of a body, each with where it stands. */
+function filesIn(body: RcsBody, path: string): { readonly at: string; readonly file: File }[] {
+  if (body.type === 'FILE') return [{ at: path, file: body }];
+  if (body.type === 'CARD') return body.card.media ? [{ at: `${path}.card.media`, file: body.card.media }] : [];
+  const cards = body.type === 'CAROUSEL' ? body.cards : [];
+  return cards.flatMap(({ media }, i) => (media ? [{ at: `${path}.cards[${i}].media`, file: media }] : []));
+}
+
+/** Those that are the account's own. */
+export const filesOfBody = (body: RcsBody, path = 'body'): WantedFile[] =>
+  filesIn(body, path).flatMap(({ at, file: { mediaId: id } }) =>
+    id === undefined ? [] : [{ field: `${at}.mediaId`, id }],
+  );
 
 /** What is wrong with a body that its schema cannot judge: fields and sentences. */
 export function faultsOfBody(body: RcsBody, path = 'body'): { field: string; message: string }[] {
@@ -111,8 +133,13 @@ export function faultsOfBody(body: RcsBody, path = 'body'): { field: string; mes
         ]
       : [],
   );
+  const vague = filesIn(body, path).filter(({ file }) => (file.url === undefined) === (file.mediaId === undefined));
+  const faults = [
+    ...empty,
+    ...vague.map(({ at }) => ({ field: `${at}.url`, message: 'exactly one of url and mediaId is required' })),
+  ];
   const tooLong = Buffer.byteLength(JSON.stringify(body)) > MOST_OCTETS;
-  return tooLong ? [...empty, { field: path, message: 'must be at most 250,000 octets long' }] : empty;
+  return tooLong ? [...faults, { field: path, message: 'must be at most 250,000 octets long' }] : faults;
 }
 
 type Json = { readonly [key: string]: unknown };
@@ -149,8 +176,8 @@ function cardOf({ media, ...card }: Card): Json {
   return { ...card, media: { height, contentInfo: fileOf(file) } };
 }
 
-const fileOf = (file: { url: string; thumbnailUrl?: string; forceRefresh?: boolean }): Json => ({
-  fileUrl: file.url,
+const fileOf = (file: File): Json => ({
+  fileUrl: file.mediaId === undefined ? file.url : referenceTo(file.mediaId),
   ...(file.thumbnailUrl !== undefined && { thumbnailUrl: file.thumbnailUrl }),
   ...(file.forceRefresh !== undefined && { forceRefresh: file.forceRefresh }),
 });

@@ -1,6 +1,5 @@
 import './app/trusted-types.ts';
 import '@mantine/core/styles.css';
-import '@mantine/notifications/styles.css';
 import './app/global.css';
 import { createRoot } from 'react-dom/client';
 import { applyColorScheme } from './app/color-scheme.ts';

@@ -33,9 +33,7 @@ const STANDARD: Readonly<Record<StandardField, (recipient: Previewed) => string 
 /** Whether a recipient has a value there: an empty one is none. */
 export function isFilled(recipient: Previewed, field: NonNullable<Field>): boolean {
   const value =
-    typeof field === 'string'
-      ? STANDARD[field](recipient)
-      : recipient.customFields?.[String(field.customId)];
+    typeof field === 'string' ? STANDARD[field](recipient) : recipient.customFields?.[String(field.customId)];
   return value !== null && value !== undefined && value !== '';
 }
 

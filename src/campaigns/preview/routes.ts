@@ -34,7 +34,7 @@ export function previewRoutes(app: App, deps: ApiDeps): void {
       const { actor, body } = request;
       refuseOutsidePlan(actor, chainOf(body.sendingMode));
       if (body.contactIds?.length || body.contactListIds?.length) demandScope(request, 'contacts');
-      return await previewCampaign(tenant(pool, actor), actor, { ...body, now: clock.now() });
+      return previewCampaign(tenant(pool, actor), actor, { ...body, now: clock.now() });
     }),
   });
 

@@ -22,7 +22,11 @@ type Times = { readonly from: Date; readonly to: Date };
 export async function searchMessages(db: Db, { accountId }: Of, query: SearchQuery, now: Date): Promise<SearchOut> {
   const times = rangeOf(query, now);
   if (query.q !== undefined && isUuid(query.q.trim()))
-    return { data: await recordsOf(db, accountId, [query.q.trim().toLowerCase()]), next: null, searchedTo: iso(times.from) };
+    return {
+      data: await recordsOf(db, accountId, [query.q.trim().toLowerCase()]),
+      next: null,
+      searchedTo: iso(times.from),
+    };
   const filter = filterOf(accountId, query, times);
   if (filter.firstId >= filter.endId) return { data: [], next: null, searchedTo: iso(times.from) };
   const scan = query.status === undefined ? SCAN : SCAN_WITH_STATUS;

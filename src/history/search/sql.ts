@@ -64,9 +64,7 @@ function conditions({ channel, status, digits, sender, campaignId, source, word 
 const hasDigits = (digits: string): Sql => sql`strpos(m.destination, ${digits}) > 0`;
 
 const hasWord = ({ reference, digits }: NonNullable<SearchFilter['word']>): Sql =>
-  digits === null
-    ? sql`m.client_id = ${reference}`
-    : sql`(m.client_id = ${reference} OR ${hasDigits(digits)})`;
+  digits === null ? sql`m.client_id = ${reference}` : sql`(m.client_id = ${reference} OR ${hasDigits(digits)})`;
 
 /** What reads as this status (src/tracking/status.ts): what is queued is ACCEPTED on SMS and UNKNOWN elsewhere. */
 function hasStatus(status: StatusName): Sql {

@@ -1,19 +1,20 @@
-import type { Content } from '../../carriers/content.ts';
 import type { Db } from '../../db/query.ts';
 import { type FieldError, invalidFields } from '../../errors.ts';
+import { faultsOfFiles, type WantedFile } from '../../media/find-for-send.ts';
 import { findUsableSender } from '../../senders/sql.ts';
 import { composeContent, composeText, readable } from '../../templates/compose.ts';
 import { fillTemplate, type Given } from '../../templates/fill.ts';
-import { toContentMessage } from '../../templates/rcs-body.ts';
+import { filesOfBody as filesOfRcsBody, toContentMessage } from '../../templates/rcs-body.ts';
 import { findUsableTemplate, findUsableTemplateByName, type Template } from '../../templates/sql.ts';
+import type { WholeContent } from '../content.ts';
 import { refuseFaults } from '../read-send.ts';
 import type { RcsContent, WhatsappSendIn } from './schema.ts';
-import { textOfBody, toWhatsappContent } from './whatsapp-body.ts';
+import { filesOfBody, textOfBody, toWhatsappContent } from './whatsapp-body.ts';
 
 type Account = { readonly accountId: number };
 
 /** What goes out, and what people read of it. */
-export type Said = { readonly content: Content; readonly body: string };
+export type Said = { readonly content: WholeContent; readonly body: string };
 
 /** What it would say, and why it may not be sent like this. */
 export type Tried = { readonly said: Said; readonly faults: readonly FieldError[] };
@@ -40,7 +41,11 @@ function withoutFaults({ said, faults }: Tried): Said {
 /** As `sayWhatsapp`, for a template with its faults beside it. Errors: 400 when there is nothing to show. */
 export async function tryWhatsapp(db: Db, account: Account, input: Whatsapp): Promise<Tried> {
   const { template = {}, body } = input;
-  if (body) return { said: { content: toWhatsappContent(body), body: textOfBody(body) }, faults: [] };
+  if (body) {
+    const files = filesOfBody(body);
+    const content = { ...toWhatsappContent(body), ...naming(files) };
+    return { said: { content, body: textOfBody(body) }, faults: await faultsOfFiles(db, account, files) };
+  }
   return fill(await findWhatsappTemplate(db, account, input), template, 'template', 'template.');
 }
 
@@ -48,13 +53,17 @@ export async function tryWhatsapp(db: Db, account: Account, input: Whatsapp): Pr
 export async function tryRcs(db: Db, { accountId }: Account, input: RcsContent, path = ''): Promise<Tried> {
   const { templateId = '', body, variables } = input;
   if (body) {
+    const files = filesOfRcsBody(body, `${path}body`);
     const message = toContentMessage(body);
-    return { said: { content: { channel: 'RCS', message }, body: readable(message) }, faults: [] };
+    const said = { content: { channel: 'RCS', message, ...naming(files) }, body: readable(message) } as const;
+    return { said, faults: await faultsOfFiles(db, { accountId }, files) };
   }
   const field = `${path}templateId`;
   const template = orUnknown(await findUsableTemplate(db, { accountId, channel: 'RCS', id: templateId }), field);
   return fill(template, { variables }, field, path);
 }
+
+const naming = (files: readonly WantedFile[]) => (files.length > 0 ? { files: files.map(({ id }) => id) } : {});
 
 async function findWhatsappTemplate(db: Db, { accountId }: Account, input: Whatsapp): Promise<Template> {
   const { id, name, language } = input.template ?? {};

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { WhatsAppContent } from '../../carriers/content.ts';
+import type { WantedFile } from '../../media/find-for-send.ts';
+import { referenceTo } from '../../media/reference.ts';
 
 const Words = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const link = Type.Optional(
@@ -10,7 +12,12 @@ const link = Type.Optional(
     'x-message': 'must be an http or https address of at most 2,048 characters',
   }),
 );
-const mediaId = Type.Optional(Words(128, 'Of a file that the network has.'));
+const mediaId = Type.Optional(
+  Type.Union([
+    Type.Integer({ minimum: 1, description: 'Of a file of yours (media).' }),
+    Words(128, 'As text: of a file that the network has.'),
+  ]),
+);
 const replyTo = Type.Optional(Words(255, 'The id (wamid) of the message that this one answers.'));
 const caption = Type.Optional(Words(1024, 'Up to 1,024 characters.'));
 
@@ -76,6 +83,21 @@ export function faultsOfBody(body: WhatsappBody): { field: string; message: stri
   return faults;
 }
 
+/** Types of files that the network takes in a message of this type (protocol sheet whatsapp, section 2). */
+const HOLDS: Readonly<Record<Media['type'], RegExp>> = {
+  IMAGE: /^image\/(jpeg|png)$/,
+  VIDEO: /^video\/mp4$/,
+  AUDIO: /^audio\//,
+  DOCUMENT: /./,
+  STICKER: /^image\/webp$/,
+};
+
+/** The file of the account that a body names. */
+export const filesOfBody = (body: WhatsappBody): WantedFile[] =>
+  isMedia(body) && typeof body.mediaId === 'number'
+    ? [{ field: 'body.mediaId', id: body.mediaId, types: HOLDS[body.type] }]
+    : [];
+
 /** What people read of it. */
 export const textOfBody = (body: WhatsappBody): string => {
   if (body.type === 'TEXT') return body.text;
@@ -109,7 +131,7 @@ function contentOf(body: WhatsappBody): unknown {
 }
 
 const mediaOf = ({ type, link: from, mediaId: id, caption: words, fileName }: Media) => ({
-  ...(from === undefined ? { id } : { link: from }),
+  ...(typeof id === 'string' ? { id } : { link: id === undefined ? from : referenceTo(id) }),
   ...(words !== undefined && { caption: words }),
   ...(type === 'DOCUMENT' && fileName !== undefined && { filename: fileName }),
 });

@@ -36,7 +36,7 @@ export type AccountFilter = {
   readonly search: string | null;
   readonly status: AccountStatus | null;
   readonly plan: Plan | null;
-  readonly id?: number;
+  readonly id?: number | null;
 };
 
 const matches = ({ search, status, plan, id = null }: AccountFilter) => sql`

@@ -18,7 +18,8 @@ const COLUMNS = raw('kind, severity, count, subject, "subjectId", since, detail'
 const TYPED = raw('kind, severity, count::int, subject, "subjectId", since::timestamptz, detail');
 
 /** Rows of one kind: the values of COLUMNS but the first, and where they come from. */
-const kindOf = (kind: AttentionKind, values: Sql, from: Sql): Sql => sql`SELECT ${raw(`'${kind}'`)}::text, ${values} ${from}`;
+const kindOf = (kind: AttentionKind, values: Sql, from: Sql): Sql =>
+  sql`SELECT ${raw(`'${kind}'`)}::text, ${values} ${from}`;
 
 const SOURCES: Readonly<Partial<Record<AttentionKind, (accountId: number) => Sql>>> = {
   webhook_failing: (id) =>
@@ -89,7 +90,9 @@ export async function listAttention(
 ): Promise<AttentionRow[]> {
   const sources = kinds.flatMap((kind) => SOURCES[kind]?.(accountId) ?? []);
   if (sources.length === 0) return [];
-  const limited = sources.map((source) => sql`(SELECT ${TYPED} FROM (${source}) AS s (${COLUMNS}) ORDER BY since DESC LIMIT 50)`);
+  const limited = sources.map(
+    (source) => sql`(SELECT ${TYPED} FROM (${source}) AS s (${COLUMNS}) ORDER BY since DESC LIMIT 50)`,
+  );
   return many(db, join(limited, ' UNION ALL '));
 }
 

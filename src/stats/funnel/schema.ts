@@ -27,9 +27,14 @@ export const FunnelOut = Type.Object({
 const NOTHING = { sent: 0, delivered: 0, read: 0, failed: 0, unsent: 0 };
 
 /** A campaign as the steps that its recipients go through. */
-export function toFunnelOut({ sendingMode, recipients, skipped, messages, traffic, hops }: FunnelRow): Static<
-  typeof FunnelOut
-> {
+export function toFunnelOut({
+  sendingMode,
+  recipients,
+  skipped,
+  messages,
+  traffic,
+  hops,
+}: FunnelRow): Static<typeof FunnelOut> {
   const followed = hops.reduce((sum, hop) => sum + hop.count, 0);
   const steps = chainOf(sendingMode).map((channel, i) => {
     const { sent, delivered, read, failed, unsent } = traffic.find((t) => t.channel === bitOf(channel)) ?? NOTHING;

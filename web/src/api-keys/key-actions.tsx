@@ -1,7 +1,6 @@
-import { Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { RefreshCw, Trash2 } from 'lucide-react';
-import { Trans, useTranslation } from 'react-i18next';
+import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
@@ -50,9 +49,7 @@ function RevokeDialog({ apiKey, opened, onClose }: RevokeProps) {
       onConfirm={revoke.run}
       busy={revoke.busy}
     >
-      <Text size="sm">
-        <Trans t={t} i18nKey="revoke.text" components={{ strong: <strong /> }} />
-      </Text>
+      {t('revoke.text')}
     </ConfirmDialog>
   );
 }

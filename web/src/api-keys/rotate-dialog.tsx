@@ -1,4 +1,4 @@
-import { Button, Group, Select, Stack, Text } from '@mantine/core';
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
@@ -42,12 +42,11 @@ function Rotate({ apiKey: { id }, onClose }: Omit<RotateDialogProps, 'opened'>) 
   return (
     <Stack>
       <Text size="sm">{t('rotate.text')}</Text>
-      <Select
+      <NativeSelect
         label={t('rotate.grace')}
         data={GRACES.map((seconds) => ({ value: String(seconds), label: t(`rotate.graces.${seconds}`) }))}
         value={grace}
-        onChange={(value) => setGrace(value ?? '0')}
-        allowDeselect={false}
+        onChange={(event) => setGrace(event.currentTarget.value)}
       />
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose}>

@@ -1,9 +1,9 @@
-import { notifications } from '@mantine/notifications';
 import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { isSignedOut } from './errors.ts';
 import { type AnyForm, takeFaults } from './form.ts';
 import { useProblemText } from './problem-text.ts';
+import { tell } from './tell.ts';
 
 type ActionOptions<I, O> = {
   /** `ok(api.POST(…))`. */
@@ -32,13 +32,13 @@ export function useAction<I = void, O = unknown>(options: ActionOptions<I, O>) {
     async onSuccess(output, input) {
       await Promise.all((options.refresh ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));
       const said = typeof options.done === 'function' ? options.done(output, input) : options.done;
-      if (said !== undefined) notifications.show({ message: said, color: 'green', ...closing(t('close')) });
+      if (said !== undefined) void tell({ message: said, tone: 'good', closeLabel: t('close') });
       options.onDone?.(output, input);
     },
     onError(error) {
       const isTaken = options.form !== undefined && takeFaults(options.form, error);
       if (isTaken || options.quiet || isSignedOut(error)) return;
-      notifications.show({ message: problemText(error), color: 'red', autoClose: false, ...closing(t('close')) });
+      void tell({ message: problemText(error), tone: 'bad', closeLabel: t('close') });
     },
   });
   return {
@@ -51,5 +51,3 @@ export function useAction<I = void, O = unknown>(options: ActionOptions<I, O>) {
     reset: mutation.reset,
   };
 }
-
-const closing = (label: string) => ({ closeButtonProps: { 'aria-label': label } });

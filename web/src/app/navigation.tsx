@@ -1,4 +1,4 @@
-import { ScrollArea, Tooltip } from '@mantine/core';
+import { Tooltip } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
@@ -10,11 +10,11 @@ export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) 
   const session = useSession();
   const shown = pages.filter(({ need }) => need?.operator !== true || session.isOperator);
   return (
-    <ScrollArea type="auto" offsetScrollbars={false}>
+    <>
       {NAV_GROUPS.map((group) => (
         <NavSection key={group} group={group} pages={shown.filter(({ nav }) => nav?.group === group)} />
       ))}
-    </ScrollArea>
+    </>
   );
 }
 

@@ -1,10 +1,9 @@
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import type { i18n } from 'i18next';
-import { useMemo } from 'react';
-import { I18nextProvider, useTranslation } from 'react-i18next';
+import { lazy, Suspense, useMemo } from 'react';
+import { I18nextProvider } from 'react-i18next';
 import { createQueryClient } from '../api/query-client.ts';
 import { colorSchemeManager } from './color-scheme.ts';
 import { createConsoleRouter } from './router.tsx';
@@ -12,6 +11,8 @@ import type { PageEntry } from './page-entry.ts';
 import { contrastVariables } from './palette.ts';
 import { styleNonce } from './style-nonce.ts';
 import { theme } from './theme.ts';
+
+const Notices = lazy(() => import('../api/notifications.tsx').then((file) => ({ default: file.Notices })));
 
 type ProvidersProps = { readonly texts: i18n; readonly pages: readonly PageEntry[] };
 
@@ -28,7 +29,9 @@ export function Providers({ texts, pages }: ProvidersProps) {
         getStyleNonce={styleNonce}
       >
         <QueryClientProvider client={queries}>
-          <Told />
+          <Suspense>
+            <Notices />
+          </Suspense>
           <RouterProvider router={router} />
         </QueryClientProvider>
       </MantineProvider>
@@ -44,9 +47,4 @@ function connect(texts: i18n, pages: readonly PageEntry[]) {
     void router.invalidate();
   });
   return { queries, router };
-}
-
-function Told() {
-  const { t } = useTranslation('ui');
-  return <Notifications position="bottom-right" limit={4} aria-label={t('notifications')} />;
 }

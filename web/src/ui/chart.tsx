@@ -1,7 +1,8 @@
-import { Button, Group, Skeleton, Stack, Table, Text } from '@mantine/core';
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { ChartLine, Table2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import classes from './chart.module.css';
 import { useFormat } from './format.ts';
 
 export type ChartSeries = {
@@ -76,31 +77,31 @@ const Legend = ({ series }: Pick<ChartProps, 'series'>) => (
 function Figures({ label, rowLabel, rows, series, height = 260 }: ChartProps) {
   const format = useFormat();
   return (
-    <Table.ScrollContainer minWidth={320} maxHeight={height} scrollAreaProps={{ viewportProps: { tabIndex: 0, role: 'region', 'aria-label': label } }}>
-      <Table aria-label={label} verticalSpacing={4} stickyHeader>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{rowLabel}</Table.Th>
+    <div style={{ maxHeight: height, overflow: 'auto' }} tabIndex={0} role="region" aria-label={label}>
+      <table aria-label={label} className={classes.figures}>
+        <thead>
+          <tr>
+            <th>{rowLabel}</th>
             {series.map((each) => (
-              <Table.Th key={each.name} ta="right">
+              <th key={each.name} className={classes.figure}>
                 {each.label}
-              </Table.Th>
+              </th>
             ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
+          </tr>
+        </thead>
+        <tbody>
           {rows.map((row) => (
-            <Table.Tr key={row.label}>
-              <Table.Td>{row.label}</Table.Td>
+            <tr key={row.label}>
+              <td>{row.label}</td>
               {series.map(({ name }) => (
-                <Table.Td key={name} ta="right" className="tabular">
+                <td key={name} className={classes.figure}>
                   {format.number(row.values[name] ?? 0)}
-                </Table.Td>
+                </td>
               ))}
-            </Table.Tr>
+            </tr>
           ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { Checkbox, Group, Pagination, Select, Stack, Table, Text, UnstyledButton } from '@mantine/core';
+import { Checkbox, Group, NativeSelect, Pagination, Stack, Text, UnstyledButton } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import {
   columnVisibilityFeature,
@@ -120,33 +120,33 @@ type PartProps<T extends object> = DataTableProps<T> & { readonly table: TableOf
 function Grid<T extends object>({ table, ...props }: PartProps<T>) {
   const { t } = useTranslation('ui');
   return (
-    <Table.ScrollContainer minWidth={480} scrollAreaProps={{ viewportProps: { tabIndex: 0, role: 'region', 'aria-label': props.label } }}>
-      <Table highlightOnHover verticalSpacing="xs" aria-label={props.label} className={classes.table}>
-        <Table.Thead>
-          <Table.Tr>
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={props.label}>
+      <table aria-label={props.label} className={classes.table}>
+        <thead>
+          <tr>
             {props.onSelect && (
-              <Table.Th w={40}>
+              <th style={{ width: 40 }}>
                 <Checkbox
                   aria-label={t('table.selectAll')}
                   checked={table.getIsAllPageRowsSelected()}
                   indeterminate={table.getIsSomePageRowsSelected() && !table.getIsAllPageRowsSelected()}
                   onChange={table.getToggleAllPageRowsSelectedHandler()}
                 />
-              </Table.Th>
+              </th>
             )}
             {table.getVisibleLeafColumns().map(({ id }) => (
               <Head key={id} column={columnOf(props.columns, id)} {...props} />
             ))}
-            {props.actions && <Table.Th w={1} aria-label={t('table.actions')} />}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
+            {props.actions && <th style={{ width: 1 }} aria-label={t('table.actions')} />}
+          </tr>
+        </thead>
+        <tbody>
           {table.getRowModel().rows.map((row) => (
             <GridRow key={row.id} row={row} {...props} />
           ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -163,14 +163,14 @@ function Head<T extends object>({ column, search, onSearch }: HeadProps<T>) {
   const order = search.sort === id ? 'ascending' : search.sort === `-${id}` ? 'descending' : 'none';
   const Sign = order === 'ascending' ? ArrowUp : order === 'descending' ? ArrowDown : ArrowUpDown;
   const style = { ...(width !== undefined && { width }), ...(align && { textAlign: align }) };
-  if (!sortable) return <Table.Th style={style}>{header}</Table.Th>;
+  if (!sortable) return <th style={style}>{header}</th>;
   return (
-    <Table.Th style={style} aria-sort={order}>
+    <th style={style} aria-sort={order}>
       <UnstyledButton className={classes.sort} onClick={() => onSearch({ sort: order === 'descending' ? id : `-${id}` })}>
         {header}
         <Sign size={14} aria-hidden="true" />
       </UnstyledButton>
-    </Table.Th>
+    </th>
   );
 }
 
@@ -178,31 +178,31 @@ type RowProps<T extends object> = DataTableProps<T> & { readonly row: RowOf<T> }
 
 function GridRow<T extends object>({ row, columns, actions, onRowClick, onSelect }: RowProps<T>) {
   return (
-    <Table.Tr
+    <tr
       data-selected={row.getIsSelected() || undefined}
       {...(onRowClick && { onClick: () => onRowClick(row.original), style: { cursor: 'pointer' } })}
     >
       {onSelect && (
-        <Table.Td onClick={(event) => event.stopPropagation()}>
+        <td onClick={(event) => event.stopPropagation()}>
           <RowCheck row={row} />
-        </Table.Td>
+        </td>
       )}
       {row.getVisibleCells().map((cell) => {
         const column = columnOf(columns, cell.column.id);
         return (
-          <Table.Td key={cell.id} {...(column.align && { ta: column.align })}>
+          <td key={cell.id} style={{ textAlign: column.align }}>
             {column.cell(row.original)}
-          </Table.Td>
+          </td>
         );
       })}
       {actions && (
-        <Table.Td onClick={(event) => event.stopPropagation()}>
+        <td onClick={(event) => event.stopPropagation()}>
           <Group gap={4} wrap="nowrap" justify="flex-end">
             {actions(row.original)}
           </Group>
-        </Table.Td>
+        </td>
       )}
-    </Table.Tr>
+    </tr>
   );
 }
 
@@ -270,14 +270,12 @@ function Footer<T extends object>({ query, search, onSearch }: DataTableProps<T>
         {t('table.range', { first: format.number(first), last: format.number(last), total: format.number(total) })}
       </Text>
       <Group gap="sm">
-        <Select
+        <NativeSelect
           aria-label={t('table.pageSize')}
           data={sizes.map((value) => ({ value, label: t('table.perPage', { size: value }) }))}
           value={String(search.limit)}
-          onChange={(value) => onSearch({ limit: Number(value), page: 0 })}
-          allowDeselect={false}
+          onChange={(event) => onSearch({ limit: Number(event.currentTarget.value), page: 0 })}
           size="xs"
-          w={130}
         />
         <Pagination
           total={Math.max(1, Math.ceil(total / search.limit))}

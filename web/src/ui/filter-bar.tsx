@@ -1,4 +1,4 @@
-import { Button, CloseButton, Group, MultiSelect, Select, TextInput } from '@mantine/core';
+import { Button, CloseButton, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { FilterX, Search } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
@@ -64,42 +64,16 @@ type ChoiceFilterProps<T extends string> = {
   readonly onChange: (value: T) => void;
 };
 
-/** One of several; '' means all. */
+/** One of several; '' means all, and shows the label. */
 export function ChoiceFilter<T extends string>({ label, options, value, onChange }: ChoiceFilterProps<T>) {
   return (
-    <Select
+    <NativeSelect
       aria-label={label}
-      placeholder={label}
-      data={[...options]}
-      value={value === '' ? null : value}
-      // The options are those of the field: what comes back is one of them, or nothing.
-      onChange={(next) => onChange((next ?? '') as T)}
-      clearable
-      clearButtonProps={{ 'aria-label': label }}
-      w={180}
-    />
-  );
-}
-
-type ChoicesFilterProps<T extends string> = {
-  readonly label: string;
-  readonly options: readonly Option[];
-  readonly value: readonly T[];
-  readonly onChange: (value: readonly T[]) => void;
-};
-
-/** Any of several; none means all. */
-export function ChoicesFilter<T extends string>({ label, options, value, onChange }: ChoicesFilterProps<T>) {
-  return (
-    <MultiSelect
-      aria-label={label}
-      placeholder={value.length === 0 ? label : ''}
-      data={[...options]}
-      value={[...value]}
-      onChange={(next) => onChange(next as T[])}
-      clearable
-      clearButtonProps={{ 'aria-label': label }}
-      miw={200}
+      data={[{ value: '', label }, ...options]}
+      value={value}
+      // The options are those of the field: what is chosen is one of them, or ''.
+      onChange={(event) => onChange(event.currentTarget.value as T)}
+      w={{ base: '100%', xs: 'auto' }}
     />
   );
 }

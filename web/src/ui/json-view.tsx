@@ -1,15 +1,15 @@
-import { Code, ScrollArea } from '@mantine/core';
+import { Code } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
 /** A body as it was sent or answered: JSON is indented, all else is shown as it is. Text only. */
 export function JsonView({ value, label, maxHeight = 320 }: { readonly value: unknown; readonly label?: string; readonly maxHeight?: number }) {
   const { t } = useTranslation('ui');
   return (
-    <ScrollArea.Autosize mah={maxHeight} type="auto" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': label ?? t('body') }}>
+    <div style={{ maxHeight, overflow: 'auto' }} tabIndex={0} role="region" aria-label={label ?? t('body')}>
       <Code block className="foreign-text" dir="ltr">
         {pretty(value)}
       </Code>
-    </ScrollArea.Autosize>
+    </div>
   );
 }
 

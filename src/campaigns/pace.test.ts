@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { createPace } from './pace.ts';
+import type { CampaignEntry } from './sql.ts';
+import { CAMPAIGN } from './states.ts';
+
+const START = Date.parse('2026-11-21T09:00:00Z');
+const at = (seconds: number): Date => new Date(START + seconds * 1000);
+const account = { accountId: 1 };
+
+const RUN = { expanded: true, recipients: 1100, skipped: 100, ended: 0, delivered: 0 };
+const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
+  ...{ id: 7, status: CAMPAIGN.SENDING, version: 1, unreadable: 0, goal: null, goalAt: null, goalFresh: true },
+  ...{ totalDestinations: 1000, estimatedMicros: 0, reservedMicros: 0, currency: 'EUR', availableMicros: null },
+  ...{ failureReason: null, createdAt: at(0), updatedAt: at(0), confirmedAt: at(0), startedAt: at(0), pausedAt: null },
+  ...{ cancelledAt: null, completedAt: null, run: RUN, delivered: 0, failed: 0, handled: 0, costMicros: 0 },
+  ...{ name: 'C', description: '', sendingMode: 'SMS', smsSender: 'A', smsBody: 'B', rcsAgentId: null },
+  ...{ rcsTemplateId: null, whatsappPhoneNumberId: null, whatsappTemplateId: null, destinationType: 1 },
+  ...{ contactListIds: [], scheduledAt: null, readyToSend: true, fallback: {}, quietHours: null, rate: null },
+  ...more,
+});
+
+test('at first it is the mean since the beginning, then that of the last minute', () => {
+  const findPace = createPace();
+  expect(findPace(account, campaign({ handled: 200 }), at(10))).toEqual({ ratePerSecond: 20, estimatedSecondsLeft: 40 });
+  expect(findPace(account, campaign({ handled: 300 }), at(30))).toEqual({ ratePerSecond: 5, estimatedSecondsLeft: 140 });
+});
+
+test('when nothing moves nobody knows how long it takes', () => {
+  expect(createPace()(account, campaign(), at(10))).toEqual({ ratePerSecond: 0, estimatedSecondsLeft: null });
+});
+
+test('in combined modes time is left until all have an end, whatever was sent', () => {
+  const combined = campaign({ sendingMode: 'RCS_SMS', handled: 1500, run: { ...RUN, ended: 500 } });
+  expect(createPace()(account, combined, at(100))).toEqual({ ratePerSecond: 15, estimatedSecondsLeft: 100 });
+});
+
+test.each<Partial<CampaignEntry>>([
+  { status: CAMPAIGN.READY },
+  { status: CAMPAIGN.COMPLETED },
+  { pausedAt: at(5) },
+  { cancelledAt: at(5) },
+])('what is not being sent has none: %j', (more) => {
+  expect(createPace()(account, campaign({ handled: 10, ...more }), at(10))).toEqual({
+    ...{ ratePerSecond: null, estimatedSecondsLeft: null },
+  });
+});
+
+test('campaigns of the same number in two accounts are two', () => {
+  const findPace = createPace();
+  findPace({ accountId: 1 }, campaign({ handled: 0 }), at(0));
+  expect(findPace({ accountId: 2 }, campaign({ handled: 100 }), at(100)).ratePerSecond).toBe(1);
+});

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createAuthenticator } from '../../accounts/authenticate.ts';
+import { createAccount, type NewAccount } from '../../accounts/create.ts';
+import { createKey } from '../../api-keys/create.ts';
+import { operatorOf } from '../../audit/record.ts';
+import { insertConnection } from '../../connections/sql.ts';
+import { insertOptOuts } from '../../consent/sql.ts';
+import { exec, one, sql } from '../../db/query.ts';
+import { transaction } from '../../db/transaction.ts';
+import { authentication } from '../../http/auth.ts';
+import type { App } from '../../http/deps.ts';
+import { takeIdempotencyKeys } from '../../http/idempotency.ts';
+import { createServer } from '../../http/server.ts';
+import { silentLog } from '../../lib/log.ts';
+import { SCOPES } from '../../lib/scope.ts';
+import { insertSender } from '../../senders/sql.ts';
+import { insertTemplate } from '../../templates/sql.ts';
+import { apiDeps } from '../../testing/api.ts';
+import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { previewRoutes } from './routes.ts';
+
+const NUMBER = '+393331234567';
+const AGENT = 'shop_agent';
+
+let database: TestDatabase;
+let app: App;
+let account: NewAccount;
+let priceMicros: number | null;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { pool } = database;
+  const { authenticate } = createAuthenticator({ pool, log: silentLog });
+  const deps = apiDeps({
+    ...{ pool, authenticate },
+    tables: {
+      findRoute: (_channel, to) => (to.startsWith('+39') ? [1] : []),
+      findPolicy: () => 'hold',
+      findPrice: () => (priceMicros === null ? null : { unitMicros: priceMicros, refundUndelivered: false }),
+      maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
+    },
+  });
+  app = createServer(deps);
+  app.register(async (closed: App) => {
+    closed.register(authentication, { authenticate });
+    takeIdempotencyKeys(closed, deps);
+    previewRoutes(closed, deps);
+  });
+  const named = { name: 'one', kind: 'rcs', sandbox: true, settings: {} } as const;
+  const connectionId = (await insertConnection(pool, named))?.id ?? 0;
+  account = await createAccount(pool, { name: 'Acme', plan: 'production', creditMicros: 1_000_000, ratePerMinute: 0 });
+  const ownerId = account.accountId;
+  await insertSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId, name: 'Shop' });
+  const made = { language: 'en', category: '', headerLink: null, named: false, ownerId, variables: [] };
+  const template = { ...made, channel: 'RCS' as const, connectionId: null, content: { text: 'Hi {{name}}' } };
+  await insertTemplate(pool, { ...template, id: 'hello', name: 'hello', status: 'APPROVED' });
+  await insertTemplate(pool, { ...template, id: 'poor', name: 'poor', status: 'REJECTED' });
+});
+afterAll(async () => {
+  await app.close();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  priceMicros = 40_000;
+});
+
+async function preview(body: object, key = account.apiKey) {
+  const answer = await app.inject({
+    ...{ method: 'POST', url: '/api/partner-gateway/v1/messages/preview' },
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    payload: JSON.stringify(body),
+  });
+  return { status: answer.statusCode, body: answer.json() };
+}
+const sms = async (more: object) => (await preview({ channel: 'SMS', ...more })).body;
+const rcs = async (more: object) => (await preview({ channel: 'RCS', ...more })).body;
+
+describe('on SMS', () => {
+  test('parts, encoding, country and price are those of the send', async () => {
+    expect(await preview({ channel: 'SMS', destination: NUMBER, sender: 'ACME', text: 'a'.repeat(161) })).toEqual({
+      status: 200,
+      body: {
+        ...{ channel: 'SMS', text: 'a'.repeat(161), encoding: 'GSM-7', characters: 161, parts: 2 },
+        ...{ perPart: 153, remaining: 145, unsupported: [], country: 'IT' },
+        ...{ unitPrice: 0.04, price: 0.08, currency: 'EUR', valid: true, problems: [] },
+      },
+    });
+  });
+
+  test('the characters that make it UCS-2 are named', async () => {
+    expect(await sms({ text: 'Perché “no”' })).toMatchObject({
+      ...{ encoding: 'UCS-2', perPart: 70, remaining: 59, unsupported: ['“', '”'], price: null, country: null },
+    });
+  });
+
+  test('what is not written yet is not judged', async () => {
+    expect(await sms({})).toMatchObject({ text: '', parts: 1, valid: true, problems: [] });
+    expect(await sms({ destination: NUMBER })).toMatchObject({ valid: true, price: 0.04 });
+  });
+
+  test('every refusal of the send is told at once, with its field', async () => {
+    const { problems, valid } = await sms({ destination: '12', sender: '?!', text: '' });
+    expect(valid).toBe(false);
+    expect(problems.map(({ field }: { field: string }) => field)).toEqual(['destination', 'sender', 'text']);
+    const far = await sms({ destination: '+351912345678', text: 'a'.repeat(1531) });
+    expect(far.problems).toEqual([
+      { field: 'text', message: 'the text needs too many parts' },
+      { field: 'destination', message: 'no route leads to this number' },
+    ]);
+  });
+
+  test('what has no price has none, and says so', async () => {
+    priceMicros = null;
+    expect(await sms({ destination: NUMBER, text: 'a' })).toMatchObject({
+      ...{ unitPrice: null, price: null, problems: [{ field: 'destination', message: expect.stringContaining('price') }] },
+    });
+  });
+
+  test('a number that has opted out and a price beyond the credit are told of', async () => {
+    priceMicros = 1_000_001;
+    const { accountId } = account;
+    await insertOptOuts(database.pool, [{ accountId, phoneNumber: NUMBER, channel: 'SMS', source: 'STOP' }]);
+    await exec(database.pool, sql`UPDATE account SET has_opt_outs = true WHERE id = ${accountId}`);
+    const { problems } = await sms({ destination: NUMBER, text: 'a' });
+    expect(problems.map(({ field }: { field: string }) => field)).toEqual(['destination', 'credit']);
+    expect((await sms({ destination: '+393339999999', text: 'a' })).problems).toMatchObject([{ field: 'credit' }]);
+  });
+});
+
+describe('on RCS', () => {
+  test('a template is filled, and costs one message', async () => {
+    const answer = await rcs({ destination: NUMBER, sender: AGENT, templateId: 'hello', variables: { name: 'Ana' } });
+    expect(answer).toMatchObject({
+      ...{ text: 'Hi Ana', encoding: null, parts: 1, perPart: null, remaining: null, price: 0.04, valid: true },
+    });
+  });
+
+  test('a template that may not be sent is shown all the same', async () => {
+    const answer = await rcs({ sender: AGENT, templateId: 'poor', variables: ['Ana'] });
+    expect(answer).toMatchObject({ text: 'Hi Ana', valid: false, problems: [{ field: 'templateId' }] });
+  });
+
+  test('missing values, unknown templates and senders of others are told of', async () => {
+    expect((await rcs({ templateId: 'hello' })).problems).toMatchObject([{ field: 'variables' }]);
+    expect((await rcs({ templateId: 'hello', variables: {} })).problems).toMatchObject([{ field: 'variables.name' }]);
+    expect((await rcs({ templateId: 'none' })).problems).toEqual([
+      { field: 'templateId', message: 'there is no such template' },
+    ]);
+    expect((await rcs({ sender: 'other' })).problems).toMatchObject([{ field: 'sender' }]);
+    expect(await rcs({})).toMatchObject({ valid: true, problems: [] });
+  });
+
+  test('a body is read as it would be sent', async () => {
+    const card = { type: 'CARD', card: { title: 'Sale', description: 'Today' } };
+    expect(await rcs({ sender: AGENT, body: card })).toMatchObject({ text: 'Sale\nToday', valid: true });
+    expect((await rcs({ body: { type: 'CARD', card: {} } })).problems).toMatchObject([{ field: 'body.card' }]);
+  });
+});
+
+test('on WhatsApp a body is shown, and a template of a number that is not the account’s is told of', async () => {
+  const body = { type: 'TEXT', text: 'Hello' };
+  expect((await preview({ channel: 'WHATSAPP', body })).body).toMatchObject({ text: 'Hello', valid: true });
+  const template = { name: 'x', language: 'en' };
+  expect((await preview({ channel: 'WHATSAPP', template })).body).toMatchObject({ valid: true });
+  expect((await preview({ channel: 'WHATSAPP', sender: '1', template })).body.problems).toEqual([
+    { field: 'sender', message: 'the account has no such number' },
+    { field: 'sender', message: 'the account has no such sender on this channel' },
+  ]);
+});
+
+test('nothing is stored', async () => {
+  await sms({ destination: NUMBER, text: 'a' });
+  expect(await one(database.pool, sql`SELECT count(*)::int AS n FROM message`)).toEqual({ n: 0 });
+});
+
+test('fields of a wrong form are 400, and without the scope of the channel it is 403', async () => {
+  expect(await preview({ channel: 'FAX' })).toMatchObject({ status: 400 });
+  expect(await preview({ channel: 'SMS', text: 7 })).toMatchObject({ status: 400, body: { details: [{ field: 'text' }] } });
+  const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
+  const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations: ['SMS'] }));
+  expect((await preview({ channel: 'SMS' }, apiKey)).status).toBe(200);
+  expect((await preview({ channel: 'RCS' }, apiKey)).status).toBe(403);
+});

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+test('a key that was made is shown once, works, and ends when it is revoked', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/api-keys'));
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  const key = (await page.getByLabel('API key').textContent()) ?? '';
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  expect(await statusWith(key)).toBe(200);
+
+  const row = page.getByRole('row', { name: /Shop/ });
+  expect(await row.textContent()).not.toContain(key);
+  await row.getByRole('button', { name: 'Revoke Shop' }).click();
+  await page.getByRole('dialog', { name: 'Revoke “Shop”?' }).getByRole('button', { name: 'Revoke the key' }).click();
+  await page.getByText('“Shop” is revoked').waitFor();
+  await row.waitFor({ state: 'detached' });
+  expect(await statusWith(key)).toBe(401);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('what the server refuses stands at its field, and nothing is made', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/api-keys'));
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Late');
+  await page.getByLabel('Expires on').fill('2020-01-01');
+  watch.expect('400');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByRole('dialog').getByText(/future/).waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await expect.poll(() => page.getByRole('row', { name: /Late/ }).count()).toBe(0);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('who lacks the scope sees why in place of the page', async () => {
+  const { page } = await site.signIn(await site.person('viewer'));
+  await page.goto(site.url('/api-keys'));
+  await page.getByText('Your role does not include this.').waitFor();
+});
+
+test('the page, its dialogs and its refusal are accessible in both themes and at both widths', async () => {
+  const window = await site.signIn();
+  const { page } = window;
+  await page.goto(site.url('/api-keys'));
+  await page.getByText('first key').waitFor();
+  await checkPage(window, 'api-keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Expires on').waitFor();
+  await checkPage(window, 'api-keys-create');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: /^Revoke / }).first().click();
+  await page.getByRole('button', { name: 'Revoke the key' }).waitFor();
+  await checkPage(window, 'api-keys-revoke');
+});
+
+async function statusWith(apiKey: string): Promise<number> {
+  const { status } = await fetch(site.url('/api/partner-gateway/v1/subscription'), { headers: { 'x-api-key': apiKey } });
+  return status;
+}

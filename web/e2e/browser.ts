@@ -1,0 +1,46 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sparticuz from '@sparticuz/chromium';
+import { type Browser, chromium } from 'playwright-core';
+import { until } from '../../src/testing/until.ts';
+
+/**
+ * Chromium without a window: that of CHROMIUM_PATH, or the one that came with npm, which needs no package of the system.
+ * As root it runs without its sandbox; it opens nothing but our own pages.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = process.env['CHROMIUM_PATH'] || (await unpack());
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none'] });
+}
+
+/** Unpacks it into the temporary folder, once on a machine: test files that begin together wait for the first. */
+async function unpack(): Promise<string> {
+  const lock = join(tmpdir(), 'heliograph-chromium.lock');
+  await until('the browser to be unpacked', () => take(lock), 60_000);
+  try {
+    return await sparticuz.executablePath();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+async function take(lock: string): Promise<boolean> {
+  try {
+    await writeFile(lock, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch {
+    const owner = Number(await readFile(lock, 'utf8').catch(() => ''));
+    if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true });
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { SHOTS, type Window } from './harness.ts';
+
+const WIDTHS = [1440, 390] as const;
+const THEMES = ['light', 'dark'] as const;
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
+
+/**
+ * Holds for every page: in both themes, on a desktop and on a phone, axe finds nothing (WCAG 2.2 AA), nothing has to be
+ * scrolled sideways, and nothing went wrong in the window. Leaves a picture of each in web/e2e/shots. The page must be
+ * open, with what it shows loaded: wait for something of it first.
+ */
+export async function checkPage({ page, watch }: Pick<Window, 'page' | 'watch'>, name: string): Promise<void> {
+  const before = page.viewportSize() ?? { width: 1440, height: 900 };
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
+    for (const theme of THEMES) {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+      await settle(page);
+      await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`), fullPage: true });
+      expect(await violations(page), `axe on ${name}, ${width} px, ${theme}`).toEqual([]);
+      expect(await excess(page), `pixels that ${name} is too wide at ${width} px`).toBe(0);
+    }
+  }
+  await page.setViewportSize(before);
+  expect(watch.problems(), `problems on ${name}`).toEqual([]);
+}
+
+/** Until nothing is loading and nothing moves. */
+async function settle(page: Page): Promise<void> {
+  await page.waitForFunction('document.querySelectorAll(".mantine-Skeleton-root[data-animate]").length === 0');
+  await page.waitForFunction('document.getAnimations().every((each) => each.playState !== "running" || each.effect.getComputedTiming().endTime === Infinity)');
+}
+
+async function violations(page: Page): Promise<readonly string[]> {
+  const { violations: found } = await new AxeBuilder({ page }).withTags(RULES).analyze();
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary = '' }) => `${id}: ${target.join(' ')}\n${failureSummary}`),
+  );
+}
+
+const excess = (page: Page): Promise<number> =>
+  page.evaluate('Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)');

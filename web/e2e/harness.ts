@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { createAccount } from '../../src/accounts/create.ts';
+import { transaction } from '../../src/db/transaction.ts';
+import type { Role } from '../../src/lib/scope.ts';
+import { giveSandboxNumbers } from '../../src/sandbox/sandbox.ts';
+import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { createUser } from '../../src/users/create.ts';
+import { launchBrowser } from './browser.ts';
+import { watch, type Watch } from './watch.ts';
+
+export const SHOTS = join(import.meta.dirname, 'shots');
+const BUILD = join(import.meta.dirname, '../../scripts/build-console.ts');
+const run = promisify(execFile);
+
+/** Who signs in. */
+export type Person = { readonly username: string; readonly password: string };
+
+/** A window of one person, with what went wrong in it so far. */
+export type Window = { readonly page: Page; readonly context: BrowserContext; readonly watch: Watch };
+
+export type Site = AsyncDisposable & {
+  readonly program: TestProgram;
+  /** The owner of `program.account`, which has the numbers of all sandbox networks. */
+  readonly owner: Person;
+  /** Somebody else of that account. */
+  person(role: Role): Promise<Person>;
+  /** The owner of another account, who is an operator of the program. */
+  operator(): Promise<Person>;
+  /** A new window (cookies of its own), 1440 pixels wide, in English. Nobody is signed in. */
+  window(options?: WindowOptions): Promise<Window>;
+  /** Signs in by the sign-in page, in a window of their own; the owner unless said otherwise. */
+  signIn(person?: Person, options?: WindowOptions): Promise<Window>;
+  /** The address of a page of the console. */
+  url(path: string): string;
+};
+
+type WindowOptions = { readonly width?: number; readonly height?: number; readonly locale?: string };
+type SiteOptions = NonNullable<Parameters<typeof startTestProgram>[0]>;
+
+/**
+ * The real program, with the sandbox carriers of all channels, serving the console as it is built, and a browser:
+ *
+ *     await using site = await openSite();
+ *     const { page } = await site.signIn();
+ *     await page.goto(site.url('/api-keys'));
+ *     await checkPage(window, 'api-keys');
+ */
+export async function openSite(options: SiteOptions = {}): Promise<Site> {
+  await run(process.execPath, [BUILD]);
+  await mkdir(SHOTS, { recursive: true });
+  const program = await startTestProgram({
+    carriers: {},
+    ...options,
+    roles: { sandbox: true, ...options.roles },
+    environment: { SANDBOX: 'on', ...options.environment },
+  });
+  await giveSandboxNumbers(program.pool, program.account);
+  const browser = await launchBrowser();
+  const url = (path: string): string => `${program.origin()}${path}`;
+  const open = (size?: WindowOptions): Promise<Window> => openWindow(browser, size);
+  return {
+    program,
+    owner: program.account,
+    person: (role) => addPerson(program, role),
+    operator: () => createAccount(program.pool, { name: 'Operations', plan: 'unlimited', operator: true }),
+    window: open,
+    url,
+    async signIn(person = program.account, size) {
+      const window = await open(size);
+      await window.page.goto(url('/sign-in'));
+      await enter(window.page, person);
+      await window.page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
+      return window;
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await program[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function openWindow(browser: Browser, { width = 1440, height = 900, locale = 'en-GB' }: WindowOptions = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, locale, timezoneId: 'Europe/Rome' });
+  const page = await context.newPage();
+  return { page, context, watch: watch(page) };
+}
+
+/** Fills in the sign-in form and sends it. */
+export async function enter(page: Page, { username, password }: Person): Promise<void> {
+  await page.getByLabel('User name').fill(username);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+let people = 0;
+
+async function addPerson({ pool, account: { accountId } }: TestProgram, role: Role): Promise<Person> {
+  people += 1;
+  const name = `${role}${people}`;
+  return transaction(pool, (tx) => createUser(tx, { accountId }, { name, role }));
+}

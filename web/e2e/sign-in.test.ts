@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { enter, openSite, type Site } from './harness.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+test('whoever is not signed in is asked to, and then gets to where they wanted to go', async () => {
+  const { page } = await site.window();
+  await page.goto(site.url('/api-keys?limit=50'));
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await enter(page, site.owner);
+  await page.getByRole('heading', { name: 'API keys' }).waitFor();
+  expect(page.url()).toBe(site.url('/api-keys?limit=50'));
+});
+
+test('a wrong password is told without saying which of the two is wrong', async () => {
+  const { page } = await site.window();
+  await page.goto(site.url('/sign-in'));
+  await enter(page, { ...site.owner, password: 'wrong' });
+  await page.getByRole('alert').getByText('User name or password are not right.').waitFor();
+});
+
+test('an address of another site behind the question mark is not gone to', async () => {
+  for (const next of ['//example.com/', 'https://example.com/', '/\\example.com']) {
+    const { page, context } = await site.window();
+    await page.goto(site.url(`/sign-in?next=${encodeURIComponent(next)}`));
+    await enter(page, site.owner);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(page.url()).toBe(site.url('/'));
+    await context.close();
+  }
+});
+
+test('signing out ends the session and shows nothing of it any more', async () => {
+  const { page } = await site.signIn();
+  await page.getByRole('button', { name: /sign out/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.goto(site.url('/'));
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+});
+
+test('the language of the browser is spoken, and another one that was chosen is kept', async () => {
+  const { page } = await site.signIn(site.owner, { locale: 'en-GB' });
+  await page.getByRole('button', { name: /sign out/ }).click();
+  await page.getByRole('menuitemradio', { name: 'Italiano' }).click();
+  await page.getByRole('heading', { name: 'Panoramica' }).waitFor();
+  expect(await page.locator('html').getAttribute('lang')).toBe('it');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Panoramica' }).waitFor();
+});
+
+test('the sign-in page and the overview are accessible in both themes and at both widths', async () => {
+  const out = await site.window();
+  await out.page.goto(site.url('/sign-in'));
+  await out.page.getByRole('button', { name: 'Sign in' }).waitFor();
+  // Nobody is signed in: asked for the session, the server says so.
+  out.watch.expect('401');
+  await checkPage(out, 'sign-in');
+  const window = await site.signIn();
+  await window.page.getByText('Available credit').waitFor();
+  await checkPage(window, 'overview');
+});

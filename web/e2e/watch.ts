@@ -1,0 +1,41 @@
+import type { Page } from 'playwright-core';
+
+/** What went wrong in a window: errors of scripts and of the policy, answers of 400 and more, foreign addresses. */
+export type Watch = {
+  /** All that was not expected. */
+  problems(): readonly string[];
+  /** For a test that makes something fail: problems whose text has this are not told, before and from now on. */
+  expect(text: string | RegExp): void;
+};
+
+export function watch(page: Page): Watch {
+  const seen: string[] = [];
+  const expected: (string | RegExp)[] = [];
+  page.on('pageerror', (error) => seen.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') seen.push(`console: ${message.text()}`);
+  });
+  page.on('requestfailed', (request) => {
+    // What a page no longer needs when it is left is called off.
+    const reason = request.failure()?.errorText ?? '';
+    if (reason !== 'net::ERR_ABORTED') seen.push(`failed: ${request.method()} ${request.url()} ${reason}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) seen.push(`answer: ${response.status()} ${response.request().method()} ${response.url()}`);
+  });
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    const isOurs = origin === new URL(page.url()).origin || page.url() === 'about:blank';
+    if (!isOurs && protocol !== 'data:' && protocol !== 'blob:') seen.push(`foreign: ${request.url()}`);
+  });
+  page.on('dialog', (dialog) => {
+    seen.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  const isExpected = (problem: string): boolean =>
+    expected.some((text) => (typeof text === 'string' ? problem.includes(text) : text.test(problem)));
+  return {
+    problems: () => seen.filter((problem) => !isExpected(problem)),
+    expect: (text) => void expected.push(text),
+  };
+}
