@@ -72,6 +72,7 @@ CREATE TABLE app_user (
   password_hash text NOT NULL,
   role text DEFAULT 'owner'::text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  is_operator boolean DEFAULT false NOT NULL,
   CONSTRAINT app_user_pkey PRIMARY KEY (id),
   CONSTRAINT app_user_username_key UNIQUE (username),
   CONSTRAINT app_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'operator'::text, 'viewer'::text]))),
@@ -168,7 +169,9 @@ CREATE TABLE campaign (
   CONSTRAINT campaign_sending_mode_check CHECK ((sending_mode = ANY (ARRAY['SMS'::text, 'RCS'::text, 'WHATSAPP'::text, 'RCS_SMS'::text, 'WHATSAPP_SMS'::text, 'WHATSAPP_RCS'::text, 'WHATSAPP_RCS_SMS'::text]))),
   CONSTRAINT campaign_status_check CHECK (((status >= 0) AND (status <= 4)))
 );
+CREATE INDEX campaign_active ON campaign USING btree (account_id, status, scheduled_at) WHERE ((status = ANY (ARRAY[1, 2])) AND (confirmed_at IS NOT NULL));
 CREATE INDEX campaign_created ON campaign USING btree (account_id, created_at, id);
+CREATE INDEX campaign_failed ON campaign USING btree (account_id, completed_at) WHERE (status = 4);
 ALTER TABLE campaign ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON campaign AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE campaign IS 'distributed';
@@ -201,6 +204,7 @@ CREATE TABLE campaign_hop (
   message_id uuid NOT NULL,
   reason text NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
+  from_channel text DEFAULT ''::text NOT NULL,
   CONSTRAINT campaign_hop_pkey PRIMARY KEY (account_id, campaign_id, destination, hop)
 );
 ALTER TABLE campaign_hop ENABLE ROW LEVEL SECURITY;
@@ -331,6 +335,17 @@ CREATE TABLE connection_down (
 );
 COMMENT ON TABLE connection_down IS 'local';
 
+CREATE TABLE connection_minute (
+  connection_id bigint NOT NULL,
+  minute timestamp with time zone NOT NULL,
+  accepted bigint DEFAULT 0 NOT NULL,
+  refused bigint DEFAULT 0 NOT NULL,
+  retried bigint DEFAULT 0 NOT NULL,
+  unknown bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT connection_minute_pkey PRIMARY KEY (connection_id, minute)
+);
+COMMENT ON TABLE connection_minute IS 'local';
+
 CREATE TABLE connection_status (
   connection_id bigint NOT NULL,
   worker bigint NOT NULL,
@@ -339,6 +354,10 @@ CREATE TABLE connection_status (
   binds_wanted integer NOT NULL,
   fault text,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  in_flight integer DEFAULT 0 NOT NULL,
+  per_second real DEFAULT 0 NOT NULL,
+  last_error text,
+  last_error_at timestamp with time zone,
   CONSTRAINT connection_status_pkey PRIMARY KEY (connection_id, worker)
 );
 COMMENT ON TABLE connection_status IS 'local';
@@ -1268,6 +1287,30 @@ ALTER TABLE unknown_outcome ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON unknown_outcome AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE unknown_outcome IS 'distributed';
 
+CREATE TABLE user_session (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  user_id bigint NOT NULL,
+  token_hash bytea NOT NULL,
+  acting_account_id bigint,
+  address inet,
+  user_agent text DEFAULT ''::text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT user_session_pkey PRIMARY KEY (id),
+  CONSTRAINT user_session_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT user_session_token_hash_check CHECK ((length(token_hash) = 32)),
+  CONSTRAINT user_session_user_agent_check CHECK ((length(user_agent) <= 200)),
+  CONSTRAINT user_session_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT user_session_acting_account_id_fkey FOREIGN KEY (acting_account_id) REFERENCES account(id),
+  CONSTRAINT user_session_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id) ON DELETE CASCADE
+);
+CREATE INDEX user_session_account ON user_session USING btree (account_id, id);
+CREATE INDEX user_session_user ON user_session USING btree (user_id);
+ALTER TABLE user_session ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON user_session AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
+COMMENT ON TABLE user_session IS 'reference';
+
 CREATE TABLE webhook_claim (
   account_id bigint NOT NULL,
   owner bigint NOT NULL,
@@ -1359,6 +1402,17 @@ CREATE INDEX webhook_retry_message ON webhook_retry USING btree (account_id, mes
 ALTER TABLE webhook_retry ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON webhook_retry AS PERMISSIVE FOR ALL TO public USING ((account_id = (NULLIF(current_setting('app.account_id'::text, true), ''::text))::bigint));
 COMMENT ON TABLE webhook_retry IS 'local';
+
+CREATE TABLE worker_process (
+  owner bigint NOT NULL,
+  host text NOT NULL,
+  pid integer NOT NULL,
+  started_at timestamp with time zone DEFAULT now() NOT NULL,
+  seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  tasks jsonb DEFAULT '[]'::jsonb NOT NULL,
+  CONSTRAINT worker_process_pkey PRIMARY KEY (owner)
+);
+COMMENT ON TABLE worker_process IS 'local';
 
 CREATE OR REPLACE FUNCTION search_contacts(pattern text, most bigint)
  RETURNS SETOF bigint

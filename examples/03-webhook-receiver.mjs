@@ -12,7 +12,8 @@ import https from 'node:https';
 
 const { WEBHOOK_SECRET = '', TLS_CERT, TLS_KEY, PORT = '8443' } = process.env;
 const keys = WEBHOOK_SECRET.split(' ').map((secret) => Buffer.from(secret.replace('whsec_', ''), 'base64'));
-if (keys.some((key) => key.length === 0)) throw new Error('set WEBHOOK_SECRET to the secret that the registration has shown');
+if (keys.some((key) => key.length === 0))
+  throw new Error('set WEBHOOK_SECRET to the secret that the registration has shown');
 
 const TOLERANCE_SECONDS = 300;
 const MAX_BYTES = 64 * 1024;

@@ -30,7 +30,7 @@ echo "$CONTACTS"
 
 echo '== One contact is changed (what is left out stays), and taken out of the list (the contact stays).'
 CONTACT_ID=$(pick '.data[0].id' <<<"$CONTACTS")
-call -X PUT "$PG/contacts/$CONTACT_ID" -d '{ "customFields": { "city": "Melbourne" } }'
+call -X PUT "$PG/contacts/$CONTACT_ID" -d '{ "customFields": { "City": "Melbourne" } }'
 call -X DELETE "$PG/contacts/list/contacts" -d '{ "listIds": ['"$LIST_ID"'], "contactIds": ['"$CONTACT_ID"'] }'
 
 echo '== The list again, with its count.'

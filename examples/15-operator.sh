@@ -15,7 +15,8 @@ NAME=example-$$
 FOLDER=$(mktemp -d)
 
 echo '== A carrier, which writes down what it takes.'
-operate sandbox --port "$CARRIER_PORT" --system-id user1 --password secret12 --ledger "$FOLDER/ledger" >"$FOLDER/log" &
+node_modules/.bin/node src/main.ts sandbox --port "$CARRIER_PORT" --system-id user1 --password secret12 \
+  --ledger "$FOLDER/ledger" >"$FOLDER/log" 2>&1 &
 CARRIER=$!
 clean_up() {
   kill "$CARRIER" && wait "$CARRIER" || true

@@ -8,8 +8,9 @@ import { openStage, type Stage } from './stage.ts';
 
 /** Campaigns, one after the other. */
 const SIZES: Readonly<Record<Mode, number>> = { tiny: 20, quick: 200, full: 10_000 };
-/** A campaign is confirmed well before, also on a slow machine. */
+/** From the making of a campaign to its time: so much at least, and many times as long as the last one took. */
 const AHEAD_MS = 5000;
+const AHEAD_TIMES = 20;
 /** Around their time. */
 const SPREAD_MS = 50;
 const PATIENCE_MS = 20_000;
@@ -53,10 +54,13 @@ type Client = Stage['client'];
 /** Campaigns to one number each, as fast as they can be made, each deleted about its time. */
 async function race(run: Run, client: Client, count: number): Promise<Deleted[]> {
   const deletes: Promise<Deleted>[] = [];
+  let tookMs = 0;
   for (let n = 0; n < count; n++) {
     const number = mobileOf(n);
-    const at = Date.now() + AHEAD_MS;
+    const began = Date.now();
+    const at = began + Math.max(AHEAD_MS, AHEAD_TIMES * tookMs);
     const id = await sendCampaign(client, [number], { scheduledDate: new Date(at).toISOString() });
+    tookMs = Date.now() - began;
     const waitMs = at + between(run, -SPREAD_MS, SPREAD_MS) - Date.now();
     deletes.push(deleteAfter(client, { id, number }, Math.max(0, waitMs)));
   }

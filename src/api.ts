@@ -23,6 +23,7 @@ import { mediaRoutes } from './media/routes.ts';
 import { richMessageRoutes } from './messages/rich/routes.ts';
 import { messageRoutes } from './messages/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
+import { operatorRoutes } from './operator/routes.ts';
 import { senderRoutes } from './senders/routes.ts';
 import { sessionRoutes, signInRoutes } from './sessions/routes.ts';
 import { socialCallbackRoutes } from './social/callbacks.ts';
@@ -82,6 +83,7 @@ export function buildApi(deps: ApiDeps): App {
     sessionRoutes(closed, deps);
     auditRoutes(closed, deps);
     securityRoutes(closed, deps);
+    operatorRoutes(closed, deps);
   });
   return app;
 }

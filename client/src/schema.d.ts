@@ -1237,7 +1237,7 @@ export interface paths {
         };
         /**
          * How the account is doing at this moment, and what needs somebody
-         * @description To be asked every few seconds. Figures are those of the roll-ups, exact when they are read; simulations and tests of campaigns are not counted. Rates compare with what was read before, so `delivered` and `failed` are null at first.
+         * @description To be asked every few seconds. Figures are those of the roll-ups, exact when they are read; simulations are not counted. Rates compare with what was read before, so `delivered` and `failed` are null at first.
          */
         get: operations["findOverview"];
         put?: never;
@@ -1880,7 +1880,7 @@ export interface paths {
         get?: never;
         /**
          * Change your own password, with the current one
-         * @description For people of every role. A key has no password (403).
+         * @description For people of every role. A key has no password (403). All their sessions end but the one that asks.
          */
         put: operations["changeOwnPassword"];
         post?: never;
@@ -1984,6 +1984,726 @@ export interface paths {
          * @description Holds from the next request on. An IPv4-mapped IPv6 address is its IPv4 address. Behind a proxy the address is the one that the trusted proxies saw. A list that would refuse your own address is 400 unless `force` is true.
          */
         put: operations["putAccountSecurity"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Rates, totals, and what needs somebody, over all accounts */
+        get: operations["operatorFindOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All accounts, with their credit and their traffic */
+        get: operations["operatorListAccounts"];
+        put?: never;
+        /**
+         * Make an account with its owner and an API key
+         * @description The credentials are shown this once.
+         */
+        post: operations["operatorCreateAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One account: its people, limits, webhook and books */
+        get: operations["operatorFindAccount"];
+        /**
+         * Change an account: its next request sees it
+         * @description What is left out stays as it is.
+         */
+        put: operations["operatorChangeAccount"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/accounts/{id}/credit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put credit on an account */
+        post: operations["operatorAddCredit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/accounts/{id}/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What moved the credit of an account, the newest first
+         * @description One entry for each batch of messages: `messages` says of how many.
+         */
+        get: operations["operatorListLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/accounts/{id}/webhook/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make the disabled webhook of an account active again */
+        post: operations["operatorEnableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The price list
+         * @description `prefix` shows the prefixes that begin with it.
+         */
+        get: operations["operatorListPrices"];
+        /** Set the price of a channel and prefix */
+        put: operations["operatorSetPrice"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/prices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a price
+         * @description Messages that no price is left for are refused.
+         */
+        delete: operations["operatorDeletePrice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/prices/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a number costs */
+        get: operations["operatorCheckPrice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The connections, as all workers together see them */
+        get: operations["operatorListConnections"];
+        put?: never;
+        /**
+         * Add a connection to a carrier
+         * @description Workers connect at once. On SMS it then needs a route, elsewhere a sender.
+         */
+        post: operations["operatorAddConnection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/connections/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One connection */
+        get: operations["operatorFindConnection"];
+        /**
+         * Pause, resume or change a connection
+         * @description What is left out stays as it is. With other settings workers connect again.
+         */
+        put: operations["operatorChangeConnection"];
+        post?: never;
+        /**
+         * Remove a connection
+         * @description 409 while routes lead to it, messages wait for it, or numbers and senders are of it.
+         */
+        delete: operations["operatorDeleteConnection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/connections/{name}/minutes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a carrier answered, by the minute
+         * @description The last 60 minutes, empty ones too. Workers add to them every ten seconds.
+         */
+        get: operations["operatorListConnectionMinutes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/connections/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try settings before they are stored
+         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. Takes up to 20 seconds.
+         */
+        post: operations["operatorTestSettings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/connections/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a connection
+         * @description Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. No message is sent. Takes up to 20 seconds.
+         */
+        post: operations["operatorTestConnection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/connections/{name}/templates/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask WhatsApp now which templates and numbers there are
+         * @description A running program does so every ten minutes.
+         */
+        post: operations["operatorSyncTemplates"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/routes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All routes, in the order in which they are looked at */
+        get: operations["operatorListRoutes"];
+        put?: never;
+        /**
+         * Send the numbers with a prefix over a connection
+         * @description Adding one again changes its priority and what becomes of unknown outcomes.
+         */
+        post: operations["operatorAddRoute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/routes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a route away */
+        delete: operations["operatorDeleteRoute"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/routes/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which routes a number takes on SMS, the first one first
+         * @description Empty: messages to it are refused.
+         */
+        get: operations["operatorCheckRoute"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/senders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Phone numbers of WhatsApp and agents of RCS
+         * @description Agents that wait to be registered come first.
+         */
+        get: operations["operatorListSenders"];
+        put?: never;
+        /**
+         * Give a phone number or an agent to an account
+         * @description Or to every account, with `accountId` null. Giving it again gives it to another one. The numbers of one WhatsApp connection share its templates, so they are all of one account, or all everybody’s: 409 otherwise.
+         */
+        post: operations["operatorAssignSender"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/senders/{id}/register": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give an agent that an account asks for its id */
+        post: operations["operatorRegisterAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/senders/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a sender away: nothing is sent as it any more */
+        delete: operations["operatorDeleteSender"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/numbers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whose messages to our numbers on SMS are */
+        get: operations["operatorListNumbers"];
+        put?: never;
+        /**
+         * Give a number to an account
+         * @description Giving it again gives it to another one.
+         */
+        post: operations["operatorAssignNumber"];
+        /**
+         * Take a number from its account
+         * @description Its messages are kept.
+         */
+        delete: operations["operatorDeleteNumber"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The templates of all accounts, the last changed first */
+        get: operations["operatorListTemplates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All that waits, and the workers that see to it */
+        get: operations["operatorFindQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/queues/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Messages that wait, by account, connection and priority
+         * @description Where most wait comes first.
+         */
+        get: operations["operatorListQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/schedules/missed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Schedules that were missed by more than an hour
+         * @description The program was down at their time. They wait until somebody releases or cancels them.
+         */
+        get: operations["operatorListMissed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/schedules/missed/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a missed schedule now */
+        post: operations["operatorReleaseMissed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/schedules/missed/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Never send a missed schedule: its credit returns */
+        post: operations["operatorCancelMissed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/unknowns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Messages whose outcome nobody knows, the oldest first
+         * @description Most settle by themselves with their receipt.
+         */
+        get: operations["operatorListUnknowns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/unknowns/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what became of messages
+         * @description Each by itself: one that was settled meanwhile does not keep the others.
+         */
+        post: operations["operatorSettleUnknowns"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/fence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether sending is paused, why, and what is queued */
+        get: operations["operatorFindFence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/fence/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send nothing until somebody resumes it
+         * @description All workers hear of it at once. What a carrier has already goes its way. 409 when it is paused.
+         */
+        post: operations["operatorPauseSending"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/fence/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send again, with or without what is queued
+         * @description 409 when sending is not paused.
+         */
+        post: operations["operatorResumeSending"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether money, figures and receipts agree
+         * @description Reads whole tables: each check stops after 20 s. Meant for a person who looks, not for polling.
+         */
+        get: operations["operatorReconcile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/receipts/hours": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Submits and their receipts, by connection and hour */
+        get: operations["operatorReconcileReceipts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Database, carriers, disk, clock, secrets and TLS
+         * @description As the machine sees them that answers.
+         */
+        get: operations["operatorDoctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/operator/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was done to the gateway, or to one account, the newest first
+         * @description Without `accountId`: connections, routes, prices, sending, and senders of every account.
+         */
+        get: operations["operatorListAuditEntries"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -3438,8 +4158,7 @@ export interface operations {
                         type: "IMAGE" | "VIDEO" | "AUDIO" | "DOCUMENT" | "STICKER";
                         /** @description The network fetches it from here. */
                         link?: string;
-                        /** @description Of a file that the network has. */
-                        mediaId?: string;
+                        mediaId?: number | string;
                         /** @description Up to 1,024 characters. */
                         caption?: string;
                         /** @description The id (wamid) of the message that this one answers. */
@@ -3569,7 +4288,9 @@ export interface operations {
                             description?: string;
                             media?: {
                                 /** @description A picture or a video of up to 100 MiB. */
-                                url: string;
+                                url?: string;
+                                /** @description In place of url: a file of yours (media). */
+                                mediaId?: number;
                                 /** @description Shown until it has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
@@ -3717,7 +4438,9 @@ export interface operations {
                             description?: string;
                             media?: {
                                 /** @description A picture or a video of up to 100 MiB. */
-                                url: string;
+                                url?: string;
+                                /** @description In place of url: a file of yours (media). */
+                                mediaId?: number;
                                 /** @description Shown until it has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
@@ -3854,7 +4577,9 @@ export interface operations {
                         /** @enum {string} */
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
-                        url: string;
+                        url?: string;
+                        /** @description In place of url: a file of yours (media). */
+                        mediaId?: number;
                         /** @description Shown for it; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
@@ -4493,8 +5218,7 @@ export interface operations {
                         type: "IMAGE" | "VIDEO" | "AUDIO" | "DOCUMENT" | "STICKER";
                         /** @description The network fetches it from here. */
                         link?: string;
-                        /** @description Of a file that the network has. */
-                        mediaId?: string;
+                        mediaId?: number | string;
                         /** @description Up to 1,024 characters. */
                         caption?: string;
                         /** @description The id (wamid) of the message that this one answers. */
@@ -4621,7 +5345,9 @@ export interface operations {
                                 description?: string;
                                 media?: {
                                     /** @description A picture or a video of up to 100 MiB. */
-                                    url: string;
+                                    url?: string;
+                                    /** @description In place of url: a file of yours (media). */
+                                    mediaId?: number;
                                     /** @description Shown until it has loaded; at most 100 kB. */
                                     thumbnailUrl?: string;
                                     /**
@@ -4769,7 +5495,9 @@ export interface operations {
                                 description?: string;
                                 media?: {
                                     /** @description A picture or a video of up to 100 MiB. */
-                                    url: string;
+                                    url?: string;
+                                    /** @description In place of url: a file of yours (media). */
+                                    mediaId?: number;
                                     /** @description Shown until it has loaded; at most 100 kB. */
                                     thumbnailUrl?: string;
                                     /**
@@ -4906,7 +5634,9 @@ export interface operations {
                             /** @enum {string} */
                             type: "FILE";
                             /** @description A file of up to 100 MiB. */
-                            url: string;
+                            url?: string;
+                            /** @description In place of url: a file of yours (media). */
+                            mediaId?: number;
                             /** @description Shown for it; at most 100 kB. */
                             thumbnailUrl?: string;
                             suggestions?: ({
@@ -5197,7 +5927,9 @@ export interface operations {
                             description?: string;
                             media?: {
                                 /** @description A picture or a video of up to 100 MiB. */
-                                url: string;
+                                url?: string;
+                                /** @description In place of url: a file of yours (media). */
+                                mediaId?: number;
                                 /** @description Shown until it has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
@@ -5345,7 +6077,9 @@ export interface operations {
                             description?: string;
                             media?: {
                                 /** @description A picture or a video of up to 100 MiB. */
-                                url: string;
+                                url?: string;
+                                /** @description In place of url: a file of yours (media). */
+                                mediaId?: number;
                                 /** @description Shown until it has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
@@ -5482,7 +6216,9 @@ export interface operations {
                         /** @enum {string} */
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
-                        url: string;
+                        url?: string;
+                        /** @description In place of url: a file of yours (media). */
+                        mediaId?: number;
                         /** @description Shown for it; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
@@ -6810,7 +7546,9 @@ export interface operations {
                             description?: string;
                             media?: {
                                 /** @description A picture or a video of up to 100 MiB. */
-                                url: string;
+                                url?: string;
+                                /** @description In place of url: a file of yours (media). */
+                                mediaId?: number;
                                 /** @description Shown until it has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
@@ -6958,7 +7696,9 @@ export interface operations {
                             description?: string;
                             media?: {
                                 /** @description A picture or a video of up to 100 MiB. */
-                                url: string;
+                                url?: string;
+                                /** @description In place of url: a file of yours (media). */
+                                mediaId?: number;
                                 /** @description Shown until it has loaded; at most 100 kB. */
                                 thumbnailUrl?: string;
                                 /**
@@ -7095,7 +7835,9 @@ export interface operations {
                         /** @enum {string} */
                         type: "FILE";
                         /** @description A file of up to 100 MiB. */
-                        url: string;
+                        url?: string;
+                        /** @description In place of url: a file of yours (media). */
+                        mediaId?: number;
                         /** @description Shown for it; at most 100 kB. */
                         thumbnailUrl?: string;
                         suggestions?: ({
@@ -13920,7 +14662,7 @@ export interface operations {
                         asOf: string;
                         /** @description Messages a second. */
                         rate: {
-                            /** @description By the last minute, or the newest 5,000 messages when those came faster. */
+                            /** @description By the last minute, or the newest 2,000 messages when those came faster. */
                             accepted: number;
                             delivered: number | null;
                             failed: number | null;
@@ -19857,6 +20599,5551 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorFindOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        asOf: string;
+                        fence: {
+                            paused: boolean;
+                            reason: string | null;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            since: string;
+                        };
+                        /** @description That live. */
+                        workers: number;
+                        accounts: {
+                            total: number;
+                            active: number;
+                            suspended: number;
+                        };
+                        /** @description Messages of the last 24 hours and of the hour under way. */
+                        last24h: {
+                            sent: number;
+                            delivered: number;
+                            read: number;
+                            failed: number;
+                            /** @description Currency units. */
+                            cost: number;
+                        };
+                        channels: {
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            sent: number;
+                            delivered: number;
+                            read: number;
+                            failed: number;
+                            /** @description Currency units. */
+                            cost: number;
+                        }[];
+                        credit: {
+                            currency: string;
+                            /** @description Currency units. */
+                            available: number;
+                            /** @description Currency units. */
+                            frozen: number;
+                        }[];
+                        queue: {
+                            waiting: number;
+                            inFlight: number;
+                            oldestSeconds: number | null;
+                        };
+                        /** @description Messages that carriers took a second, of the last ten seconds. */
+                        perSecond: number;
+                        connections: {
+                            name: string;
+                            /** @enum {string} */
+                            kind: "smpp" | "whatsapp" | "rcs";
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @enum {string} */
+                            status: "active" | "paused";
+                            up: boolean;
+                            /** @description As above. */
+                            perSecond: number;
+                            lastHour: {
+                                /** @description Messages that the carrier took. */
+                                accepted: number;
+                                refused: number;
+                                /** @description Times that it answered "later". */
+                                retried: number;
+                                /** @description Messages that it never answered. */
+                                unknown: number;
+                            };
+                            queued: number;
+                            /** @description Of what is due. */
+                            oldestSeconds: number;
+                        }[];
+                        /** @description Messages that carriers took, by the minute: 60 of them, empty ones too. */
+                        series: {
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            minute: string;
+                            SMS: number;
+                            RCS: number;
+                            WHATSAPP: number;
+                            refused: number;
+                            unknown: number;
+                        }[];
+                        /** @description The accounts that sent most in this hour and the one before. */
+                        top: {
+                            accountId: number;
+                            account: string;
+                            sent: number;
+                        }[];
+                        attention: {
+                            /** @description sending_paused, no_worker, connection_down, connection_fault, queue_stuck (5 minutes), unknown_outcomes, receipts_unmatched (an hour), webhook_failing (an hour), webhook_disabled, low_credit (less than the last 24 hours cost), missed_schedules or agents_requested. */
+                            kind: string;
+                            /** @enum {string} */
+                            severity: "error" | "warning" | "info";
+                            count: number | null;
+                            subject: string | null;
+                            subjectId: number | null;
+                            since: string | null;
+                            detail: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListAccounts: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                /** @description A part of the name, or the id. */
+                search?: string;
+                /** @description Suspended: all its requests are 403. */
+                status?: "active" | "suspended";
+                plan?: "production" | "trial" | "unlimited";
+                sort?: "id" | "name" | "createdAt" | "availableCredit";
+                direction?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            name: string;
+                            /**
+                             * @description Suspended: all its requests are 403.
+                             * @enum {string}
+                             */
+                            status: "active" | "suspended";
+                            /** @enum {string} */
+                            plan: "production" | "trial" | "unlimited";
+                            channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                            currency: string;
+                            /** @description Available and frozen together. */
+                            credit: number;
+                            /** @description Currency units. */
+                            availableCredit: number;
+                            /** @description Reserved for messages whose outcome is open. */
+                            frozenCredit: number;
+                            /** @description It pays afterwards: what is available may be below zero. */
+                            unlimited: boolean;
+                            ratePerMinute: number | null;
+                            ratePerSecond: number | null;
+                            contacts: number;
+                            users: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                            /** @description Messages of the last 24 hours and of the hour under way. */
+                            last24h: {
+                                sent: number;
+                                delivered: number;
+                                failed: number;
+                                /** @description Currency units. */
+                                cost: number;
+                            };
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorCreateAccount: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /** @enum {string} */
+                    plan?: "production" | "trial" | "unlimited";
+                    /** @description To begin with. At most 6 decimals. */
+                    credit?: number;
+                    /** @description Sends and campaigns of other channels are 403. */
+                    channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                    /** @description Requests of each key; 0: no limit. */
+                    ratePerMinute?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        accountId: number;
+                        name: string;
+                        /** @description Shown this once, with all scopes. */
+                        apiKey: string;
+                        /** @description Of its owner. */
+                        username: string;
+                        /** @description Shown this once. */
+                        password: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorFindAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        /**
+                         * @description Suspended: all its requests are 403.
+                         * @enum {string}
+                         */
+                        status: "active" | "suspended";
+                        /** @enum {string} */
+                        plan: "production" | "trial" | "unlimited";
+                        channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                        currency: string;
+                        /** @description Available and frozen together. */
+                        credit: number;
+                        /** @description Currency units. */
+                        availableCredit: number;
+                        /** @description Reserved for messages whose outcome is open. */
+                        frozenCredit: number;
+                        /** @description It pays afterwards: what is available may be below zero. */
+                        unlimited: boolean;
+                        ratePerMinute: number | null;
+                        ratePerSecond: number | null;
+                        contacts: number;
+                        users: number;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /** @description Messages of the last 24 hours and of the hour under way. */
+                        last24h: {
+                            sent: number;
+                            delivered: number;
+                            failed: number;
+                            /** @description Currency units. */
+                            cost: number;
+                        };
+                        ipAllowList: string[];
+                        /** @description False: every address is let in. */
+                        allowListEnforced: boolean;
+                        contactLimits: {
+                            planLimit: number | null;
+                            extraLimit: number;
+                            totalLimit: number | null;
+                            used: number;
+                            remaining: number | null;
+                        };
+                        defaultCountry: string | null;
+                        apiKeys: number;
+                        people: {
+                            id: number;
+                            username: string;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "operator" | "viewer";
+                            isOperator: boolean;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                        }[];
+                        webhook: {
+                            /** @description Without what stands behind the question mark. */
+                            url: string;
+                            /** @enum {string} */
+                            status: "active" | "disabled";
+                            failingSince: string | null;
+                            disabledReason: string | null;
+                            /** @description Events that wait for an attempt. */
+                            pending: number;
+                            /** @description Events that were given up, and can be replayed. */
+                            dead: number;
+                        } | null;
+                        /** @description Whether its balance is what its ledger says. */
+                        ledgerAgrees: boolean;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorChangeAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /**
+                     * @description Suspended: all its requests are 403.
+                     * @enum {string}
+                     */
+                    status?: "active" | "suspended";
+                    /** @enum {string} */
+                    plan?: "production" | "trial" | "unlimited";
+                    /** @description Sends and campaigns of other channels are 403. */
+                    channels?: ("SMS" | "RCS" | "WHATSAPP")[];
+                    ratePerMinute?: number | null;
+                    ratePerSecond?: number | null;
+                    contactLimits?: {
+                        planLimit?: number | null;
+                        extraLimit?: number;
+                    };
+                    defaultCountry?: string | null;
+                    /**
+                     * @description Empties the allow-list: for an owner who is locked out.
+                     * @enum {boolean}
+                     */
+                    allowListEnforced?: false;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        /**
+                         * @description Suspended: all its requests are 403.
+                         * @enum {string}
+                         */
+                        status: "active" | "suspended";
+                        /** @enum {string} */
+                        plan: "production" | "trial" | "unlimited";
+                        channels: ("SMS" | "RCS" | "WHATSAPP")[];
+                        currency: string;
+                        /** @description Available and frozen together. */
+                        credit: number;
+                        /** @description Currency units. */
+                        availableCredit: number;
+                        /** @description Reserved for messages whose outcome is open. */
+                        frozenCredit: number;
+                        /** @description It pays afterwards: what is available may be below zero. */
+                        unlimited: boolean;
+                        ratePerMinute: number | null;
+                        ratePerSecond: number | null;
+                        contacts: number;
+                        users: number;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /** @description Messages of the last 24 hours and of the hour under way. */
+                        last24h: {
+                            sent: number;
+                            delivered: number;
+                            failed: number;
+                            /** @description Currency units. */
+                            cost: number;
+                        };
+                        ipAllowList: string[];
+                        /** @description False: every address is let in. */
+                        allowListEnforced: boolean;
+                        contactLimits: {
+                            planLimit: number | null;
+                            extraLimit: number;
+                            totalLimit: number | null;
+                            used: number;
+                            remaining: number | null;
+                        };
+                        defaultCountry: string | null;
+                        apiKeys: number;
+                        people: {
+                            id: number;
+                            username: string;
+                            /** @enum {string} */
+                            role: "owner" | "admin" | "operator" | "viewer";
+                            isOperator: boolean;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                        }[];
+                        webhook: {
+                            /** @description Without what stands behind the question mark. */
+                            url: string;
+                            /** @enum {string} */
+                            status: "active" | "disabled";
+                            failingSince: string | null;
+                            disabledReason: string | null;
+                            /** @description Events that wait for an attempt. */
+                            pending: number;
+                            /** @description Events that were given up, and can be replayed. */
+                            dead: number;
+                        } | null;
+                        /** @description Whether its balance is what its ledger says. */
+                        ledgerAgrees: boolean;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorAddCredit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Currency units, at most 6 decimals. */
+                    amount: number;
+                    /** @description An invoice number or the like. */
+                    reference?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Available and frozen together. */
+                        credit: number;
+                        /** @description Reserved for messages whose outcome is open. */
+                        frozenCredit: number;
+                        availableCredit: number;
+                        currency: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListLedger: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                kind?: "topup" | "freeze" | "settle" | "return";
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            id: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            at: string;
+                            /** @enum {string} */
+                            kind: "topup" | "freeze" | "settle" | "return";
+                            /** @enum {string} */
+                            from: "outside" | "available" | "frozen" | "earned";
+                            /** @enum {string} */
+                            to: "outside" | "available" | "frozen" | "earned";
+                            /** @description Currency units. */
+                            amount: number;
+                            messages: number;
+                            reference: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorEnableWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListPrices: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                channel?: "SMS" | "RCS" | "WHATSAPP";
+                /** @description Leading digits without the plus; empty for all numbers. */
+                prefix?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Leading digits without the plus; the longest fitting one decides. Empty: all. */
+                            prefix: string;
+                            /** @description Currency units: per part on SMS, per message elsewhere. */
+                            price: number;
+                            /** @description Given back when the message is not delivered. */
+                            refundUndelivered: boolean;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorSetPrice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    channel: "SMS" | "RCS" | "WHATSAPP";
+                    /** @description Leading digits without the plus; empty for all numbers. */
+                    prefix: string;
+                    /** @description Currency units, at most 6 decimals. */
+                    price: number;
+                    /** @description Default: false. */
+                    refundUndelivered?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /** @description Leading digits without the plus; the longest fitting one decides. Empty: all. */
+                        prefix: string;
+                        /** @description Currency units: per part on SMS, per message elsewhere. */
+                        price: number;
+                        /** @description Given back when the message is not delivered. */
+                        refundUndelivered: boolean;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorDeletePrice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorCheckPrice: {
+        parameters: {
+            query: {
+                channel: "SMS" | "RCS" | "WHATSAPP";
+                /** @description E.164; the plus may be left out. */
+                number: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        price: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description Leading digits without the plus; the longest fitting one decides. Empty: all. */
+                            prefix: string;
+                            /** @description Currency units: per part on SMS, per message elsewhere. */
+                            price: number;
+                            /** @description Given back when the message is not delivered. */
+                            refundUndelivered: boolean;
+                        } | null;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListConnections: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            name: string;
+                            /** @enum {string} */
+                            kind: "smpp" | "whatsapp" | "rcs";
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /**
+                             * @description Paused: its messages go over the next connection of their route, or wait.
+                             * @enum {string}
+                             */
+                            status: "active" | "paused";
+                            /** @description To the sandbox carrier of this program. */
+                            sandbox: boolean;
+                            /** @description A worker can submit over it. */
+                            up: boolean;
+                            downSince: string | null;
+                            /** @description Links of all workers together that can submit. */
+                            bindsUp: number;
+                            bindsWanted: number;
+                            /** @description That run it. */
+                            workers: number;
+                            /** @description Messages without an answer, ten seconds ago at most. */
+                            inFlight: number;
+                            window: number | null;
+                            rateLimit: number | null;
+                            /** @description Messages that the carrier took a second, of the last ten seconds. */
+                            perSecond: number;
+                            lastHour: {
+                                /** @description Messages that the carrier took. */
+                                accepted: number;
+                                refused: number;
+                                /** @description Times that it answered "later". */
+                                retried: number;
+                                /** @description Messages that it never answered. */
+                                unknown: number;
+                            };
+                            fault: string | null;
+                            lastError: string | null;
+                            lastErrorAt: string | null;
+                            /** @description Messages that wait for it. */
+                            queued: number;
+                            /** @description How long the oldest that is due has waited. */
+                            oldestSeconds: number;
+                            /** @description Messages whose outcome nobody knows. */
+                            unknowns: number;
+                            /** @description Receipts that fit no message, or several. */
+                            unmatchedReceipts: number;
+                            /** @description That lead to it. */
+                            routes: number;
+                            /** @description Numbers and agents that send over it. */
+                            senders: number;
+                            /** @description Whose inbound messages come over it. */
+                            numbers: number;
+                            callbackUrl: string | null;
+                            /** @description As docs/carriers.md has them; never a secret. */
+                            settings: {
+                                [key: string]: unknown;
+                            };
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorAddConnection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Part of its callback address. */
+                    name: string;
+                    /** @enum {string} */
+                    kind: "smpp" | "whatsapp" | "rcs";
+                    /** @description As docs/carriers.md has them for this kind. */
+                    settings: {
+                        [key: string]: unknown;
+                    };
+                    /** @description SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (made up when left out). RCS: `serviceAccount`, the key file as Google hands it out, and `clientToken` (made up when left out). */
+                    secret: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        /** @enum {string} */
+                        kind: "smpp" | "whatsapp" | "rcs";
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /**
+                         * @description Paused: its messages go over the next connection of their route, or wait.
+                         * @enum {string}
+                         */
+                        status: "active" | "paused";
+                        /** @description To the sandbox carrier of this program. */
+                        sandbox: boolean;
+                        /** @description A worker can submit over it. */
+                        up: boolean;
+                        downSince: string | null;
+                        /** @description Links of all workers together that can submit. */
+                        bindsUp: number;
+                        bindsWanted: number;
+                        /** @description That run it. */
+                        workers: number;
+                        /** @description Messages without an answer, ten seconds ago at most. */
+                        inFlight: number;
+                        window: number | null;
+                        rateLimit: number | null;
+                        /** @description Messages that the carrier took a second, of the last ten seconds. */
+                        perSecond: number;
+                        lastHour: {
+                            /** @description Messages that the carrier took. */
+                            accepted: number;
+                            refused: number;
+                            /** @description Times that it answered "later". */
+                            retried: number;
+                            /** @description Messages that it never answered. */
+                            unknown: number;
+                        };
+                        fault: string | null;
+                        lastError: string | null;
+                        lastErrorAt: string | null;
+                        /** @description Messages that wait for it. */
+                        queued: number;
+                        /** @description How long the oldest that is due has waited. */
+                        oldestSeconds: number;
+                        /** @description Messages whose outcome nobody knows. */
+                        unknowns: number;
+                        /** @description Receipts that fit no message, or several. */
+                        unmatchedReceipts: number;
+                        /** @description That lead to it. */
+                        routes: number;
+                        /** @description Numbers and agents that send over it. */
+                        senders: number;
+                        /** @description Whose inbound messages come over it. */
+                        numbers: number;
+                        callbackUrl: string | null;
+                        /** @description As docs/carriers.md has them; never a secret. */
+                        settings: {
+                            [key: string]: unknown;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /** @description What the carrier must be told besides: `verifyToken` of WhatsApp, `clientToken` of RCS. */
+                        tokens: {
+                            [key: string]: string;
+                        };
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorFindConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        /** @enum {string} */
+                        kind: "smpp" | "whatsapp" | "rcs";
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /**
+                         * @description Paused: its messages go over the next connection of their route, or wait.
+                         * @enum {string}
+                         */
+                        status: "active" | "paused";
+                        /** @description To the sandbox carrier of this program. */
+                        sandbox: boolean;
+                        /** @description A worker can submit over it. */
+                        up: boolean;
+                        downSince: string | null;
+                        /** @description Links of all workers together that can submit. */
+                        bindsUp: number;
+                        bindsWanted: number;
+                        /** @description That run it. */
+                        workers: number;
+                        /** @description Messages without an answer, ten seconds ago at most. */
+                        inFlight: number;
+                        window: number | null;
+                        rateLimit: number | null;
+                        /** @description Messages that the carrier took a second, of the last ten seconds. */
+                        perSecond: number;
+                        lastHour: {
+                            /** @description Messages that the carrier took. */
+                            accepted: number;
+                            refused: number;
+                            /** @description Times that it answered "later". */
+                            retried: number;
+                            /** @description Messages that it never answered. */
+                            unknown: number;
+                        };
+                        fault: string | null;
+                        lastError: string | null;
+                        lastErrorAt: string | null;
+                        /** @description Messages that wait for it. */
+                        queued: number;
+                        /** @description How long the oldest that is due has waited. */
+                        oldestSeconds: number;
+                        /** @description Messages whose outcome nobody knows. */
+                        unknowns: number;
+                        /** @description Receipts that fit no message, or several. */
+                        unmatchedReceipts: number;
+                        /** @description That lead to it. */
+                        routes: number;
+                        /** @description Numbers and agents that send over it. */
+                        senders: number;
+                        /** @description Whose inbound messages come over it. */
+                        numbers: number;
+                        callbackUrl: string | null;
+                        /** @description As docs/carriers.md has them; never a secret. */
+                        settings: {
+                            [key: string]: unknown;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorChangeConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Paused: its messages go over the next connection of their route, or wait.
+                     * @enum {string}
+                     */
+                    status?: "active" | "paused";
+                    /** @description Those that change; null puts one back to its default. */
+                    settings?: {
+                        [key: string]: unknown;
+                    };
+                    /** @description The parts that change. */
+                    secret?: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        name: string;
+                        /** @enum {string} */
+                        kind: "smpp" | "whatsapp" | "rcs";
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /**
+                         * @description Paused: its messages go over the next connection of their route, or wait.
+                         * @enum {string}
+                         */
+                        status: "active" | "paused";
+                        /** @description To the sandbox carrier of this program. */
+                        sandbox: boolean;
+                        /** @description A worker can submit over it. */
+                        up: boolean;
+                        downSince: string | null;
+                        /** @description Links of all workers together that can submit. */
+                        bindsUp: number;
+                        bindsWanted: number;
+                        /** @description That run it. */
+                        workers: number;
+                        /** @description Messages without an answer, ten seconds ago at most. */
+                        inFlight: number;
+                        window: number | null;
+                        rateLimit: number | null;
+                        /** @description Messages that the carrier took a second, of the last ten seconds. */
+                        perSecond: number;
+                        lastHour: {
+                            /** @description Messages that the carrier took. */
+                            accepted: number;
+                            refused: number;
+                            /** @description Times that it answered "later". */
+                            retried: number;
+                            /** @description Messages that it never answered. */
+                            unknown: number;
+                        };
+                        fault: string | null;
+                        lastError: string | null;
+                        lastErrorAt: string | null;
+                        /** @description Messages that wait for it. */
+                        queued: number;
+                        /** @description How long the oldest that is due has waited. */
+                        oldestSeconds: number;
+                        /** @description Messages whose outcome nobody knows. */
+                        unknowns: number;
+                        /** @description Receipts that fit no message, or several. */
+                        unmatchedReceipts: number;
+                        /** @description That lead to it. */
+                        routes: number;
+                        /** @description Numbers and agents that send over it. */
+                        senders: number;
+                        /** @description Whose inbound messages come over it. */
+                        numbers: number;
+                        callbackUrl: string | null;
+                        /** @description As docs/carriers.md has them; never a secret. */
+                        settings: {
+                            [key: string]: unknown;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorDeleteConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListConnectionMinutes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            minute: string;
+                            /** @description Messages that the carrier took. */
+                            accepted: number;
+                            refused: number;
+                            /** @description Times that it answered "later". */
+                            retried: number;
+                            /** @description Messages that it never answered. */
+                            unknown: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorTestSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    kind: "smpp" | "whatsapp" | "rcs";
+                    /** @description As docs/carriers.md has them for this kind. */
+                    settings: {
+                        [key: string]: unknown;
+                    };
+                    /** @description SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (made up when left out). RCS: `serviceAccount`, the key file as Google hands it out, and `clientToken` (made up when left out). */
+                    secret: {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ok: boolean;
+                        /** @description What went wrong, in the words of the carrier where it said any. */
+                        detail: string;
+                        steps: {
+                            /**
+                             * @description Look up the name, open a connection to the port, sign in as the program would.
+                             * @enum {string}
+                             */
+                            name: "resolve" | "connect" | "bind";
+                            ok: boolean | null;
+                            detail: string;
+                            durationMs: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorTestConnection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ok: boolean;
+                        /** @description What went wrong, in the words of the carrier where it said any. */
+                        detail: string;
+                        steps: {
+                            /**
+                             * @description Look up the name, open a connection to the port, sign in as the program would.
+                             * @enum {string}
+                             */
+                            name: "resolve" | "connect" | "bind";
+                            ok: boolean | null;
+                            detail: string;
+                            durationMs: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorSyncTemplates: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ok: boolean;
+                        templates: number | null;
+                        detail: string | null;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListRoutes: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                channel?: "SMS" | "RCS" | "WHATSAPP";
+                /** @description Name of a connection. */
+                connection?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description The longest that a number begins with decides. Empty: all. */
+                            prefix: string;
+                            /** @description Among the routes of one prefix, from 1: the others are for when that one fails. */
+                            order: number;
+                            connection: string;
+                            connectionUp: boolean;
+                            /** @description Lower goes first. */
+                            priority: number;
+                            /**
+                             * @description Of single sends without an answer: keep them for a receipt, or send them once more.
+                             * @enum {string}
+                             */
+                            onUnknown: "hold" | "resubmit";
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorAddRoute: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description On RCS and WhatsApp the sender decides.
+                     * @enum {string}
+                     */
+                    channel: "SMS";
+                    /** @description Leading digits without the plus; empty for all numbers. */
+                    prefix: string;
+                    /** @description Name of a connection. */
+                    connection: string;
+                    /** @description Default: 100. */
+                    priority?: number;
+                    /**
+                     * @description Of single sends without an answer: keep them for a receipt, or send them once more.
+                     * @enum {string}
+                     */
+                    onUnknown?: "hold" | "resubmit";
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @enum {string} */
+                        channel: "SMS" | "RCS" | "WHATSAPP";
+                        /** @description The longest that a number begins with decides. Empty: all. */
+                        prefix: string;
+                        /** @description Among the routes of one prefix, from 1: the others are for when that one fails. */
+                        order: number;
+                        connection: string;
+                        connectionUp: boolean;
+                        /** @description Lower goes first. */
+                        priority: number;
+                        /**
+                         * @description Of single sends without an answer: keep them for a receipt, or send them once more.
+                         * @enum {string}
+                         */
+                        onUnknown: "hold" | "resubmit";
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorDeleteRoute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorCheckRoute: {
+        parameters: {
+            query: {
+                /** @description E.164; the plus may be left out. */
+                number: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "SMS" | "RCS" | "WHATSAPP";
+                            /** @description The longest that a number begins with decides. Empty: all. */
+                            prefix: string;
+                            /** @description Among the routes of one prefix, from 1: the others are for when that one fails. */
+                            order: number;
+                            connection: string;
+                            connectionUp: boolean;
+                            /** @description Lower goes first. */
+                            priority: number;
+                            /**
+                             * @description Of single sends without an answer: keep them for a receipt, or send them once more.
+                             * @enum {string}
+                             */
+                            onUnknown: "hold" | "resubmit";
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListSenders: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                channel?: "WHATSAPP" | "RCS";
+                /** @description A part of the name or of the id. */
+                search?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            /** @enum {string} */
+                            channel: "WHATSAPP" | "RCS";
+                            identity: string | null;
+                            /** @description What people see. */
+                            name: string;
+                            connection: string | null;
+                            accountId: number | null;
+                            account: string | null;
+                            /** @description What the network says of it, or what the account said that asks for it. */
+                            details: {
+                                [key: string]: unknown;
+                            };
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorAssignSender: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description As the network has it: a phone number id of WhatsApp, an agent id of RCS. */
+                    identity: string;
+                    /** @description Name of a connection. */
+                    connection: string;
+                    accountId: number | null;
+                    /** @description What people see. */
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @enum {string} */
+                        channel: "WHATSAPP" | "RCS";
+                        identity: string | null;
+                        /** @description What people see. */
+                        name: string;
+                        connection: string | null;
+                        accountId: number | null;
+                        account: string | null;
+                        /** @description What the network says of it, or what the account said that asks for it. */
+                        details: {
+                            [key: string]: unknown;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorRegisterAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description As the network has it: a phone number id of WhatsApp, an agent id of RCS. */
+                    identity: string;
+                    /** @description Name of a connection. */
+                    connection: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: number;
+                        /** @enum {string} */
+                        channel: "WHATSAPP" | "RCS";
+                        identity: string | null;
+                        /** @description What people see. */
+                        name: string;
+                        connection: string | null;
+                        accountId: number | null;
+                        account: string | null;
+                        /** @description What the network says of it, or what the account said that asks for it. */
+                        details: {
+                            [key: string]: unknown;
+                        };
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorDeleteSender: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListNumbers: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                /** @description Name of a connection. */
+                connection?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description `*`: every other number of the connection. */
+                            number: string;
+                            connection: string;
+                            accountId: number;
+                            account: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            createdAt: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorAssignNumber: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description As the carrier writes it, or `*` for every other number of the connection. */
+                    number: string;
+                    /** @description Name of a connection. */
+                    connection: string;
+                    accountId: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        number: string;
+                        connection: string;
+                        accountId: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorDeleteNumber: {
+        parameters: {
+            query: {
+                /** @description As the carrier writes it, or `*` for every other number of the connection. */
+                number: string;
+                /** @description Name of a connection. */
+                connection: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListTemplates: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                channel?: "WHATSAPP" | "RCS";
+                /** @description As the network writes it, such as REJECTED. */
+                status?: string;
+                /** @description A part of the name. */
+                search?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            channel: "WHATSAPP" | "RCS";
+                            name: string;
+                            language: string;
+                            category: string;
+                            status: string;
+                            reason: string | null;
+                            connection: string | null;
+                            accountId: number | null;
+                            account: string | null;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            updatedAt: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorFindQueues: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        asOf: string;
+                        messages: {
+                            /** @description Messages that are due and wait for their carrier. */
+                            waiting: number;
+                            /** @description Messages whose time has not come. */
+                            scheduled: number;
+                            /** @description Messages whose time passed by more than an hour: a person decides about them. */
+                            missed: number;
+                            /** @description Messages that may be with the carrier. */
+                            inFlight: number;
+                            /** @description Messages of campaigns that are paused. */
+                            parked: number;
+                            oldestSeconds: number | null;
+                        };
+                        webhooks: {
+                            /** @description Events that were never tried. */
+                            fresh: number;
+                            /** @description Events that wait for another attempt. */
+                            retrying: number;
+                            /** @description Events that were given up, and can be replayed. */
+                            dead: number;
+                            oldestSeconds: number | null;
+                        };
+                        /** @description Receipts that were not read yet, receipts that fit nothing, campaigns, imports and the like. */
+                        pipelines: {
+                            name: string;
+                            /** @description Rows that are due. */
+                            waiting: number;
+                            oldestSeconds: number | null;
+                        }[];
+                        workers: {
+                            id: string;
+                            host: string;
+                            pid: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            startedAt: string;
+                            /**
+                             * Format: date-time
+                             * @description When it last said so; it does every ten seconds.
+                             */
+                            seenAt: string;
+                            /** @description It holds its lock in the database. */
+                            alive: boolean;
+                            tasks: {
+                                name: string;
+                                ranAt: string | null;
+                                error: string | null;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListQueues: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                accountId?: number;
+                /** @description Name of a connection. */
+                connection?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            accountId: number;
+                            account: string;
+                            connection: string | null;
+                            /** @description Lower goes first. */
+                            priority: number;
+                            /** @description Messages that are due and wait for their carrier. */
+                            waiting: number;
+                            /** @description Messages whose time has not come. */
+                            scheduled: number;
+                            /** @description Messages whose time passed by more than an hour: a person decides about them. */
+                            missed: number;
+                            /** @description Messages that may be with the carrier. */
+                            inFlight: number;
+                            /** @description Messages of campaigns that are paused. */
+                            parked: number;
+                            oldestSeconds: number | null;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListMissed: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: number;
+                            accountId: number;
+                            account: string;
+                            messages: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            dueAt: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorReleaseMissed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description How many it was about. */
+                        messages: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorCancelMissed: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description How many it was about. */
+                        messages: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListUnknowns: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                accountId?: number;
+                /** @description Name of a connection. */
+                connection?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            messageId: string;
+                            accountId: number;
+                            account: string;
+                            connection: string | null;
+                            /** @description Masked. */
+                            destination: string;
+                            sender: string;
+                            parts: number;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            since: string;
+                            /** @description Since then. */
+                            ageSeconds: number;
+                            reason: string;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorSettleUnknowns: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    messageIds: string[];
+                    /**
+                     * @description What the carrier says. `not-sent` puts them back into the queue, all else is their end.
+                     * @enum {string}
+                     */
+                    as: "delivered" | "undeliverable" | "rejected" | "expired" | "not-sent";
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        settled: number;
+                        results: {
+                            messageId: string;
+                            settled: boolean;
+                            message: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorFindFence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Nothing is sent, and no timer ends anything. Requests are taken and queue. */
+                        paused: boolean;
+                        /** @enum {string} */
+                        state: "new" | "open" | "paused" | "confirmed";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        since: string;
+                        decidedBy: string | null;
+                        /** @description What would be sent. */
+                        queued: {
+                            accountId: number;
+                            account: string;
+                            messages: number;
+                            /** @description Of them, those whose time has not come. */
+                            scheduled: number;
+                            /**
+                             * Format: date-time
+                             * @description When the oldest was accepted.
+                             */
+                            oldest: string;
+                        }[];
+                        campaigns: {
+                            accountId: number;
+                            id: number;
+                            name: string;
+                            /** @description For whom no message was made yet. */
+                            recipients: number;
+                            scheduledAt: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorPauseSending: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Nothing is sent, and no timer ends anything. Requests are taken and queue. */
+                        paused: boolean;
+                        /** @enum {string} */
+                        state: "new" | "open" | "paused" | "confirmed";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        since: string;
+                        decidedBy: string | null;
+                        /** @description What would be sent. */
+                        queued: {
+                            accountId: number;
+                            account: string;
+                            messages: number;
+                            /** @description Of them, those whose time has not come. */
+                            scheduled: number;
+                            /**
+                             * Format: date-time
+                             * @description When the oldest was accepted.
+                             */
+                            oldest: string;
+                        }[];
+                        campaigns: {
+                            accountId: number;
+                            id: number;
+                            name: string;
+                            /** @description For whom no message was made yet. */
+                            recipients: number;
+                            scheduledAt: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorResumeSending: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Withdraw what was queued before the pause (DELETED, credit back) and end its campaigns. */
+                    discard?: boolean;
+                } | null;
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Nothing is sent, and no timer ends anything. Requests are taken and queue. */
+                        paused: boolean;
+                        /** @enum {string} */
+                        state: "new" | "open" | "paused" | "confirmed";
+                        reason: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        since: string;
+                        decidedBy: string | null;
+                        /** @description What would be sent. */
+                        queued: {
+                            accountId: number;
+                            account: string;
+                            messages: number;
+                            /** @description Of them, those whose time has not come. */
+                            scheduled: number;
+                            /**
+                             * Format: date-time
+                             * @description When the oldest was accepted.
+                             */
+                            oldest: string;
+                        }[];
+                        campaigns: {
+                            accountId: number;
+                            id: number;
+                            name: string;
+                            /** @description For whom no message was made yet. */
+                            recipients: number;
+                            scheduledAt: string | null;
+                        }[];
+                        discarded: number | null;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorReconcile: {
+        parameters: {
+            query?: {
+                /** @description Full hours whose figures are compared. */
+                hours?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        asOf: string;
+                        ok: boolean;
+                        checks: {
+                            /** @enum {string} */
+                            name: "ledger_balanced" | "balances_match" | "frozen_matches" | "figures_match" | "receipts_matched";
+                            ok: boolean | null;
+                            detail: string;
+                            durationMs: number;
+                            /** @description Differences or sums, 20 at most. */
+                            data: {
+                                [key: string]: unknown;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorReconcileReceipts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Default: a day before `to`. ISO 8601 with an offset.
+                 * @example 2027-01-31T09:00:00+01:00
+                 */
+                from?: string;
+                /**
+                 * @description Up to and not including; default: now. ISO 8601 with an offset.
+                 * @example 2027-01-31T09:00:00+01:00
+                 */
+                to?: string;
+                /** @description Name of a connection. */
+                connection?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            hour: string;
+                            connection: string;
+                            /** @description Parts that the carrier took: final, open and unmatched together. */
+                            submitted: number;
+                            final: number;
+                            open: number;
+                            /** @description Receipts for a submit that nobody knows of. */
+                            unmatched: number;
+                            /** @description Of those submitted. */
+                            finalPercent: number;
+                            oldestOpen: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorDoctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ok: boolean;
+                        findings: {
+                            name: string;
+                            ok: boolean;
+                            detail: string;
+                            advice: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    operatorListAuditEntries: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                accountId?: number;
+                /** @description Exactly this, for example `route.add`. */
+                action?: string;
+                /** @description Exactly this, for example `route:12`. */
+                subject?: string;
+                /** @description ISO 8601 with offset; entries from then on. */
+                from?: string;
+                /** @description ISO 8601 with offset; entries before then. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            id: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            at: string;
+                            actor: {
+                                /**
+                                 * @description An API key, a person with a password, whoever runs the gateway, or the gateway by itself.
+                                 * @enum {string}
+                                 */
+                                kind: "key" | "user" | "operator" | "system";
+                                keyId: number | null;
+                                userId: number | null;
+                                username: string | null;
+                            };
+                            /** @description What was done, for example `api-key.create`. */
+                            action: string;
+                            /** @description To what, for example `api-key:12`. */
+                            subject: string;
+                            /** @description What was changed to what; never a secret. */
+                            detail: {
+                                [key: string]: unknown;
+                            };
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -35,9 +35,9 @@ const REQUESTS_CHANNEL = 'heliograph_requests';
 const FAILURES_CHANNEL = 'heliograph_failures';
 
 /**
- * Finds out who calls. Every request reads its key, its user or its session from the database, all that wait at this moment in one
- * query (two under way at most), and nothing is cached: a revoked key, a changed password, an ended session, a suspended account, another
- * allow-list and another limit hold from the next request on, on every process.
+ * Finds out who calls. Every request reads its key, its user or its session from the database, all that wait at this
+ * moment in one query (two under way at most), and nothing is cached: a revoked key, a changed password, an ended
+ * session, a suspended account, another allow-list and another limit hold from the next request on, on every process.
  */
 export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Authenticator {
   const usage = trackUsage({ db: pool, log });

@@ -21,8 +21,14 @@ const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
 
 test('at first it is the mean since the beginning, then that of the last minute', () => {
   const findPace = createPace();
-  expect(findPace(account, campaign({ handled: 200 }), at(10))).toEqual({ ratePerSecond: 20, estimatedSecondsLeft: 40 });
-  expect(findPace(account, campaign({ handled: 300 }), at(30))).toEqual({ ratePerSecond: 5, estimatedSecondsLeft: 140 });
+  expect(findPace(account, campaign({ handled: 200 }), at(10))).toEqual({
+    ratePerSecond: 20,
+    estimatedSecondsLeft: 40,
+  });
+  expect(findPace(account, campaign({ handled: 300 }), at(30))).toEqual({
+    ratePerSecond: 5,
+    estimatedSecondsLeft: 140,
+  });
 });
 
 test('when nothing moves nobody knows how long it takes', () => {

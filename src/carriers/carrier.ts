@@ -54,8 +54,8 @@ export type Carrier = {
   state(): CarrierState;
   /**
    * Takes back a message that was accepted and not delivered; where the network can (RBM). `true` is the network's word
-   * that it will not be shown, `false` that it may have been or that there is no such message; null: it has said nothing,
-   * though it may have been asked. Never rejects.
+   * that it will not be shown, `false` that it may have been or that there is no such message; null: it has said nothing
+   * that counts, though it may have been asked, and may even have done it. Never rejects.
    */
   revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null>;
   /**

@@ -28,8 +28,16 @@ export async function changeConnection(tx: Db, key: SecretKey, change: Change): 
     await moveLinks(tx, key, known, { settings: settingsOf(known, change), secret: newSecret(known, key, change) });
   if (status !== undefined) await moveConnectionStatus(tx, { name, status });
   await notifyRoutes(tx);
-  const detail = { ...(status && { status }), ...(change.settings && { settings: change.settings }), ...secretNews(change) };
-  await recordAudit(tx, operatorOf(GATEWAY, by), { action: 'connection.change', subject: `connection:${name}`, detail });
+  const detail = {
+    ...(status && { status }),
+    ...(change.settings && { settings: change.settings }),
+    ...secretNews(change),
+  };
+  await recordAudit(tx, operatorOf(GATEWAY, by), {
+    action: 'connection.change',
+    subject: `connection:${name}`,
+    detail,
+  });
 }
 
 const secretNews = ({ secret }: Change) => (secret === undefined ? {} : { secret: 'another one' });

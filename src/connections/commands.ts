@@ -54,7 +54,9 @@ export function registerConnectionCommands(program: Command, context: CommandCon
     .argument('<name>')
     .description('remove a connection that no route leads to and no message waits for')
     .action(async (name: string) => {
-      await context.withDatabase((pool) => transaction(pool, (tx) => removeConnection(tx, { name, by: operatorName() })));
+      await context.withDatabase((pool) =>
+        transaction(pool, (tx) => removeConnection(tx, { name, by: operatorName() })),
+      );
       context.report({ name }, () => `Connection ${name} was removed.`);
     });
 
@@ -91,7 +93,10 @@ function addUpdate(connection: Command, context: CommandContext): void {
 
 type UpdateFlags = { password?: string; secrets?: string; set: string[] };
 
-async function change(context: CommandContext, input: Omit<Parameters<typeof changeConnection>[2], 'by'>): Promise<void> {
+async function change(
+  context: CommandContext,
+  input: Omit<Parameters<typeof changeConnection>[2], 'by'>,
+): Promise<void> {
   const key = await loadSecretKey(context.config());
   const changed = { ...input, by: operatorName() };
   await context.withDatabase((pool) => transaction(pool, (tx) => changeConnection(tx, key, changed)));

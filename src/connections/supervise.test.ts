@@ -49,6 +49,7 @@ function supervised(more: Partial<SuperviseDeps> = {}, stopping: Promise<void> =
       events.push(`start ${name} ${version}`);
       return {
         wake: () => events.push(`wake ${name}`),
+        wakeForRoom: () => events.push(`room ${name}`),
         shareRate: (workers) => void shares.set(name, workers),
         counts: () => ({ inFlight: 0, held: 0 }),
         stop: async () => {
@@ -156,7 +157,7 @@ test('what a carrier brings is handed on with the id of its connection', async (
   expect(events.slice(2)).toEqual(['receipt 2', 'inbound 1']);
 });
 
-test('a change of the state is written at once, a freed slot only wakes the pump', async () => {
+test('a change of the state is written at once, a freed slot only tells the pump of its room', async () => {
   await insert('one');
   const { supervisor, events, carriers } = supervised();
   await supervisor.reload();
@@ -167,7 +168,7 @@ test('a change of the state is written at once, a freed slot only wakes the pump
   await expect.poll(up).toBe(false);
   await exec(pool, sql`UPDATE connection_status SET fault = 'not written again'`);
   carriers.get('one')?.onChange();
-  expect(events.filter((event) => event === 'wake one')).toHaveLength(3);
+  expect(events).toEqual(['start one 1', 'wake one', 'wake one', 'room one']);
   carriers.get('one')?.setUp(true);
   await expect.poll(up).toBe(true);
   expect((await db.listConnectionStatus(pool))[0]?.fault).toBeNull();

@@ -80,10 +80,10 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
 
   /** Most changes are freed window slots; only a change of the state itself is written. */
   function noteChange(run: Running): void {
-    run.pump.wake();
     const state = describe(run.carrier.state());
-    if (seen.get(run.connection.id) === state) return;
+    if (seen.get(run.connection.id) === state) return run.pump.wakeForRoom();
     seen.set(run.connection.id, state);
+    run.pump.wake();
     reportSoon(run);
   }
 

@@ -54,7 +54,12 @@ async function inOrder(works: readonly Work[]): Promise<TriedStep[]> {
 
 async function step(...[name, work]: Work): Promise<TriedStep> {
   const started = performance.now();
-  const done = (ok: boolean, detail: string) => ({ name, ok, detail, durationMs: Math.round(performance.now() - started) });
+  const done = (ok: boolean, detail: string) => ({
+    name,
+    ok,
+    detail,
+    durationMs: Math.round(performance.now() - started),
+  });
   return work().then(
     (detail) => done(true, detail),
     (error: unknown) => done(false, error instanceof Error ? error.message : String(error)),

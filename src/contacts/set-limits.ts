@@ -28,7 +28,7 @@ export async function setLimits(tx: Db, author: Author, input: NewLimits): Promi
  */
 export async function setCountry(tx: Db, author: Author, country: string | null): Promise<void> {
   if (country !== null && !isPhoneCountry(country))
-    throw invalidFields([{ field: 'country', message: 'must be two letters of ISO 3166-1, for example IT' }]);
+    throw invalidFields([{ field: 'defaultCountry', message: 'must be two letters of ISO 3166-1, for example IT' }]);
   await moveDefaultCountry(tx, { accountId: author.accountId, country });
   const detail = { defaultCountry: country };
   await recordAudit(tx, author, { action: 'contact.country', subject: 'contacts', detail });

@@ -8,7 +8,12 @@ import { loadSecretKey } from '../secret-key.ts';
 import { findClock, findDurability } from './sql.ts';
 
 /** One thing that was looked at; `advice` says what to do when it is not in order. */
-export type Finding = { readonly name: string; readonly ok: boolean; readonly detail: string; readonly advice?: string };
+export type Finding = {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly advice?: string;
+};
 
 const MIN_FREE_BYTES = 2 * 1024 ** 3;
 const MAX_CLOCK_GAP_MS = 2000;

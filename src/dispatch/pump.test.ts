@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Outcome } from '../carriers/outcome.ts';
 import { createPool } from '../db/pool.ts';
 import { exec, many, one, sql } from '../db/query.ts';
@@ -34,7 +34,13 @@ function pumpOn(carrier: ScriptedCarrier, more: Partial<PumpDeps> = {}): Pump {
   const deps = { pool, connectionId: 1, owner: randomInt(1, 2 ** 47), tps: 0, log: silentLog, wakeOther };
   const load: PumpDeps['load'] = (chunks) => loadJobs(pool, chunks);
   const pump = startPump({ ...deps, carrier, load, settle: settleOutcomes, ...more });
-  carrier.onChange = pump.wake;
+  let wasUp = carrier.state().up;
+  carrier.onChange = () => {
+    const { up } = carrier.state();
+    if (up === wasUp) pump.wakeForRoom();
+    else pump.wake();
+    wasUp = up;
+  };
   let stopping: Promise<void> | undefined;
   const stop = (deadlineMs: number): Promise<void> => (stopping ??= pump.stop(deadlineMs));
   onTestFinished(() => stop(300));
@@ -334,6 +340,29 @@ describe('failover', () => {
     expect(relay.lost()).toBeGreaterThan(0);
     expect(sorted(second.submitted)).toEqual(sorted(ids));
   });
+});
+
+test('freed slots and turns do not ask a queue again that was empty, a wake does', async () => {
+  const ids = await queueMessages(pool, { count: 40 });
+  const { script, waiting, answerOne } = heldAnswers();
+  const carrier = createScriptedCarrier({ window: 50, script });
+  // For how long it is taken to be empty is a matter of time, which stands still here.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+  const queries = vi.spyOn(pool, 'query');
+  onTestFinished(() => [clock, queries].forEach((spy) => spy.mockRestore()));
+  const pump = pumpOn(carrier);
+  await until('all are written', () => waiting.length === ids.length);
+  for (const left of [30, 20, 10, 0]) {
+    while (waiting.length > left) answerOne();
+    await until('they have their answers', () => pump.counts().inFlight === left);
+  }
+  await queueEmpty();
+  expect(queries.mock.calls.filter(([asked]) => JSON.stringify(asked).includes('WITH due AS')).length).toBeLessThan(4);
+  await queueMessages(pool, { count: 1 });
+  pump.wake();
+  await until('the next is written', () => waiting.length === 1);
+  answerOne();
+  await queueEmpty();
 });
 
 describe('order', () => {

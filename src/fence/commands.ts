@@ -34,7 +34,9 @@ export function registerFenceCommands(program: Command, context: CommandContext)
     .command('discard')
     .description('withdraw what was queued before the pause (DELETED, credit back) and end its campaigns, then go on')
     .action(async () => {
-      const discarded = await context.withDatabase((pool) => discardQueued(pool, { by: operatorName(), now: new Date() }));
+      const discarded = await context.withDatabase((pool) =>
+        discardQueued(pool, { by: operatorName(), now: new Date() }),
+      );
       context.report({ discarded }, () => `${discarded} messages are withdrawn; workers send what came later.`);
     });
 }

@@ -19,8 +19,8 @@ const CHALLENGE = 'Basic realm="heliograph", charset="UTF-8"';
 /**
  * Makes every route of the surrounding scope ask for credentials, before its body is read: sets `request.actor`, or
  * answers 401 (with `WWW-Authenticate`), 403, 429 or 503 as `Authenticate` says. Register it first, next to the routes.
- * Requests that are `exempt` are asked for nothing, and have no actor. With the cookie of a session, which browsers add by
- * themselves, what may change something must come from our own pages (403).
+ * Requests that are `exempt` are asked for nothing, and have no actor. With the cookie of a session, which browsers add
+ * by themselves, what may change something must come from our own pages (403), and no cache keeps the answer.
  */
 export const authentication = fp<{ authenticate: Authenticate; exempt?: (request: FastifyRequest) => boolean }>(
   (app, { authenticate, exempt }, ready) => {
@@ -30,6 +30,7 @@ export const authentication = fp<{ authenticate: Authenticate; exempt?: (request
       const bySession = readCredentials(request).kind === 'session';
       const foreign = bySession ? foreignRefusal(request) : undefined;
       if (foreign) return done(foreign);
+      if (bySession) reply.header('cache-control', 'no-store');
       // A challenge would make the browser open its own dialog over our pages.
       const quiet = bySession || isFromConsole(request);
       const arrived = ({ actor, headers }: Admitted) => {

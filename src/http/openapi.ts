@@ -46,6 +46,18 @@ const TAGS = [
   { name: 'API keys' },
   { name: 'Account', description: 'Plan, credit, security' },
   { name: 'Sessions', description: 'People who are signed in at the console' },
+  {
+    name: 'Operator: accounts',
+    description: 'For operators of the gateway alone, like all that follows: every account',
+  },
+  { name: 'Operator: prices' },
+  { name: 'Operator: connections', description: 'Links to carriers' },
+  { name: 'Operator: routes', description: 'Which connection takes which numbers' },
+  { name: 'Operator: senders', description: 'Senders, inbound numbers and templates of all accounts' },
+  { name: 'Operator: queues', description: 'What waits, and who sees to it' },
+  { name: 'Operator: open unknowns', description: 'Messages that were never answered' },
+  { name: 'Operator: sending', description: 'Pause and resume all of it' },
+  { name: 'Operator: health', description: 'Overview, reconciliation, doctor, audit' },
   { name: 'Operation', description: 'Health, measurements and callbacks of carriers, for those who run the server' },
 ];
 

@@ -13,9 +13,9 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 export const isFromConsole = ({ headers }: Pick<Request, 'headers'>): boolean => headers[CONSOLE_HEADER] !== undefined;
 
 /**
- * 403 to what may change something and may come from a page of another site, in a browser that adds our cookie by itself:
- * such a request must carry the console's header, and come from our own origin by what the browser says of it. SameSite
- * alone would let in pages of neighbours: other ports of this host, other hosts of this site.
+ * 403 to what may change something and may come from a page of another site, in a browser that adds our cookie by
+ * itself: such a request must carry the console's header, and come from our own origin by what the browser says of it.
+ * SameSite alone would let in pages of neighbours: other ports of this host, other hosts of this site.
  */
 export function foreignRefusal(request: Request): AppError | undefined {
   if (SAFE.has(request.method)) return undefined;

@@ -52,7 +52,11 @@ function addAssign(number: Command, context: CommandContext): void {
       const assigned = await context.withDatabase(async (pool) => {
         const { id: accountId } = await findAccount(pool, { reference: flags.account });
         const wanted = { ...flags, accountId, by: operatorName() };
-        return { connection: flags.connection, accountId, ...(await transaction(pool, (tx) => assignNumber(tx, wanted))) };
+        return {
+          connection: flags.connection,
+          accountId,
+          ...(await transaction(pool, (tx) => assignNumber(tx, wanted))),
+        };
       });
       context.report(assigned, (a) => `Messages to ${a.number} on ${a.connection} go to account ${a.accountId}.`);
     });

@@ -17,6 +17,8 @@ export async function faultsOfFiles(
   return wanted.flatMap(({ field, id, types }) => {
     const mimeType = uploads.get(id);
     if (mimeType === undefined) return [{ field, message: 'there is no such file' }];
-    return types?.test(mimeType) === false ? [{ field, message: `a message of this type cannot hold ${mimeType}` }] : [];
+    return types?.test(mimeType) === false
+      ? [{ field, message: `a message of this type cannot hold ${mimeType}` }]
+      : [];
   });
 }

@@ -40,12 +40,11 @@ export function withMedia(
     await inner.load(wanted);
     const named = wanted.flatMap(({ accountId, content }) => filesOf(content).map((id) => ({ accountId, id })));
     for (const [accountId, files] of Map.groupBy(named, (file) => file.accountId))
-      await read(
-        accountId,
-        [...new Set(files.map(({ id }) => id))],
-      );
+      await read(accountId, [...new Set(files.map(({ id }) => id))]);
     const found = named.map(({ accountId, id }) => keyOf(accountId, id));
-    latest = new Map([...latest, ...found.map((key) => [key, known.get(key)?.url ?? null] as const)].slice(-MOST_FILES));
+    latest = new Map(
+      [...latest, ...found.map((key) => [key, known.get(key)?.url ?? null] as const)].slice(-MOST_FILES),
+    );
   }
 
   return {

@@ -51,7 +51,7 @@ export const OverviewOut = Type.Object({
   asOf: instant('UTC'),
   rate: Type.Object(
     {
-      accepted: perSecond('By the last minute, or the newest 5,000 messages when those came faster.'),
+      accepted: perSecond('By the last minute, or the newest 2,000 messages when those came faster.'),
       delivered: orNull(perSecond('Over about the last minute; null when this was not asked before.')),
       failed: orNull(perSecond('The same.')),
     },

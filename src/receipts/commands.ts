@@ -1,16 +1,12 @@
 import type { Command } from 'commander';
-import type { Pool } from 'pg';
 import { type CommandContext, table } from '../cli.ts';
-import { listConnections } from '../connections/sql.ts';
-import { AppError, invalidFields } from '../errors.ts';
+import { invalidFields } from '../errors.ts';
 import { parseScheduledDate } from '../lib/scheduled-date.ts';
-import { type ReconciledHour, reconcileReceipts } from './reconcile.ts';
-import type { Period } from './submits/sql.ts';
+import { type NamedHour, reconcileNamed } from './reconcile.ts';
 
 const DAY_MS = 86_400_000;
 
 type Flags = { readonly from?: string; readonly to?: string; readonly connection?: string };
-type Shown = Omit<ReconciledHour, 'connectionId'> & { readonly connection: string };
 
 /** `receipts reconcile`. */
 export function registerReceiptCommands(program: Command, context: CommandContext): void {
@@ -25,11 +21,11 @@ export function registerReceiptCommands(program: Command, context: CommandContex
     .action(async (flags: Flags) => context.report(await reconcile(context, flags), showHours));
 }
 
-function reconcile(context: CommandContext, flags: Flags): Promise<Shown[]> {
+function reconcile(context: CommandContext, flags: Flags): Promise<NamedHour[]> {
   const to = readTime('--to', flags.to) ?? new Date();
   const from = readTime('--from', flags.from) ?? new Date(to.getTime() - DAY_MS);
   if (from >= to) throw invalidFields([{ field: '--from', message: 'must be before --to' }]);
-  return context.withDatabase((pool) => reconcileNamed(pool, { from, to }, flags.connection));
+  return context.withDatabase((pool) => reconcileNamed(pool, { from, to, connection: flags.connection }));
 }
 
 /** An instant with its offset, or a day, which begins at midnight UTC. */
@@ -40,19 +36,7 @@ function readTime(field: string, text: string | undefined): Date | null {
   return time;
 }
 
-async function reconcileNamed(pool: Pool, period: Omit<Period, 'connectionId'>, name?: string): Promise<Shown[]> {
-  const connections = await listConnections(pool);
-  const wanted = connections.find((connection) => connection.name === name);
-  if (name !== undefined && !wanted) throw new AppError('not_found', { message: `There is no connection ${name}` });
-  const names = new Map(connections.map((connection) => [connection.id, connection.name]));
-  const hours = await reconcileReceipts(pool, { ...period, connectionId: wanted?.id ?? null });
-  return hours.map(({ connectionId, ...hour }) => ({
-    connection: names.get(connectionId) ?? `#${connectionId}`,
-    ...hour,
-  }));
-}
-
-const showHours = (hours: readonly Shown[]): string =>
+const showHours = (hours: readonly NamedHour[]): string =>
   table(
     ['hour', 'connection', 'submitted', 'final', 'open', 'unmatched', '% final', 'oldest open'],
     hours.map((h) => [

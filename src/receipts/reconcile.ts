@@ -1,4 +1,6 @@
+import { listConnections } from '../connections/sql.ts';
 import type { Db } from '../db/query.ts';
+import { AppError } from '../errors.ts';
 import { countSubmitsByHour, countUnmatchedByHour, type Period } from './submits/sql.ts';
 
 /** One connection in one hour: submitted = final + open + unmatched. Counted in parts, as carriers count. */
@@ -37,4 +39,22 @@ export async function reconcileReceipts(db: Db, period: Period): Promise<Reconci
 function sumUp(hour: Omit<ReconciledHour, 'submitted' | 'finalPercent'>): ReconciledHour {
   const submitted = hour.final + hour.open + hour.unmatched;
   return { ...hour, submitted, finalPercent: Math.round((hour.final / submitted) * 1000) / 10 };
+}
+
+export type NamedHour = Omit<ReconciledHour, 'connectionId'> & { readonly connection: string };
+
+/** The same with the names of the connections, of all or of one. Errors: 404. */
+export async function reconcileNamed(
+  db: Db,
+  { connection: name, ...period }: Omit<Period, 'connectionId'> & { readonly connection?: string | undefined },
+): Promise<NamedHour[]> {
+  const connections = await listConnections(db);
+  const wanted = connections.find((connection) => connection.name === name);
+  if (name !== undefined && !wanted) throw new AppError('not_found', { message: `There is no connection ${name}` });
+  const names = new Map(connections.map((connection) => [connection.id, connection.name]));
+  const hours = await reconcileReceipts(db, { ...period, connectionId: wanted?.id ?? null });
+  return hours.map(({ connectionId, ...hour }) => ({
+    connection: names.get(connectionId) ?? `#${connectionId}`,
+    ...hour,
+  }));
 }

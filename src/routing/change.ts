@@ -24,7 +24,10 @@ const MOST_PRIORITY = 2 ** 31 - 1;
  * Sends the numbers with a prefix over a connection, or changes priority and policy where it does already; running
  * programs follow at once. Call it in a transaction. Errors: 400 naming the fields at fault, 404 for the connection.
  */
-export async function addRoute(tx: Db, { by, ...input }: RouteInput & { readonly by: string }): Promise<{ id: number }> {
+export async function addRoute(
+  tx: Db,
+  { by, ...input }: RouteInput & { readonly by: string },
+): Promise<{ id: number }> {
   const { connection: name, prefix, priority, ...rest } = input;
   const wrong = [
     ...(/^\d{0,15}$/.test(prefix) ? [] : [{ field: 'prefix', message: 'must be up to 15 digits' }]),

@@ -30,9 +30,7 @@ export function registerRouteCommands(program: Command, context: CommandContext)
         .choices(['hold', 'resubmit'])
         .default('hold'),
     )
-    .action(async (flags: Flags) =>
-      context.report(await add(context, flags), ({ id }) => `Route ${id} is in force.`),
-    );
+    .action(async (flags: Flags) => context.report(await add(context, flags), ({ id }) => `Route ${id} is in force.`));
 
   route
     .command('list')
@@ -59,7 +57,5 @@ export function registerRouteCommands(program: Command, context: CommandContext)
 
 const add = (context: CommandContext, { channel, prefix, connection, priority, onUnknown }: Flags) =>
   context.withDatabase((pool) =>
-    transaction(pool, (tx) =>
-      addRoute(tx, { channel, prefix, connection, priority, onUnknown, by: operatorName() }),
-    ),
+    transaction(pool, (tx) => addRoute(tx, { channel, prefix, connection, priority, onUnknown, by: operatorName() })),
   );

@@ -79,9 +79,7 @@ function addRegister(sender: Command, context: CommandContext): void {
       await context.withDatabase(async (pool) => {
         const { connectionId, channel } = await findLink(pool, flags.connection);
         if (channel !== 'RCS') throw invalidFields([{ field: '--connection', message: 'must be a connection to RCS' }]);
-        await transaction(pool, (tx) =>
-          registerAgent(tx, operatorName(), { id, identity: flags.id, connectionId }),
-        );
+        await transaction(pool, (tx) => registerAgent(tx, operatorName(), { id, identity: flags.id, connectionId }));
       });
       context.report({ id, identity: flags.id }, () => `Agent ${no} sends as ${flags.id}.`);
     });

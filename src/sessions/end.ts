@@ -6,9 +6,9 @@ import { requireAuthority } from '../users/authority.ts';
 import { deleteSession, findSession } from './sql.ts';
 
 /**
- * Ends one's own session, or as somebody who has the scope `keys` that of another person of the account: its next request
- * gets 401. Call it in a transaction. Errors: 404 for an unknown or foreign id, and for that of another person without
- * the scope; 403 when the actor may not touch that person's role.
+ * Ends one's own session, or as somebody who has the scope `keys` that of another person of the account: its next
+ * request gets 401. Call it in a transaction. Errors: 404 for an unknown or foreign id, and for that of another person
+ * without the scope; 403 when the actor may not touch that person's role.
  */
 export async function endSession(tx: Db, actor: Actor, { id }: { id: number }): Promise<void> {
   const session = await findSession(tx, { accountId: actor.accountId, id });

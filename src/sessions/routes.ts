@@ -30,8 +30,8 @@ export function signInRoutes(app: App, { pool, checkPassword }: ApiDeps): void {
       summary: 'Sign in: the answer sets the cookie of a session',
       description:
         'For pages of the console: needs the header `X-Heliograph-Console: 1` and our own origin (403). Passwords are ' +
-        'checked, and failed attempts limited, as with Basic. Afterwards every route takes the cookie; with it, all that ' +
-        'may change something needs that header and our own origin too.',
+        'checked, and failed attempts limited, as with Basic. Afterwards every route takes the cookie; with it, all ' +
+        'that may change something needs that header and our own origin too.',
       security: [],
       body: SignInBody,
       response: { 200: SessionOut, 401: ref(ErrorOut), 403: ref(ErrorOut), 429: ref(ErrorOut) },
@@ -39,11 +39,11 @@ export function signInRoutes(app: App, { pool, checkPassword }: ApiDeps): void {
     handler: async (request, reply) => {
       const { ip, body } = request;
       const { actor, headers, passwordHash } = await checkPassword(body, ip);
-      reply.headers(headers);
+      reply.headers({ ...headers, 'cache-control': 'no-store' });
       const input = { ip, passwordHash, userAgent: request.headers['user-agent'] ?? '' };
       const begun = await tenantTransaction(pool, actor, (tx) => signIn(tx, actor, input));
       giveCookie(request, reply, begun.token, SESSION_SECONDS);
-      return unstored(reply, await showSession(tenant(pool, actor), begun.actor));
+      return showSession(tenant(pool, actor), begun.actor);
     },
   });
 }
@@ -58,7 +58,7 @@ export function sessionRoutes(app: App, { pool }: ApiDeps): void {
       description: 'For sessions; 403 to keys and passwords.',
       response: { 200: SessionOut },
     },
-    handler: async ({ actor }, reply) => unstored(reply, await showSession(tenant(pool, actor), actor)),
+    handler: ({ actor }) => showSession(tenant(pool, actor), actor),
   });
 
   app.delete(ONE, {
@@ -82,9 +82,9 @@ export function sessionRoutes(app: App, { pool }: ApiDeps): void {
       body: AccountIn,
       response: { 200: SessionOut },
     },
-    handler: async ({ actor, body }, reply) => {
+    handler: async ({ actor, body }) => {
       const next = await transaction(pool, (tx) => switchAccount(tx, actor, body));
-      return unstored(reply, await showSession(tenant(pool, next), next));
+      return showSession(tenant(pool, next), next);
     },
   });
 
@@ -117,7 +117,8 @@ export function sessionRoutes(app: App, { pool }: ApiDeps): void {
       operationId: 'endSession',
       summary: 'End a session: its next request gets 401',
       description:
-        'Your own; with the scope `keys` also that of another person of the account. Only an owner ends those of owners (403).',
+        'Your own; with the scope `keys` also that of another person of the account. Only an owner ends those of ' +
+        'owners (403).',
       params: SessionParams,
       response: Ended,
     },
@@ -140,9 +141,3 @@ function whoseOf(request: Pick<FastifyRequest, 'actor' | 'method'>, { userId, al
 
 const giveCookie = (request: FastifyRequest, reply: FastifyReply, token: string, maxAgeSeconds: number): void =>
   void reply.header('set-cookie', sessionCookie(token, maxAgeSeconds, isSecure(request)));
-
-/** No cache keeps who is signed in. */
-function unstored<T>(reply: FastifyReply, answer: T): T {
-  reply.header('cache-control', 'no-store');
-  return answer;
-}

@@ -5,8 +5,8 @@ import type { Actor } from '../http/actor.ts';
 import { findShownAccount, moveActingAccount } from './sql.ts';
 
 /**
- * Lets an operator look at another account, also a suspended one; null leads back to their own. That an operator came and
- * went stands in the log of the account that they looked at. Answers the actor as of the next request, as far as the
+ * Lets an operator look at another account, also a suspended one; null leads back to their own. That an operator came
+ * and went stands in the log of the account that they looked at. Answers the actor as of the next request, as far as the
  * session shows it. Call it in a transaction of no account: it touches several.
  * Errors: 403 to who is no operator, or has no session; 404 for an unknown account.
  */

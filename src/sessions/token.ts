@@ -10,5 +10,5 @@ export function makeToken(): { readonly token: string; readonly hash: Buffer } {
   return { token, hash: hashOf(token) };
 }
 
-/** The hash under which a shown token would be stored, or undefined when it cannot be one of ours: that costs no query. */
+/** The hash under which a shown token would be stored. Undefined when it cannot be one of ours: that costs no query. */
 export const hashOfToken = (token: string): Buffer | undefined => (TOKEN.test(token) ? hashOf(token) : undefined);

@@ -28,7 +28,7 @@ export const OWN_PAGES = { 'x-heliograph-console': '1', 'sec-fetch-site': 'same-
 /** The host that browsers know the gateway by, behind a proxy that we trust. */
 export const HOST = 'console.example.com';
 /** Where browsers are, unless said otherwise. */
-export const HOME = '198.51.100.7';
+const HOME = '198.51.100.7';
 const PROXY = '10.0.0.5';
 const PASSWORD = 'correct horse battery';
 

@@ -15,10 +15,11 @@ export type UserChange = {
 };
 
 /**
- * Gives a person another role, another password, or both; what they did with the old ones ends with their next request.
- * Call it in a transaction. Errors: 404 for an unknown or foreign id; 403 when the actor may not touch that role or give
- * the new one, for an operator of the gateway unless the actor is one, and for the actor's own password, which needs the
- * current one (`changeOwnPassword`); 409 for the last owner's role; 400 when the password is the username.
+ * Gives a person another role, another password, or both; what they did with the old ones ends with their next request,
+ * and with a password their sessions. Call it in a transaction. Errors: 404 for an unknown or foreign id; 403 when the
+ * actor may not touch that role or give the new one, for an operator of the gateway unless the actor is one, and for the
+ * actor's own password, which needs the current one (`changeOwnPassword`); 409 for the last owner's role; 400 when the
+ * password is the username.
  */
 export async function changeUser(tx: Db, actor: Actor, { id, role, password }: UserChange): Promise<UserRow> {
   const user = await findWithin(tx, actor, { id, leavesOwners: role !== undefined && role !== 'owner' });

@@ -25,8 +25,8 @@ let account: NewAccount;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const { authenticate } = createAuthenticator({ pool: database.pool, log: silentLog });
-  const deps = apiDeps({ pool: database.pool, authenticate });
+  const { authenticate, checkPassword } = createAuthenticator({ pool: database.pool, log: silentLog });
+  const deps = apiDeps({ pool: database.pool, authenticate, checkPassword });
   app = createServer(deps);
   app.register(async (closed: App) => {
     closed.register(authentication, { authenticate });
@@ -237,6 +237,15 @@ describe('passwords', () => {
       username,
       detail: {},
     });
+  });
+
+  test('the current one cannot be guessed there: wrong ones are limited as those of people who come in', async () => {
+    const statuses = new Set<number>();
+    for (let i = 0; !statuses.has(429); i++) {
+      const input = { currentPassword: `wrong ${i}`, newPassword: 'a new long password' };
+      statuses.add((await call(owner, 'PUT', `${PATH}/me/password`, input)).status);
+    }
+    expect(statuses).toEqual(new Set([400, 429]));
   });
 
   test('a key has none to change, and nobody sets their own without the current one', async () => {

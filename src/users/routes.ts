@@ -19,7 +19,7 @@ const tags = ['Account'];
  * The people of the caller's account. All need the scope `keys`, which owners and admins have, but for one's own
  * password; a foreign id answers as an unknown one.
  */
-export function userRoutes(app: App, { pool, answers }: ApiDeps): void {
+export function userRoutes(app: App, { pool, answers, checkPassword }: ApiDeps): void {
   const onRequest = requireScope('keys');
 
   app.get(PATH, {
@@ -99,12 +99,13 @@ export function userRoutes(app: App, { pool, answers }: ApiDeps): void {
       tags,
       operationId: 'changeOwnPassword',
       summary: 'Change your own password, with the current one',
-      description: 'For people of every role. A key has no password (403).',
+      description:
+        'For people of every role. A key has no password (403). All their sessions end but the one that asks.',
       body: PasswordIn,
       response: { 204: Type.Null({ description: 'Changed' }) },
     },
-    handler: async ({ actor, body }, reply) => {
-      await tenantTransaction(pool, actor, (tx) => changeOwnPassword(tx, actor, body));
+    handler: async ({ actor, body, ip }, reply) => {
+      await changeOwnPassword({ pool, checkPassword }, actor, { ...body, ip });
       return reply.code(204).send(null);
     },
   });

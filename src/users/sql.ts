@@ -38,16 +38,6 @@ export async function countUsers(db: Db, { accountId }: { accountId: number }): 
 export const findUser = (db: Db, input: { accountId: number; id: number }): Promise<UserRow | undefined> =>
   maybeOne(db, sql`${RECORD} WHERE account_id = ${input.accountId} AND id = ${input.id}`);
 
-export const findPassword = (
-  db: Db,
-  input: { accountId: number; userId: number },
-): Promise<{ username: string; passwordHash: string } | undefined> =>
-  maybeOne(
-    db,
-    sql`SELECT username, password_hash AS "passwordHash" FROM app_user
-      WHERE account_id = ${input.accountId} AND id = ${input.userId}`,
-  );
-
 /** Locked until the transaction ends, so that of two owners who remove each other one is left. */
 export const listOwnersForUpdate = (db: Db, { accountId }: { accountId: number }): Promise<{ id: number }[]> =>
   many(db, sql`SELECT id FROM app_user WHERE account_id = ${accountId} AND role = 'owner' ORDER BY id FOR UPDATE`);
@@ -82,15 +72,16 @@ export const listLogins = (db: Db, input: { usernames: readonly string[] }): Pro
       WHERE u.username = ANY (${input.usernames}::text[])`,
   );
 
-/** The old password ends with this, on every process. */
+/** The old password ends with this, on every process. With `from`, 0 when it is no longer that one. */
 export const movePassword = (
   db: Db,
-  input: { accountId: number; userId: number; passwordHash: string },
+  input: { accountId: number; userId: number; passwordHash: string; from?: string },
 ): Promise<number> =>
   exec(
     db,
     sql`UPDATE app_user SET password_hash = ${input.passwordHash}
-      WHERE account_id = ${input.accountId} AND id = ${input.userId}`,
+      WHERE account_id = ${input.accountId} AND id = ${input.userId}
+        AND (${input.from ?? null}::text IS NULL OR password_hash = ${input.from ?? null})`,
   );
 
 /** This person came in from there; forgets from where they have not come for long. */

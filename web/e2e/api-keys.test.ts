@@ -14,7 +14,7 @@ test('a key that was made is shown once, works, and ends when it is revoked', as
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
   await page.getByRole('button', { name: 'Make the key' }).click();
-  const key = (await page.getByLabel('API key').textContent()) ?? '';
+  const key = (await page.getByLabel('API key', { exact: true }).textContent()) ?? '';
   await page.getByRole('button', { name: 'I have copied it' }).click();
   expect(await statusWith(key)).toBe(200);
 

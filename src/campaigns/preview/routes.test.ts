@@ -71,7 +71,12 @@ test('who gets nothing and why is what the goal counts', async () => {
   const { data } = await preview({ ...SMS, smsBody: 'Hi', contactIds: ids });
   const skips = new Map(data.map((row: { contactId: number; skip: string }) => [row.contactId, row.skip]));
   expect(ids.map((id) => skips.get(id))).toEqual(['unsupported', 'opted_out', null, 'invalid']);
-  const created = await call('POST', '/campaigns', { name: 'C', ...SMS, smsBody: 'Hi', contactListIds: [await addList(ids)] });
+  const created = await call('POST', '/campaigns', {
+    name: 'C',
+    ...SMS,
+    smsBody: 'Hi',
+    contactListIds: [await addList(ids)],
+  });
   const goal = (await call('POST', `/campaigns/${created.body.id}/calculateGoal`)).body;
   expect(goal.skipped).toMatchObject({ unsupported: 1, optedOut: 1, invalid: 1 });
   expect(goal.totalDestinations).toBe(1);
@@ -83,8 +88,14 @@ test('a combined mode has a step for each of its channels, templates filled', as
   const body = { ...SMS, smsBody: 'Hi', sendingMode: 'RCS_SMS', rcsAgentId: 'none', rcsTemplateId: 'r1' };
   const { data, problems } = await preview({ ...body, contactIds: [ana, ben] });
   expect(data.map((row: { steps: object[] }) => row.steps)).toMatchObject([
-    [{ channel: 'RCS', text: 'RCS for Ana', parts: 1, encoding: null, reachable: true }, { channel: 'SMS', text: 'Hi' }],
-    [{ channel: 'RCS', text: 'RCS for friend', reachable: false }, { channel: 'SMS', reachable: true }],
+    [
+      { channel: 'RCS', text: 'RCS for Ana', parts: 1, encoding: null, reachable: true },
+      { channel: 'SMS', text: 'Hi' },
+    ],
+    [
+      { channel: 'RCS', text: 'RCS for friend', reachable: false },
+      { channel: 'SMS', reachable: true },
+    ],
   ]);
   expect(data[1].missing).toEqual(['firstName']);
   expect(problems).toEqual([{ field: 'rcsAgentId', message: 'unknown' }]);
@@ -106,14 +117,20 @@ test('limit and offset walk through the recipients', async () => {
   for (let n = 20; n < 28; n++) ids.push(await addContact(numberOf(n)));
   const list = await addList(ids);
   const shown = async (more: object) =>
-    (await preview({ ...SMS, contactListIds: [list], ...more })).data.map((row: { contactId: number }) => row.contactId);
+    (await preview({ ...SMS, contactListIds: [list], ...more })).data.map(
+      (row: { contactId: number }) => row.contactId,
+    );
   expect(await shown({})).toEqual(ids.slice(0, 5));
   expect(await shown({ limit: 3, offset: 6 })).toEqual(ids.slice(6));
   expect(await shown({ offset: 100 })).toEqual([]);
 });
 
 test('what is at fault is told of and not refused; an unknown field reads as its default', async () => {
-  const { data, problems } = await preview({ sendingMode: 'SMS', smsBody: 'Hi {{nick|pal}}', destinations: [numberOf(9)] });
+  const { data, problems } = await preview({
+    sendingMode: 'SMS',
+    smsBody: 'Hi {{nick|pal}}',
+    destinations: [numberOf(9)],
+  });
   expect(data[0].steps[0].text).toBe('Hi pal');
   expect(problems.map(({ field }: { field: string }) => field).toSorted()).toEqual(['smsBody', 'smsSender']);
   expect(await preview({ sendingMode: 'SMS' })).toMatchObject({ data: [], total: 0 });
@@ -131,7 +148,9 @@ test('contacts and lists of another account are as if there were none', async ()
 test('nothing is stored', async () => {
   await preview({ ...SMS, destinations: [numberOf(11)] });
   const { accountId } = account;
-  expect(await one(api.pool, sql`SELECT count(*)::int AS n FROM campaign WHERE account_id = ${accountId}`)).toEqual({ n: 0 });
+  expect(await one(api.pool, sql`SELECT count(*)::int AS n FROM campaign WHERE account_id = ${accountId}`)).toEqual({
+    n: 0,
+  });
 });
 
 test('it needs the scope campaigns, that of contacts for contacts, and a plan with its channels', async () => {
@@ -145,7 +164,11 @@ test('it needs the scope campaigns, that of contacts for contacts, and a plan wi
 });
 
 test('wrong forms are 400 and named', async () => {
-  const { status, body } = await call('POST', '/campaigns/preview', { sendingMode: 'FAX', limit: 21, contactIds: ['x'] });
+  const { status, body } = await call('POST', '/campaigns/preview', {
+    sendingMode: 'FAX',
+    limit: 21,
+    contactIds: ['x'],
+  });
   expect(status).toBe(400);
   const fields = body.details.map(({ field }: { field: string }) => field);
   expect(fields.toSorted()).toEqual(['contactIds[0]', 'limit', 'sendingMode']);

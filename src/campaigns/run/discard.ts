@@ -10,7 +10,10 @@ const HELD = 'The database was restored, and what it had waiting is not to be se
  * Sends nothing more of what was confirmed before an instant, in all accounts: campaigns that are being sent are
  * cancelled, those that wait for their time are held until somebody decides. Answers how many they are.
  */
-export function discardCampaigns(pool: Pool, { before, by }: { readonly before: Date; readonly by: string }): Promise<number> {
+export function discardCampaigns(
+  pool: Pool,
+  { before, by }: { readonly before: Date; readonly by: string },
+): Promise<number> {
   return transaction(pool, async (tx) => {
     const discarded = await moveToDiscarded(tx, { before, reason: HELD });
     for (const { accountId, campaignId, cancelled } of discarded) {

@@ -227,6 +227,17 @@ describe('taking a message back', () => {
     expect(await carrier.revoke?.(submission({ messageId: crypto.randomUUID() }))).toBe(false);
   });
 
+  test('is neither when the network forgets what it took back without an answer', async () => {
+    const { rbm, carrier } = await connected({ forgetsRevoked: true, dropRevokeShare: 1 });
+    const message = submission({ destination: '+351912340004' });
+    await carrier.submit(message);
+    const asked = carrier.revoke?.(message);
+    await until(() => rbm.ledger.messages()[0]?.revoked === true);
+    rbm.script.dropRevokeShare = 0;
+    expect(await asked).toBeNull();
+    expect(await carrier.revoke?.(message)).toBe(false);
+  });
+
   test('is neither while the network does not answer', async () => {
     const { rbm, carrier } = await connected();
     await rbm.close();

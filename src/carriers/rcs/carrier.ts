@@ -76,11 +76,17 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     return gate.pass(submission, (next) => sendMessage({ settings, client, gate, heard }, next));
   }
 
-  /** Whether it was revoked. 404 says that it was delivered, or is not known: it may be shown then. */
+  /**
+   * Whether it was revoked. 404 says that it was delivered, or is not known: it may be shown then. After a try that the
+   * network may have taken it says nothing: what was revoked is not known any more.
+   */
   async function revoke(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null> {
-    for (let tries = 0; tries < REVOKE_TRIES; tries += 1) {
+    for (let tries = 0, doubtful = false; tries < REVOKE_TRIES; tries += 1) {
       const answer = await client.call({ method: 'DELETE', path: messagePath(message) });
-      if (answer.kind === 'answered' && answer.status < 500) return wordOn(answer.status);
+      const word = answer.kind === 'answered' ? wordOn(answer.status) : null;
+      if (word !== null) return word || !doubtful ? word : null;
+      if (answer.kind === 'answered' && answer.status < 500) return null;
+      doubtful ||= answer.kind === 'answered' || answer.written;
     }
     return null;
   }
@@ -108,7 +114,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
 /** What says nothing of the message: no token, too slow, too many requests. */
 const NO_WORD: readonly number[] = [401, 408, 429];
 
-const wordOn = (status: number): boolean | null => (NO_WORD.includes(status) ? null : status === 200);
+const wordOn = (status: number): boolean | null => (status >= 500 || NO_WORD.includes(status) ? null : status === 200);
 
 const NOT_RCS: Outcome = {
   kind: 'refused',

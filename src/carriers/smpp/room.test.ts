@@ -13,7 +13,9 @@ test.each([
   expect(roomIn(text)).toEqual({ perPart, remaining });
 });
 
-const text = fc.array(fc.constantFrom('a', 'b', '€', 'ж', '😀'), { maxLength: 400, size: 'max' }).map((c) => c.join(''));
+const text = fc
+  .array(fc.constantFrom('a', 'b', '€', 'ж', '😀'), { maxLength: 400, size: 'max' })
+  .map((c) => c.join(''));
 propertyTest.prop([text])('what fits makes no part more, and one more does', (body) => {
   const { parts, alphabet } = countParts(body);
   const { remaining } = roomIn(body);

@@ -9,8 +9,8 @@ import { findScanEnd, listFoundIds, listTexts, type MessageText, type SearchFilt
 
 const WEEK_MS = 7 * 86_400_000;
 /** Messages that one answer looks through; with the status each costs a second look. */
-const SCAN = 100_000;
-const SCAN_WITH_STATUS = 20_000;
+const SCAN = 50_000;
+const SCAN_WITH_STATUS = 10_000;
 
 type Of = { readonly accountId: number };
 type Times = { readonly from: Date; readonly to: Date };

@@ -91,10 +91,10 @@ function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply:
   return leave;
 }
 
-/** A key that was revoked since, or a person who was removed, sees no more. Being over the limit is no such thing. */
+/** A key that was revoked since, a person who was removed or an operator who has left the account sees no more. Being over the limit is no such thing. */
 const recheck = ({ authenticate }: Deps, request: FastifyRequest): Promise<boolean> =>
   authenticate(request).then(
-    ({ actor }) => actor.operations.has('inbox'),
+    ({ actor }) => actor.operations.has('inbox') && actor.accountId === request.actor.accountId,
     (error: unknown) =>
       !(error instanceof AppError && (error.code === 'unauthenticated' || error.code === 'forbidden')),
   );

@@ -111,7 +111,11 @@ describe('on SMS', () => {
   test('what has no price has none, and says so', async () => {
     priceMicros = null;
     expect(await sms({ destination: NUMBER, text: 'a' })).toMatchObject({
-      ...{ unitPrice: null, price: null, problems: [{ field: 'destination', message: expect.stringContaining('price') }] },
+      ...{
+        unitPrice: null,
+        price: null,
+        problems: [{ field: 'destination', message: expect.stringContaining('price') }],
+      },
     });
   });
 
@@ -174,7 +178,10 @@ test('nothing is stored', async () => {
 
 test('fields of a wrong form are 400, and without the scope of the channel it is 403', async () => {
   expect(await preview({ channel: 'FAX' })).toMatchObject({ status: 400 });
-  expect(await preview({ channel: 'SMS', text: 7 })).toMatchObject({ status: 400, body: { details: [{ field: 'text' }] } });
+  expect(await preview({ channel: 'SMS', text: 7 })).toMatchObject({
+    status: 400,
+    body: { details: [{ field: 'text' }] },
+  });
   const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
   const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations: ['SMS'] }));
   expect((await preview({ channel: 'SMS' }, apiKey)).status).toBe(200);

@@ -38,7 +38,8 @@ type Rates = { readonly ratePerMinute: number | null; readonly ratePerSecond: nu
 
 async function changeRate(tx: Db, author: Author, standing: Rates, patch: AccountPatch): Promise<void> {
   if (patch.ratePerMinute === undefined && patch.ratePerSecond === undefined) return;
-  const { ratePerMinute: perMinute = standing.ratePerMinute, ratePerSecond: perSecond = standing.ratePerSecond } = patch;
+  const { ratePerMinute: perMinute = standing.ratePerMinute, ratePerSecond: perSecond = standing.ratePerSecond } =
+    patch;
   // Without a limit of its own by the minute it has the plan's, by the second too.
   await setRate(tx, author, { perMinute, perSecond: perMinute === null ? null : perSecond });
 }

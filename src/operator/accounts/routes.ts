@@ -134,7 +134,11 @@ function accountCreditRoutes(app: App, deps: ApiDeps): void {
   app.post(`${ACCOUNTS}/:id/webhook/enable`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorEnableWebhook', summary: 'Make the disabled webhook of an account active again' },
+      ...{
+        tags,
+        operationId: 'operatorEnableWebhook',
+        summary: 'Make the disabled webhook of an account active again',
+      },
       params: Id,
       response: { 204: Nothing },
     },

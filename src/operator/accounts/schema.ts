@@ -8,10 +8,16 @@ import { PLANS } from '../../subscription/plans.ts';
 import { amount, ChannelName, instant, isoOf, orNull, search } from '../fields.ts';
 import { type AccountRow, type LedgerRow, type Person, SORTS } from './sql.ts';
 
-const Status = Type.Enum(['active', 'suspended'], { type: 'string', description: 'Suspended: all its requests are 403.' });
+const Status = Type.Enum(['active', 'suspended'], {
+  type: 'string',
+  description: 'Suspended: all its requests are 403.',
+});
 const Plan = Type.Enum([...PLANS], { type: 'string' });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
-const Channels = Type.Array(ChannelName, { maxItems: 3, description: 'Sends and campaigns of other channels are 403.' });
+const Channels = Type.Array(ChannelName, {
+  maxItems: 3,
+  description: 'Sends and campaigns of other channels are 403.',
+});
 const MOST_RATE = 999_999_999;
 const perMinute = Type.Integer({ minimum: 0, maximum: MOST_RATE, description: 'Requests of each key; 0: no limit.' });
 const count = Type.Integer({ minimum: 0, maximum: 999_999_999_999 });

@@ -30,7 +30,12 @@ export type AccountRow = {
 
 export const SORTS = ['id', 'name', 'createdAt', 'availableCredit'] as const;
 /** Ids follow the time of making. */
-const COLUMN_OF = { id: 'a.id', name: 'lower(a.name)', createdAt: 'a.id', availableCredit: 'b.available_micros' } as const;
+const COLUMN_OF = {
+  id: 'a.id',
+  name: 'lower(a.name)',
+  createdAt: 'a.id',
+  availableCredit: 'b.available_micros',
+} as const;
 
 export type AccountFilter = {
   readonly search: string | null;

@@ -168,7 +168,11 @@ function tryingRoutes(app: App, deps: ApiDeps): void {
   app.post(`${CONNECTIONS}/:name/templates/sync`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorSyncTemplates', summary: 'Ask WhatsApp now which templates and numbers there are' },
+      ...{
+        tags,
+        operationId: 'operatorSyncTemplates',
+        summary: 'Ask WhatsApp now which templates and numbers there are',
+      },
       description: 'A running program does so every ten minutes.',
       params: schema.ConnectionName,
       response: { 200: schema.SyncOut },

@@ -102,4 +102,7 @@ export function operatorPriceRoutes(app: App, { pool }: ApiDeps): void {
   });
 }
 
-const listed = ({ unitMicros, ...price }: Price): Static<typeof PriceOut> => ({ ...price, price: fromMicros(unitMicros) });
+const listed = ({ unitMicros, ...price }: Price): Static<typeof PriceOut> => ({
+  ...price,
+  price: fromMicros(unitMicros),
+});

@@ -22,7 +22,9 @@ const RouteOut = Type.Object({
   id: Type.Integer(),
   channel: ChannelName,
   prefix: Type.String({ description: 'The longest that a number begins with decides. Empty: all.' }),
-  order: Type.Integer({ description: 'Among the routes of one prefix, from 1: the others are for when that one fails.' }),
+  order: Type.Integer({
+    description: 'Among the routes of one prefix, from 1: the others are for when that one fails.',
+  }),
   connection: Type.String(),
   connectionUp: Type.Boolean(),
   priority: Type.Integer({ description: 'Lower goes first.' }),
@@ -89,7 +91,11 @@ export function operatorRouteRoutes(app: App, deps: ApiDeps): void {
   app.get(`${ROUTES}/check`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorCheckRoute', summary: 'Which routes a number takes on SMS, the first one first' },
+      ...{
+        tags,
+        operationId: 'operatorCheckRoute',
+        summary: 'Which routes a number takes on SMS, the first one first',
+      },
       description: 'Empty: messages to it are refused.',
       querystring: CheckQuery,
       response: { 200: Type.Object({ data: Type.Array(RouteOut) }) },

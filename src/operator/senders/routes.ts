@@ -140,7 +140,11 @@ function templateRoutes(app: App, { pool }: ApiDeps): void {
   app.get(`${PATH}/templates`, {
     onRequest: requireOperator(),
     schema: {
-      ...{ tags, operationId: 'operatorListTemplates', summary: 'The templates of all accounts, the last changed first' },
+      ...{
+        tags,
+        operationId: 'operatorListTemplates',
+        summary: 'The templates of all accounts, the last changed first',
+      },
       querystring: TemplateQuery,
       response: { 200: PageOf(schema.TemplateOut) },
     },

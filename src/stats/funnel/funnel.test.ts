@@ -54,5 +54,7 @@ test('each channel shows who was tried, reached, lost and went on from it', asyn
 test('a campaign of another account is not there', async () => {
   const id = await stage.confirmed({ numbers: NUMBERS });
   const stranger = stage.accountId + 1000;
-  expect(await findFunnel(tenant(pool, { accountId: stranger }), { accountId: stranger, campaignId: id })).toBeUndefined();
+  expect(
+    await findFunnel(tenant(pool, { accountId: stranger }), { accountId: stranger, campaignId: id }),
+  ).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { KeyRound, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../ui/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -11,27 +11,37 @@ import { type ApiKey, listApiKeys, NEED } from './api-key.ts';
 import { useKeyColumns } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { KeyActions } from './key-actions.tsx';
+import { RevokeDialog } from './revoke-dialog.tsx';
+import { RotateDialog } from './rotate-dialog.tsx';
 
 const FIELDS = listFields();
+
+/** The dialog that is open, and what it is about. */
+type Open = { readonly what: 'create' } | { readonly what: 'rotate' | 'revoke'; readonly apiKey: ApiKey } | null;
 
 /** The keys of the account: what programs sign in with. */
 export function Page() {
   const { t } = useTranslation('api-keys');
-  const [isCreating, setIsCreating] = useState(false);
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => setOpen(null);
   const create = (
-    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setIsCreating(true)}>
+    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setOpen({ what: 'create' })}>
       {t('create.open')}
     </MayButton>
   );
   return (
     <Frame title={t('title')} description={t('description')} actions={create}>
-      <KeyTable create={create} />
-      <CreateDialog opened={isCreating} onClose={() => setIsCreating(false)} />
+      <KeyTable create={create} onOpen={setOpen} />
+      <CreateDialog opened={open?.what === 'create'} onClose={close} />
+      <RotateDialog apiKey={open?.what === 'rotate' ? open.apiKey : null} onClose={close} />
+      <RevokeDialog apiKey={open?.what === 'revoke' ? open.apiKey : null} onClose={close} />
     </Frame>
   );
 }
 
-function KeyTable({ create }: { readonly create: React.ReactNode }) {
+type KeyTableProps = { readonly create: ReactNode; readonly onOpen: (open: Open) => void };
+
+function KeyTable({ create, onOpen }: KeyTableProps) {
   const { t } = useTranslation('api-keys');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useKeyColumns();
@@ -49,7 +59,7 @@ function KeyTable({ create }: { readonly create: React.ReactNode }) {
       rowId={({ id }) => String(id)}
       search={search}
       onSearch={setSearch}
-      actions={(key) => <KeyActions apiKey={key} />}
+      actions={(apiKey) => <KeyActions apiKey={apiKey} onOpen={(what) => onOpen({ what, apiKey })} />}
       empty={
         <EmptyState icon={KeyRound} title={t('empty.title')} text={t('empty.text')}>
           {create}

@@ -5,24 +5,28 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { SecretOnce } from '../ui/secret-once.tsx';
+import { useLast } from '../ui/use-last.ts';
 import { type ApiKey, KEYS, nameOf } from './api-key.ts';
 
 /** How long the value before may live on, in seconds. */
 const GRACES = [0, 3600, 86_400, 604_800] as const;
 
-type RotateDialogProps = { readonly apiKey: ApiKey; readonly opened: boolean; readonly onClose: () => void };
+type RotateDialogProps = { readonly apiKey: ApiKey | null; readonly onClose: () => void };
 
-/** Gives a key a new value, which is shown once. */
-export function RotateDialog({ apiKey, opened, onClose }: RotateDialogProps) {
+/** Gives a key a new value, which is shown once; null closes it. */
+export function RotateDialog({ apiKey, onClose }: RotateDialogProps) {
   const { t } = useTranslation('api-keys');
+  const shown = useLast(apiKey);
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('rotate.title', { name: nameOf(apiKey) })}>
-      {opened && <Rotate apiKey={apiKey} onClose={onClose} />}
+    <Dialog opened={apiKey !== null} onClose={onClose} title={t('rotate.title', { name: shown ? nameOf(shown) : '' })}>
+      {apiKey && <Rotate apiKey={apiKey} onClose={onClose} />}
     </Dialog>
   );
 }
 
-function Rotate({ apiKey: { id }, onClose }: Omit<RotateDialogProps, 'opened'>) {
+type RotateProps = { readonly apiKey: ApiKey; readonly onClose: () => void };
+
+function Rotate({ apiKey: { id }, onClose }: RotateProps) {
   const { t } = useTranslation('api-keys');
   const [grace, setGrace] = useState<string>(String(GRACES[2]));
   const rotate = useAction({

@@ -17,6 +17,8 @@ type ActionOptions<I, O> = {
   readonly onDone?: (output: O, input: I) => void;
   /** True: what failed is shown where it happened, so no notification is. */
   readonly quiet?: boolean;
+  /** True: an answer of 401 means wrong credentials, not the end of the session. */
+  readonly signsIn?: boolean;
 };
 
 /**
@@ -29,6 +31,7 @@ export function useAction<I = void, O = unknown>(options: ActionOptions<I, O>) {
   const problemText = useProblemText();
   const mutation = useMutation<O, unknown, I>({
     mutationFn: options.run,
+    meta: { signsIn: options.signsIn === true },
     async onSuccess(output, input) {
       await Promise.all((options.refresh ?? []).map((queryKey) => queries.invalidateQueries({ queryKey })));
       const said = typeof options.done === 'function' ? options.done(output, input) : options.done;

@@ -9,14 +9,21 @@ const FRESH_MS = 5_000;
 const isWorthRetrying = (failures: number, error: unknown): boolean =>
   failures < RETRIES && error instanceof ApiError && (error.status === 0 || error.status === 503);
 
-/** `onSignedOut` hears of each answer of 401, from wherever it came. */
+/** `onSignedOut` hears when somebody who was signed in no longer is. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
-  const onError = (error: unknown): void => {
-    if (isSignedOut(error)) onSignedOut();
-  };
   return new QueryClient({
-    queryCache: new QueryCache({ onError }),
-    mutationCache: new MutationCache({ onError }),
+    queryCache: new QueryCache({
+      onError(error, { queryKey, state }) {
+        // Who asks for the session and has none was not signed in: the router sees to that.
+        const isFirst = queryKey[0] === 'session' && state.data === undefined;
+        if (isSignedOut(error) && !isFirst) onSignedOut();
+      },
+    }),
+    mutationCache: new MutationCache({
+      onError(error, _input, _context, { meta }) {
+        if (isSignedOut(error) && meta?.['signsIn'] !== true) onSignedOut();
+      },
+    }),
     defaultOptions: { queries: { retry: isWorthRetrying, staleTime: FRESH_MS }, mutations: { retry: false } },
   });
 }

@@ -1,4 +1,4 @@
-import { Badge, Group, Text, Tooltip } from '@mantine/core';
+import { Badge, Group, Text, Tooltip, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { creditQuery } from '../api/credit.ts';
@@ -21,7 +21,8 @@ export function AccountBar() {
       </Badge>
       {credit && (
         <Tooltip label={t('creditHint')}>
-          <ButtonLink to="/account" variant="default" size="xs" aria-label={t('credit')}>
+          <ButtonLink to="/account" variant="default" size="xs">
+            <VisuallyHidden>{t('credit')}</VisuallyHidden>
             <Money amount={credit.availableCredit} currency={credit.currency} />
           </ButtonLink>
         </Tooltip>

@@ -8,7 +8,7 @@ const KEPT = 'heliograph-language';
 type Texts = { readonly default: Readonly<Record<string, unknown>> };
 
 /** web/src/<feature>/<language>.json, each a file that is fetched when a page of the feature is opened. */
-const FILES = import.meta.glob<Texts>('../*/{en,it}.json');
+const FILES = import.meta.glob<Texts>('/src/*/{en,it}.json');
 
 const isLanguage = (text: string): text is Language => LANGUAGES.some((language) => language === text);
 
@@ -19,7 +19,7 @@ function chooseLanguage(): Language {
 }
 
 async function readTexts(language: string, feature: string): Promise<Readonly<Record<string, unknown>>> {
-  const load = FILES[`../${feature}/${language}.json`];
+  const load = FILES[`/src/${feature}/${language}.json`];
   if (load === undefined) throw new Error(`There are no texts of ${feature} in ${language}`);
   return (await load()).default;
 }

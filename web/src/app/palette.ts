@@ -1,6 +1,6 @@
 import type { CSSVariablesResolver, MantineColorsTuple } from '@mantine/core';
 
-/** The accent: the colour of a signal lamp. Shade 7 carries white text, shade 4 black text, at 4.5:1 or more. */
+/** The accent: the colour of a signal lamp. Shade 6 of every colour carries white text at 4.5:1 or more. */
 const amber: MantineColorsTuple = [
   ...(['#fffbeb', '#fef3c7', '#fde68a', '#fcd34d', '#fbbf24', '#d97706', '#b45309'] as const),
   ...(['#9a4a0b', '#7c3a0c', '#5f2d0c'] as const),
@@ -18,16 +18,16 @@ const red: MantineColorsTuple = [
   ...(['#b91c1c', '#991b1b', '#7f1d1d'] as const),
 ];
 const green: MantineColorsTuple = [
-  ...(['#f0fdf4', '#dcfce7', '#bbf7d0', '#86efac', '#4ade80', '#22c55e', '#16a34a'] as const),
-  ...(['#157537', '#166534', '#14532d'] as const),
+  ...(['#f0fdf4', '#dcfce7', '#bbf7d0', '#86efac', '#4ade80', '#22c55e', '#15803d'] as const),
+  ...(['#166534', '#14532d', '#0f3f22'] as const),
 ];
 const blue: MantineColorsTuple = [
   ...(['#eff6ff', '#dbeafe', '#bfdbfe', '#93c5fd', '#60a5fa', '#3b82f6', '#2563eb'] as const),
   ...(['#1d4ed8', '#1e40af', '#1e3a8a'] as const),
 ];
 const teal: MantineColorsTuple = [
-  ...(['#f0fdfa', '#ccfbf1', '#99f6e4', '#5eead4', '#2dd4bf', '#14b8a6', '#0d9488'] as const),
-  ...(['#0f766e', '#115e59', '#134e4a'] as const),
+  ...(['#f0fdfa', '#ccfbf1', '#99f6e4', '#5eead4', '#2dd4bf', '#14b8a6', '#0f766e'] as const),
+  ...(['#115e59', '#134e4a', '#0f3d3a'] as const),
 ];
 const violet: MantineColorsTuple = [
   ...(['#f5f3ff', '#ede9fe', '#ddd6fe', '#c4b5fd', '#a78bfa', '#8b5cf6', '#7c3aed'] as const),

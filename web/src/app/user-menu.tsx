@@ -1,13 +1,12 @@
-import { ActionIcon, Avatar, Menu, Text, useMantineColorScheme } from '@mantine/core';
+import { ActionIcon, type MantineColorScheme, Menu, Text, useMantineColorScheme } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Check, Languages, LogOut, Monitor, Moon, Sun } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { CircleUserRound, LogOut, Monitor, Moon, Sun } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { changeLanguage, LANGUAGES } from './i18n.ts';
+import { changeLanguage, type Language, LANGUAGES } from './i18n.ts';
 
 const SCHEMES = [
   { scheme: 'light', icon: Sun },
@@ -24,9 +23,7 @@ export function UserMenu() {
     <Menu width={240}>
       <Menu.Target>
         <ActionIcon variant="subtle" color="gray" size="lg" radius="xl" aria-label={t('userMenu', { name: user.username })}>
-          <Avatar size={30} radius="xl" color="amber" variant="light" aria-hidden="true">
-            {user.username.slice(0, 2).toUpperCase()}
-          </Avatar>
+          <CircleUserRound size={24} />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
@@ -64,45 +61,26 @@ function useSignOut() {
 function SchemeItems() {
   const { t } = useTranslation('app');
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  return SCHEMES.map(({ scheme, icon: Icon }) => (
-    <ChoiceItem key={scheme} isChosen={colorScheme === scheme} icon={<Icon size={16} />} onClick={() => setColorScheme(scheme)}>
-      {t(`scheme.${scheme}`)}
-    </ChoiceItem>
-  ));
+  return (
+    <Menu.RadioGroup value={colorScheme} onChange={(value) => setColorScheme(value as MantineColorScheme)}>
+      {SCHEMES.map(({ scheme, icon: Icon }) => (
+        <Menu.RadioItem key={scheme} value={scheme} rightSection={<Icon size={16} />}>
+          {t(`scheme.${scheme}`)}
+        </Menu.RadioItem>
+      ))}
+    </Menu.RadioGroup>
+  );
 }
 
 function LanguageItems() {
   const { t, i18n } = useTranslation('app');
-  return LANGUAGES.map((language) => (
-    <ChoiceItem
-      key={language}
-      isChosen={i18n.language === language}
-      icon={<Languages size={16} />}
-      onClick={() => void changeLanguage(i18n, language)}
-    >
-      <span lang={language}>{t(`language.${language}`)}</span>
-    </ChoiceItem>
-  ));
-}
-
-type ChoiceProps = {
-  readonly isChosen: boolean;
-  readonly icon: ReactNode;
-  readonly onClick: () => void;
-  readonly children: ReactNode;
-};
-
-function ChoiceItem({ isChosen, icon, onClick, children }: ChoiceProps) {
   return (
-    <Menu.Item
-      role="menuitemradio"
-      aria-checked={isChosen}
-      leftSection={icon}
-      rightSection={isChosen ? <Check size={16} /> : null}
-      closeMenuOnClick={false}
-      onClick={onClick}
-    >
-      {children}
-    </Menu.Item>
+    <Menu.RadioGroup value={i18n.language} onChange={(value) => void changeLanguage(i18n, value as Language)}>
+      {LANGUAGES.map((language) => (
+        <Menu.RadioItem key={language} value={language} lang={language}>
+          {t(`language.${language}`)}
+        </Menu.RadioItem>
+      ))}
+    </Menu.RadioGroup>
   );
 }

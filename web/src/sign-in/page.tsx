@@ -82,6 +82,7 @@ function useSignIn() {
   return useAction({
     run: (body: Credentials) => ok(api.POST('/api/partner-gateway/v1/session', { body })),
     quiet: true,
+    signsIn: true,
     onDone(session) {
       queries.clear();
       queries.setQueryData(sessionQuery.queryKey, session);

@@ -2,7 +2,10 @@ import { Drawer, Modal } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { type DialogProps, useIsPhone } from './dialog.tsx';
 
-const STYLES = { title: { fontWeight: 650, overflowWrap: 'anywhere' } } as const;
+const STYLES = {
+  header: { background: 'var(--panel)' },
+  title: { fontWeight: 650, overflowWrap: 'anywhere' },
+} as const;
 
 /** Pages use `Dialog`, which loads it when it is needed. */
 export function CenterDialog({ size = 'lg', ...props }: DialogProps) {

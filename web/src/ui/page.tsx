@@ -33,7 +33,7 @@ export function Page({ title, badge, description, actions, trail, children }: Pa
             {badge}
           </Group>
           {description && (
-            <Text c="dimmed" size="sm" maw="75ch">
+            <Text c="dimmed" size="sm" maw="75ch" style={{ textWrap: 'pretty' }}>
               {description}
             </Text>
           )}

@@ -14,7 +14,7 @@ type StatProps = {
 /** One figure. Several stand in a `SimpleGrid`. */
 export function Stat({ label, value, note, icon: Icon }: StatProps) {
   return (
-    <Paper>
+    <Paper p="md">
       <Stack gap={4} component="dl" m={0}>
         <Group justify="space-between" wrap="nowrap" gap="xs" component="dt">
           <Text size="sm" c="dimmed" component="span">

@@ -5,6 +5,7 @@ import type { Agents } from './agents.ts';
 import { faultOf, invalid, ok, refuse } from './answer.ts';
 import type { Inbox } from './inbox.ts';
 import type { Messages } from './messages.ts';
+import type { Random } from '../random.ts';
 import type { RbmScript } from './script.ts';
 import { faultOfEvent } from './validate.ts';
 
@@ -13,11 +14,12 @@ type Answer = SandboxAnswer | Promise<SandboxAnswer>;
 /** The API of the network behind its door (protocol sheet rcs, section 1). */
 export function createRoutes(parts: {
   readonly script: RbmScript;
+  readonly random: Random;
   readonly agents: Agents;
   readonly inbox: Inbox;
   readonly messages: Messages;
 }): (request: SandboxRequest) => Answer {
-  const { script, agents, inbox, messages } = parts;
+  const { script, random, agents, inbox, messages } = parts;
 
   function serve(request: SandboxRequest): Answer {
     const { method, path, query, body } = request;
@@ -54,6 +56,7 @@ export function createRoutes(parts: {
 
   function revoke(agentId: string, phone: string, messageId: string): SandboxAnswer {
     const revoked = messages.revoke(agentId, phone, messageId);
+    if (random.chance(script.dropRevokeShare)) return 'silent';
     return revoked || script.revoke === 'reference' ? ok({}) : refuse(faultOf('NOT_FOUND'));
   }
 

@@ -59,6 +59,8 @@ export type RbmScript = PosterScript & {
   revoke: 'guide' | 'reference';
   /** Whether it forgets what it has taken back: asked again, it says as of an unknown one that it did not. */
   forgetsRevoked: boolean;
+  /** These requests to take a message back are done and not answered. */
+  dropRevokeShare: number;
   /** These messages are delivered although they were revoked with 200. */
   deliverRevokedShare: number;
   /** By the last four digits of the destination; every other destination gets `otherwise`. */
@@ -138,6 +140,7 @@ export function defaultScript(): RbmScript {
     tps: 0,
     revoke: 'guide',
     forgetsRevoked: false,
+    dropRevokeShare: 0,
     deliverRevokedShare: 0,
     outcomes: DEFAULT_OUTCOMES,
     otherwise: {},

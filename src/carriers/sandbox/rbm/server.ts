@@ -84,7 +84,7 @@ export async function startSandboxRbm(options: SandboxRbmOptions = {}): Promise<
   const messages = createMessages({ script, ledger, random, tell: callbacks.tell });
   const agents = createAgents(known, script, ledger);
   const inbox = createInbox({ script, ledger, random, agents, messages });
-  const route = createRoutes({ script, agents, inbox, messages });
+  const route = createRoutes({ script, random, agents, inbox, messages });
   const oauth = createOAuth({ ...account, script, ledger, audience: () => `${server.url}/token` });
   const people = createPeople({
     tell: callbacks.tell,
