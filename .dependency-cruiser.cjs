@@ -75,6 +75,24 @@ module.exports = {
       pathNot: '^src/cli\\.ts$',
     }),
     forbid('no-test-code', 'The program does not run what is for tests.', code('^src/'), { path: TEST }),
+    forbid(
+      'console-uses-the-interface-only',
+      'The console knows the server by the types of its interface.',
+      { path: '^web/src/' },
+      { path: '^(src|test|bench|proofs|scripts|web/e2e)/|^client/src/(?!schema\\.d\\.ts)' },
+    ),
+    forbid(
+      'pages-do-not-know-one-another',
+      'What two features of the console need stands in ui.',
+      { path: '^web/src/(?!app/|api/|ui/|sign-in/)([^/]+)/' },
+      { path: '^web/src/(?!app/|api/|ui/)[^/]+/', pathNot: '^web/src/$1/' },
+    ),
+    forbid(
+      'console-engines-know-no-page',
+      'api, ui and app serve all pages; the list of pages is given to them.',
+      { path: '^web/src/(api|ui)/' },
+      { path: '^web/src/(?!api/|ui/)' },
+    ),
     forbid('no-dev-packages', 'The program runs without development packages.', code('^src/'), {
       dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
     }),

@@ -26,13 +26,17 @@ async function hashOfSources(): Promise<string> {
     .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
     .map((entry) => join(entry.parentPath, entry.name));
   const hash = createHash('sha256');
-  for (const file of [...files.sort(), join(web, 'index.html'), join(web, 'vite.config.ts'), join(root, 'package-lock.json')])
+  for (const file of [
+    ...files.sort(),
+    join(web, 'index.html'),
+    join(web, 'vite.config.ts'),
+    join(root, 'package-lock.json'),
+  ])
     hash.update(file).update(await readFile(file));
   return hash.digest('hex');
 }
 
-const isUpToDate = async (hash: string): Promise<boolean> =>
-  (await readFile(stamp, 'utf8').catch(() => '')) === hash;
+const isUpToDate = async (hash: string): Promise<boolean> => (await readFile(stamp, 'utf8').catch(() => '')) === hash;
 
 /** The bundler; undefined in an installation for production. */
 const loadVite = () => import('vite').catch(() => undefined);

@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 /** Name and command, in the order of what to mend first. */
 const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['types', 'tsc -p .'],
+  ['types of the console', 'tsc -p web'],
   ['lint', 'oxlint --format=unix .'],
   ['format', 'biome format --reporter=concise .'],
   ['imports', 'node scripts/check-dependencies.ts'],

@@ -36,7 +36,10 @@ test('what the server refuses stands at its field, and nothing is made', async (
   await page.getByLabel('Expires on').fill('2020-01-01');
   watch.expect('400');
   await page.getByRole('button', { name: 'Make the key' }).click();
-  await page.getByRole('dialog').getByText(/future/).waitFor();
+  await page
+    .getByRole('dialog')
+    .getByText(/future/)
+    .waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await expect.poll(() => page.getByRole('row', { name: /Late/ }).count()).toBe(0);
   expect(watch.problems()).toEqual([]);
@@ -58,12 +61,17 @@ test('the page, its dialogs and its refusal are accessible in both themes and at
   await page.getByLabel('Expires on').waitFor();
   await checkPage(window, 'api-keys-create');
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: /^Revoke / }).first().click();
+  await page
+    .getByRole('button', { name: /^Revoke / })
+    .first()
+    .click();
   await page.getByRole('button', { name: 'Revoke the key' }).waitFor();
   await checkPage(window, 'api-keys-revoke');
 });
 
 async function statusWith(apiKey: string): Promise<number> {
-  const { status } = await fetch(site.url('/api/partner-gateway/v1/subscription'), { headers: { 'x-api-key': apiKey } });
+  const { status } = await fetch(site.url('/api/partner-gateway/v1/subscription'), {
+    headers: { 'x-api-key': apiKey },
+  });
   return status;
 }

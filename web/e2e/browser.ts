@@ -11,7 +11,10 @@ import { until } from '../../src/testing/until.ts';
  */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM_PATH'] || (await unpack());
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none'] });
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none'],
+  });
 }
 
 /** Unpacks it into the temporary folder, once on a machine: test files that begin together wait for the first. */

@@ -21,7 +21,8 @@ export function watch(page: Page): Watch {
     if (reason !== 'net::ERR_ABORTED') seen.push(`failed: ${request.method()} ${request.url()} ${reason}`);
   });
   page.on('response', (response) => {
-    if (response.status() >= 400) seen.push(`answer: ${response.status()} ${response.request().method()} ${response.url()}`);
+    if (response.status() >= 400)
+      seen.push(`answer: ${response.status()} ${response.request().method()} ${response.url()}`);
   });
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());

@@ -64,7 +64,6 @@ test('accounts are found by name, id, status and plan, and sorted', async () => 
     ...{ page: 1, limit: 1, total: 2 },
     data: [{ name: 'zebra 200' }],
   });
-  expect(await names('search=zebra%00')).toEqual([]);
 });
 
 test('a suspended account is refused with its next request, and let in again after that', async () => {
@@ -149,7 +148,7 @@ test('an account that owes credit cannot be put on a plan that pays beforehand, 
 
 test('traffic of the last day stands beside an account', async () => {
   const { messageId } = await program.client.send({ phoneNumber: '+393331234567', message: 'Hello' });
-  await program.client.untilStatus(messageId, 'DELIVERED');
+  await program.client.untilStatus(messageId ?? '', 'DELIVERED');
   expect(await operator.ask('GET', `/accounts/${program.account.accountId}`)).toMatchObject({
     last24h: { sent: 1, delivered: 1, failed: 0 },
   });

@@ -37,8 +37,8 @@ test('messages follow a new route at once, and the log of the gateway names who 
   await add({ prefix: '39366', connection: 'other' });
   await until('a message over the other carrier', async () => {
     const { messageId } = await program.client.send({ phoneNumber: '+393661234567', message: 'Hello' });
-    await program.client.untilStatus(messageId, 'DELIVERED');
-    return program.carrier('other').ledger.submits.length > 0;
+    await program.client.untilStatus(messageId ?? '', 'DELIVERED');
+    return program.carrier('other').ledger.counts().submits > 0;
   });
   expect(await operator.ask('GET', '/audit?action=route.add&limit=1')).toMatchObject({
     data: [{ actor: { kind: 'operator', username: operator.username }, detail: { prefix: '39366' } }],

@@ -12,12 +12,34 @@ export function useKeyColumns(): readonly Column<ApiKey>[] {
   return useMemo(
     () => [
       { id: 'name', header: t('column.name'), phone: 'title', cell: (key) => <Name apiKey={key} /> },
-      { id: 'operations', header: t('column.operations'), cell: ({ operations }) => <ScopeNames scopes={operations} /> },
+      {
+        id: 'operations',
+        header: t('column.operations'),
+        cell: ({ operations }) => <ScopeNames scopes={operations} />,
+      },
       { id: 'status', header: t('column.status'), cell: ({ status }) => <Status status={status} /> },
-      { id: 'lastUsedAt', header: t('column.lastUsedAt'), cell: ({ lastUsedAt }) => lastUsedAt ? <DateTime value={lastUsedAt} /> : t('never') },
-      { id: 'expiresAt', header: t('column.expiresAt'), cell: ({ expiresAt }) => expiresAt ? <DateTime value={expiresAt} /> : t('never') },
-      { id: 'username', header: t('column.username'), hidden: true, cell: ({ username }) => username ?? t('byOperator') },
-      { id: 'createdAt', header: t('column.createdAt'), hidden: true, cell: ({ createdAt }) => <DateTime value={createdAt} /> },
+      {
+        id: 'lastUsedAt',
+        header: t('column.lastUsedAt'),
+        cell: ({ lastUsedAt }) => (lastUsedAt ? <DateTime value={lastUsedAt} /> : t('never')),
+      },
+      {
+        id: 'expiresAt',
+        header: t('column.expiresAt'),
+        cell: ({ expiresAt }) => (expiresAt ? <DateTime value={expiresAt} /> : t('never')),
+      },
+      {
+        id: 'username',
+        header: t('column.username'),
+        hidden: true,
+        cell: ({ username }) => username ?? t('byOperator'),
+      },
+      {
+        id: 'createdAt',
+        header: t('column.createdAt'),
+        hidden: true,
+        cell: ({ createdAt }) => <DateTime value={createdAt} />,
+      },
     ],
     [t],
   );

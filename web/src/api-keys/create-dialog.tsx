@@ -49,16 +49,37 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
   return (
     <form onSubmit={form.onSubmit((values) => create.run(values))}>
       <Stack>
-        <TextInput label={t('column.name')} description={t('create.nameHint')} maxLength={200} data-autofocus {...form.getInputProps('name')} />
-        <Textarea label={t('create.description')} maxLength={1000} autosize minRows={2} {...form.getInputProps('description')} />
-        <Checkbox.Group label={t('create.scopes')} description={t('create.scopesHint')} {...form.getInputProps('operations')}>
+        <TextInput
+          label={t('column.name')}
+          description={t('create.nameHint')}
+          maxLength={200}
+          data-autofocus
+          {...form.getInputProps('name')}
+        />
+        <Textarea
+          label={t('create.description')}
+          maxLength={1000}
+          autosize
+          minRows={2}
+          {...form.getInputProps('description')}
+        />
+        <Checkbox.Group
+          label={t('create.scopes')}
+          description={t('create.scopesHint')}
+          {...form.getInputProps('operations')}
+        >
           <SimpleGrid cols={{ base: 2, xs: 3 }} mt="xs" spacing="xs">
             {SCOPES.map((scope) => (
               <Checkbox key={scope} value={scope} label={t(`scope.${scope}`)} disabled={!mine.includes(scope)} />
             ))}
           </SimpleGrid>
         </Checkbox.Group>
-        <TextInput type="date" label={t('create.expiresAt')} description={t('create.expiresHint')} {...form.getInputProps('expiresAt')} />
+        <TextInput
+          type="date"
+          label={t('create.expiresAt')}
+          description={t('create.expiresHint')}
+          {...form.getInputProps('expiresAt')}
+        />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {t('ui:cancel')}

@@ -30,7 +30,8 @@ function Rotate({ apiKey: { id }, onClose }: RotateProps) {
   const { t } = useTranslation('api-keys');
   const [grace, setGrace] = useState<string>(String(GRACES[2]));
   const rotate = useAction({
-    run: (graceSeconds: number) => ok(api.POST(`${KEYS}/{id}/rotate`, { params: { path: { id } }, body: { graceSeconds } })),
+    run: (graceSeconds: number) =>
+      ok(api.POST(`${KEYS}/{id}/rotate`, { params: { path: { id } }, body: { graceSeconds } })),
     refresh: [['api-keys']],
   });
   if (rotate.made !== undefined) {

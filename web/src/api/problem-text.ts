@@ -13,4 +13,5 @@ export function useProblemText(): (error: unknown) => string {
   };
 }
 
-const faults = ({ details }: ApiError): string => details.map(({ field, message }) => `${field}: ${message}`).join('; ');
+const faults = ({ details }: ApiError): string =>
+  details.map(({ field, message }) => `${field}: ${message}`).join('; ');

@@ -13,7 +13,11 @@ export function PageGate({ need, children }: { readonly need: Need; readonly chi
   if (refusal === null) return children;
   return (
     <Page title={t('notAllowed.title')}>
-      <EmptyState icon={LockKeyhole} title={t('notAllowed.heading')} text={t(`ui:why.${refusal}`, { scope: need.scope })}>
+      <EmptyState
+        icon={LockKeyhole}
+        title={t('notAllowed.heading')}
+        text={t(`ui:why.${refusal}`, { scope: need.scope })}
+      >
         <ButtonLink to="/">{t('notAllowed.home')}</ButtonLink>
       </EmptyState>
     </Page>

@@ -22,7 +22,13 @@ export function UserMenu() {
   return (
     <Menu width={240}>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" radius="xl" aria-label={t('userMenu', { name: user.username })}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          radius="xl"
+          aria-label={t('userMenu', { name: user.username })}
+        >
           <CircleUserRound size={24} />
         </ActionIcon>
       </Menu.Target>

@@ -48,7 +48,13 @@ function SignInForm() {
     <form onSubmit={form.onSubmit((values) => signIn.run(values))}>
       <Stack>
         {signIn.error !== null && <Refused error={signIn.error} />}
-        <TextInput label={t('username.label')} autoComplete="username" autoCapitalize="none" spellCheck={false} {...form.getInputProps('username')} />
+        <TextInput
+          label={t('username.label')}
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          {...form.getInputProps('username')}
+        />
         <PasswordInput
           label={t('password.label')}
           autoComplete="current-password"

@@ -42,7 +42,14 @@ export function ColumnChoice({ columns, hidden, setHidden }: ColumnChoiceProps) 
       <Popover.Dropdown aria-label={t('table.columns')}>
         <Stack gap="xs">
           {columns.map(({ id, header }, at) => (
-            <Checkbox key={id} size="xs" label={header} checked={!hidden.has(id)} disabled={at === 0} onChange={() => toggle(id)} />
+            <Checkbox
+              key={id}
+              size="xs"
+              label={header}
+              checked={!hidden.has(id)}
+              disabled={at === 0}
+              onChange={() => toggle(id)}
+            />
           ))}
         </Stack>
       </Popover.Dropdown>

@@ -48,7 +48,12 @@ function Answer({ onClose, action, onConfirm, busy = false, kind = 'danger', typ
     >
       <Stack>
         {typed !== undefined && (
-          <TextInput label={t('confirm.type', { typed })} value={text} onChange={(event) => setText(event.currentTarget.value)} autoComplete="off" />
+          <TextInput
+            label={t('confirm.type', { typed })}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            autoComplete="off"
+          />
         )}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>

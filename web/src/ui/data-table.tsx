@@ -36,7 +36,12 @@ export type Column<T> = {
 };
 
 /** A page of a list, as the server answers it. */
-export type ListPage<T> = { readonly data: readonly T[]; readonly page: number; readonly limit: number; readonly total: number };
+export type ListPage<T> = {
+  readonly data: readonly T[];
+  readonly page: number;
+  readonly limit: number;
+  readonly total: number;
+};
 export type ListSearch = { readonly page: number; readonly limit: number; readonly sort?: string };
 
 export type DataTableProps<T> = {
@@ -97,7 +102,8 @@ const NONE: readonly never[] = [];
 function useRows<T extends object>(props: DataTableProps<T>, hidden: ReadonlySet<string>): TableOf<T> {
   const { columns, query, rowId, selected, onSelect } = props;
   const definitions = useMemo(
-    () => columns.map(({ id, header, cell }) => ({ id, header, cell: ({ row }: { row: RowOf<T> }) => cell(row.original) })),
+    () =>
+      columns.map(({ id, header, cell }) => ({ id, header, cell: ({ row }: { row: RowOf<T> }) => cell(row.original) })),
     [columns],
   );
   const rowSelection = Object.fromEntries([...(selected ?? [])].map((key) => [key, true as const]));
@@ -166,7 +172,10 @@ function Head<T extends object>({ column, search, onSearch }: HeadProps<T>) {
   if (!sortable) return <th style={style}>{header}</th>;
   return (
     <th style={style} aria-sort={order}>
-      <UnstyledButton className={classes.sort} onClick={() => onSearch({ sort: order === 'descending' ? id : `-${id}` })}>
+      <UnstyledButton
+        className={classes.sort}
+        onClick={() => onSearch({ sort: order === 'descending' ? id : `-${id}` })}
+      >
         {header}
         <Sign size={14} aria-hidden="true" />
       </UnstyledButton>
@@ -208,7 +217,9 @@ function GridRow<T extends object>({ row, columns, actions, onRowClick, onSelect
 
 function RowCheck<T extends object>({ row }: { readonly row: RowOf<T> }) {
   const { t } = useTranslation('ui');
-  return <Checkbox aria-label={t('table.select')} checked={row.getIsSelected()} onChange={row.getToggleSelectedHandler()} />;
+  return (
+    <Checkbox aria-label={t('table.select')} checked={row.getIsSelected()} onChange={row.getToggleSelectedHandler()} />
+  );
 }
 
 function Cards<T extends object>({ table, ...props }: PartProps<T>) {

@@ -11,11 +11,21 @@ const STYLES = {
 export function CenterDialog({ size = 'lg', ...props }: DialogProps) {
   const { t } = useTranslation('ui');
   const isPhone = useIsPhone();
-  return <Modal {...props} size={size} fullScreen={isPhone} closeButtonProps={{ 'aria-label': t('close') }} styles={STYLES} />;
+  return (
+    <Modal
+      {...props}
+      size={size}
+      fullScreen={isPhone}
+      closeButtonProps={{ 'aria-label': t('close') }}
+      styles={STYLES}
+    />
+  );
 }
 
 /** Pages use `SidePanel`. */
 export function SideDialog({ size = 'lg', ...props }: DialogProps) {
   const { t } = useTranslation('ui');
-  return <Drawer {...props} size={size} position="right" closeButtonProps={{ 'aria-label': t('close') }} styles={STYLES} />;
+  return (
+    <Drawer {...props} size={size} position="right" closeButtonProps={{ 'aria-label': t('close') }} styles={STYLES} />
+  );
 }

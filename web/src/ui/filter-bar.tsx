@@ -47,7 +47,9 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
       aria-label={label}
       placeholder={label}
       leftSection={<Search size={16} aria-hidden="true" />}
-      rightSection={text === '' ? null : <CloseButton size="sm" aria-label={t('filter.empty')} onClick={() => type('')} />}
+      rightSection={
+        text === '' ? null : <CloseButton size="sm" aria-label={t('filter.empty')} onClick={() => type('')} />
+      }
       value={text}
       onChange={(event) => type(event.currentTarget.value)}
       onKeyDown={(event) => event.key === 'Enter' && onChange(text)}

@@ -2,7 +2,15 @@ import { Code } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
 /** A body as it was sent or answered: JSON is indented, all else is shown as it is. Text only. */
-export function JsonView({ value, label, maxHeight = 320 }: { readonly value: unknown; readonly label?: string; readonly maxHeight?: number }) {
+export function JsonView({
+  value,
+  label,
+  maxHeight = 320,
+}: {
+  readonly value: unknown;
+  readonly label?: string;
+  readonly maxHeight?: number;
+}) {
   const { t } = useTranslation('ui');
   return (
     <div style={{ maxHeight, overflow: 'auto' }} tabIndex={0} role="region" aria-label={label ?? t('body')}>

@@ -12,13 +12,31 @@ type Allowed = {
 };
 
 /** A button for those who may use it; to others it is there, disabled, and says why on hover and focus. */
-export function MayButton({ need, because, onClick, children, ...rest }: Allowed & ButtonProps & { readonly type?: 'submit' | 'button'; readonly children: ReactNode }) {
+export function MayButton({
+  need,
+  because,
+  onClick,
+  children,
+  ...rest
+}: Allowed & ButtonProps & { readonly type?: 'submit' | 'button'; readonly children: ReactNode }) {
   const reason = useReason(need, because);
-  return withReason(reason, <Button {...rest} {...refused(reason, onClick)}>{children}</Button>);
+  return withReason(
+    reason,
+    <Button {...rest} {...refused(reason, onClick)}>
+      {children}
+    </Button>,
+  );
 }
 
 /** The same as a sign without text; `label` names it. */
-export function MayIcon({ need, because, onClick, label, children, ...rest }: Allowed & ActionIconProps & { readonly label: string; readonly children: ReactNode }) {
+export function MayIcon({
+  need,
+  because,
+  onClick,
+  label,
+  children,
+  ...rest
+}: Allowed & ActionIconProps & { readonly label: string; readonly children: ReactNode }) {
   const reason = useReason(need, because);
   return withReason(
     reason ?? label,

@@ -7,7 +7,14 @@ type MessageTextProps = { readonly text: string; readonly lines?: number; readon
  * and it widens nothing. `lines` cuts it.
  */
 export const MessageText = ({ text, lines, size = 'sm' }: MessageTextProps) => (
-  <Text component="span" size={size} className="foreign-text" dir="auto" display="block" {...(lines && { lineClamp: lines })}>
+  <Text
+    component="span"
+    size={size}
+    className="foreign-text"
+    dir="auto"
+    display="block"
+    {...(lines && { lineClamp: lines })}
+  >
     {text}
   </Text>
 );

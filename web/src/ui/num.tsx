@@ -1,13 +1,25 @@
 import { useFormat } from './format.ts';
 
 /** A count with its digits in groups; `–` where there is none. */
-export function Num({ value, options }: { readonly value: number | null | undefined; readonly options?: Intl.NumberFormatOptions }) {
+export function Num({
+  value,
+  options,
+}: {
+  readonly value: number | null | undefined;
+  readonly options?: Intl.NumberFormatOptions;
+}) {
   const format = useFormat();
   return <span className="tabular">{value === null || value === undefined ? '–' : format.number(value, options)}</span>;
 }
 
 /** A share from 0 to 1. */
-export function Percent({ share, digits = 1 }: { readonly share: number | null | undefined; readonly digits?: number }) {
+export function Percent({
+  share,
+  digits = 1,
+}: {
+  readonly share: number | null | undefined;
+  readonly digits?: number;
+}) {
   const format = useFormat();
   return <span className="tabular">{share === null || share === undefined ? '–' : format.percent(share, digits)}</span>;
 }

@@ -23,7 +23,8 @@ export function JobProgress({ label, done, total, secondsLeft, tone = 'running',
   const { t } = useTranslation('ui');
   const format = useFormat();
   const share = total === null ? 0 : total === 0 ? 1 : Math.min(1, done / total);
-  const counted = total === null ? format.number(done) : t('progress.of', { done: format.number(done), total: format.number(total) });
+  const counted =
+    total === null ? format.number(done) : t('progress.of', { done: format.number(done), total: format.number(total) });
   return (
     <Stack gap={4} miw={compact ? 96 : 160}>
       <Group justify="space-between" gap="xs" wrap="nowrap">

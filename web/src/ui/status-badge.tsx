@@ -1,5 +1,13 @@
 import { Badge } from '@mantine/core';
-import { CircleAlert, CircleCheck, CircleDashed, CirclePause, Clock, type LucideIcon, TriangleAlert } from 'lucide-react';
+import {
+  CircleAlert,
+  CircleCheck,
+  CircleDashed,
+  CirclePause,
+  Clock,
+  type LucideIcon,
+  TriangleAlert,
+} from 'lucide-react';
 import type { ReactNode } from 'react';
 
 export type Tone = 'good' | 'bad' | 'warning' | 'progress' | 'paused' | 'neutral';

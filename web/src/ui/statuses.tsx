@@ -36,13 +36,21 @@ const CAMPAIGN: Readonly<Record<string, Tone>> = {
 /** What became of a message, in the word of docs/message-states.md for it. */
 export function MessageStatus({ status }: { readonly status: string }) {
   const { t } = useTranslation('ui');
-  return <StatusBadge tone={MESSAGE[status] ?? 'neutral'}>{t(`messageStatus.${status}`, { defaultValue: status })}</StatusBadge>;
+  return (
+    <StatusBadge tone={MESSAGE[status] ?? 'neutral'}>
+      {t(`messageStatus.${status}`, { defaultValue: status })}
+    </StatusBadge>
+  );
 }
 
 /** Where a campaign is in its life. */
 export function CampaignStatus({ status }: { readonly status: string }) {
   const { t } = useTranslation('ui');
-  return <StatusBadge tone={CAMPAIGN[status] ?? 'neutral'}>{t(`campaignStatus.${status}`, { defaultValue: status })}</StatusBadge>;
+  return (
+    <StatusBadge tone={CAMPAIGN[status] ?? 'neutral'}>
+      {t(`campaignStatus.${status}`, { defaultValue: status })}
+    </StatusBadge>
+  );
 }
 
 const CHANNELS: Readonly<Record<string, readonly [color: string, icon: LucideIcon]>> = {

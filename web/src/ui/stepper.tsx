@@ -23,7 +23,10 @@ type StepsProps = {
 /** Something long in steps that can be gone to in any order. On a phone the labels of the others are left out. */
 export function Steps({ steps, active, onChange, footer }: StepsProps) {
   const isPhone = useIsPhone();
-  const at = Math.max(0, steps.findIndex(({ id }) => id === active));
+  const at = Math.max(
+    0,
+    steps.findIndex(({ id }) => id === active),
+  );
   return (
     <MantineStepper
       active={at}

@@ -88,7 +88,10 @@ function Pane<T extends object>(props: PaneProps<T>) {
 }
 
 const template = (columns: readonly Column<never>[], hasLead: boolean): string =>
-  [...(hasLead ? ['40px'] : []), ...columns.map(({ width = 160 }) => `minmax(${Math.min(width, 96)}px, ${width}fr)`)].join(' ');
+  [
+    ...(hasLead ? ['40px'] : []),
+    ...columns.map(({ width = 160 }) => `minmax(${Math.min(width, 96)}px, ${width}fr)`),
+  ].join(' ');
 
 /** The pages that the rows from `first` to `last` are on. */
 function usePages<T>({ queryKey, fetchPage }: VirtualTableProps<T>, first: number, last: number) {
@@ -101,8 +104,7 @@ function usePages<T>({ queryKey, fetchPage }: VirtualTableProps<T>, first: numbe
       staleTime: 60_000,
     })),
   });
-  return (index: number): T | undefined =>
-    answers[Math.floor(index / PAGE_SIZE) - from]?.data?.data[index % PAGE_SIZE];
+  return (index: number): T | undefined => answers[Math.floor(index / PAGE_SIZE) - from]?.data?.data[index % PAGE_SIZE];
 }
 
 type HeadProps<T> = VirtualTableProps<T> & { readonly column: Column<T> };
@@ -110,7 +112,12 @@ type HeadProps<T> = VirtualTableProps<T> & { readonly column: Column<T> };
 function Head<T>({ column: { id, header, sortable, align }, sort = '', onSort }: HeadProps<T>) {
   const order = sort === id ? 'ascending' : sort === `-${id}` ? 'descending' : 'none';
   return (
-    <div role="columnheader" {...(sortable && { 'aria-sort': order })} style={{ textAlign: align }} className={classes.cell}>
+    <div
+      role="columnheader"
+      {...(sortable && { 'aria-sort': order })}
+      style={{ textAlign: align }}
+      className={classes.cell}
+    >
       {sortable && onSort ? (
         <button type="button" className={classes.sort} onClick={() => onSort(order === 'ascending' ? `-${id}` : id)}>
           {header} {order === 'ascending' ? '↑' : order === 'descending' ? '↓' : ''}
@@ -137,7 +144,11 @@ function VirtualRow<T>({ index, row, style, columns, lead, onRowClick }: RowProp
       style={style}
       {...(row !== undefined && onRowClick && { onClick: () => onRowClick(row) })}
     >
-      {lead && <div role="cell" onClick={(event) => event.stopPropagation()}>{row && lead(row)}</div>}
+      {lead && (
+        <div role="cell" onClick={(event) => event.stopPropagation()}>
+          {row && lead(row)}
+        </div>
+      )}
       {columns.map(({ id, cell, align }) => (
         <div key={id} role="cell" className={classes.cell} style={{ textAlign: align }}>
           {row === undefined ? <Skeleton h={14} w="70%" animate={false} /> : cell(row)}
