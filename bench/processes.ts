@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 const MAIN = join(import.meta.dirname, '..', 'src', 'main.ts');
 /** As `npm start` and the container image run it. */
-const NODE_FLAGS = ['--max-semi-space-size=8'];
+const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];
 
 export type Running = {
   readonly pid: number;

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { build as viteBuild } from 'vite';
 
 const root = join(import.meta.dirname, '..');
 const web = join(root, 'web');
@@ -14,6 +15,9 @@ const dist = join(web, 'dist');
 const stamp = join(dist, 'built-from');
 const lock = join(web, '.building');
 const compress = promisify(gzip);
+
+// Vite takes over what is set, and tests set `test`: with anything else React comes in its form for development.
+process.env['NODE_ENV'] = 'production';
 
 /** How long files of builds before stay, for pages that somebody has open. */
 const KEEP_MS = 24 * 3_600_000;
@@ -41,7 +45,7 @@ const isUpToDate = async (hash: string): Promise<boolean> => (await readFile(sta
 /** The bundler; undefined in an installation for production. */
 const loadVite = () => import('vite').catch(() => undefined);
 
-async function build({ build: bundle }: typeof import('vite'), hash: string): Promise<void> {
+async function build(bundle: typeof viteBuild, hash: string): Promise<void> {
   const start = performance.now();
   const made = await mkdtemp(join(tmpdir(), 'heliograph-console-'));
   try {
@@ -110,6 +114,6 @@ const vite = await loadVite();
 if (vite !== undefined && !(await isUpToDate(await hashOfSources()))) {
   await alone(async () => {
     const hash = await hashOfSources();
-    if (!(await isUpToDate(hash))) await build(vite, hash);
+    if (!(await isUpToDate(hash))) await build(vite.build, hash);
   });
 }

@@ -2731,6 +2731,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/contacts/upload/columns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * How a CSV or XLSX begins, and what its columns would become
+         * @description Nothing is stored, and no row is checked. For a person who is to choose a `mapping`.
+         */
+        post: operations["readUploadColumns"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/contacts/upload/vcard": {
         parameters: {
             query?: never;
@@ -8581,6 +8601,8 @@ export interface operations {
                 page?: number;
                 /** @description Entries on a page. */
                 limit?: number;
+                /** @description Any of these statuses. */
+                status?: string;
                 /** @description Whether the status is 0. */
                 isDraft?: boolean;
                 /** @description Whether it is confirmed and its time is still to come. */
@@ -12055,6 +12077,18 @@ export interface operations {
                 isTest?: boolean;
                 /** @description Contacts that can be reached on one of these channels. */
                 communicationSupported?: string;
+                /** @description Contacts that want no messages on one of these channels. */
+                optedOut?: string;
+                /**
+                 * @description Made at this time or later. ISO 8601 with an offset.
+                 * @example 2027-01-31T09:00:00+01:00
+                 */
+                createdFrom?: string;
+                /**
+                 * @description Made before this time. ISO 8601 with an offset.
+                 * @example 2027-01-31T09:00:00+01:00
+                 */
+                createdTo?: string;
                 /** @description The whole number, in any usual form. */
                 phoneNumber?: string;
                 /** @description The whole address, in any case. */
@@ -12427,6 +12461,18 @@ export interface operations {
                 isTest?: boolean;
                 /** @description Contacts that can be reached on one of these channels. */
                 communicationSupported?: string;
+                /** @description Contacts that want no messages on one of these channels. */
+                optedOut?: string;
+                /**
+                 * @description Made at this time or later. ISO 8601 with an offset.
+                 * @example 2027-01-31T09:00:00+01:00
+                 */
+                createdFrom?: string;
+                /**
+                 * @description Made before this time. ISO 8601 with an offset.
+                 * @example 2027-01-31T09:00:00+01:00
+                 */
+                createdTo?: string;
                 /** @description The whole number, in any usual form. */
                 phoneNumber?: string;
                 /** @description The whole address, in any case. */
@@ -15690,6 +15736,8 @@ export interface operations {
                 unreadOnly?: boolean;
                 /** @description Those in the archive, and only those. */
                 archived?: boolean;
+                /** @description Those of this person (a userId), or with `none` those of nobody. */
+                assignee?: string;
                 /** @description Part of the name, the number or the e-mail address, in any case. */
                 search?: string;
                 /** @description The field behind - (descending) or + (ascending). */
@@ -18209,6 +18257,8 @@ export interface operations {
                 limit?: number;
                 folderId?: number;
                 mimeType?: "image/jpeg" | "image/png" | "image/gif" | "video/mp4";
+                /** @description Part of the name, in any case. */
+                name?: string;
             };
             header?: never;
             path?: never;
@@ -26308,6 +26358,145 @@ export interface operations {
                             /** @description Of the file, from 1; of a sheet the row. */
                             line: number;
                             /** @description `row` where it is no single field. */
+                            field: string;
+                            message: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readUploadColumns: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, printable ASCII, unique in your account for 24 hours: sent again, it does nothing and gets the first answer, with `Idempotency-Replayed: true`. For another request, or while the first is under way, 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description CSV with any usual delimiter in UTF-8, UTF-16 or Windows-1252 (up to 200 MiB), or XLSX (up to 20 MiB, unpacked 64 MiB): up to 2,000,000 rows and 200 columns.
+                     */
+                    file: Blob;
+                    /** @description In place of the name that the part says. */
+                    fileName?: string;
+                    /** @description Whether the first row is the names of the columns. Left out, it is told by itself. */
+                    removeHead?: boolean;
+                    /**
+                     * @description Rows of the file in `preview`.
+                     * @default 10
+                     */
+                    limit?: number;
+                    /** @description JSON: the name of a column, or its place from 1, to the name of a field (`phoneNumber`, `firstName`, `lastName`, `fullName`, `email`, `gender`, `isTest`, `optedOut`, `customField.<name>`); null passes it over. Columns that are not named here are known by their names, and otherwise become custom fields. */
+                    mapping?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Their names in the file. */
+                        columns: string[];
+                        /** @description What each column would become; null: it is passed over. */
+                        fields: (string | null)[];
+                        /** @description Whether the first row is taken for the names of the columns. */
+                        hasHead: boolean;
+                        /** @description The first rows as the file has them. */
+                        preview: string[][];
+                        /** @description Why an upload with these settings would be refused: what a `mapping` has to settle. */
+                        faults: {
                             field: string;
                             message: string;
                         }[];

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { OPERATOR_CASES } from './operator-cases.ts';
 import { campaignOf, contactOf, fieldOf, type Party, PICTURE, type ThingName, webhookOf } from './things.ts';
 
 /**
@@ -18,6 +19,8 @@ export type Case = {
   readonly opaque?: readonly string[];
   /** The body is a form, whose field `file` is a file of this name. */
   readonly form?: string;
+  /** Nobody of an account may ask: any answer but 403 is a fault. */
+  readonly operatorsOnly?: true;
   /** What a right request is answered with, where that is not 2xx for whoever asks. */
   readonly answers?: readonly number[];
 };
@@ -208,6 +211,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`DELETE ${PG}/contacts/fields/:id`]: { ids: { 'path.id': 'customField' } },
   [`GET ${PG}/subscription/contacts`]: NO_IDS,
   [`POST ${PG}/contacts/upload`]: { ids: { 'body.listId': 'contactList' }, body: tableOf, form: 'contacts.csv' },
+  [`POST ${PG}/contacts/upload/columns`]: { body: tableOf, form: 'contacts.csv' },
   [`POST ${PG}/contacts/upload/vcard`]: { ids: { 'body.listId': 'contactList' }, body: vcardOf, form: 'contacts.vcf' },
   [`GET ${PG}/contacts/imports`]: NO_IDS,
   [`GET ${PG}/contacts/imports/:id`]: { ids: { 'path.id': 'contactImport' } },
@@ -280,4 +284,5 @@ export const CASES: Readonly<Record<string, Case>> = {
   'GET /services/sms/credit': NO_IDS,
   [`GET ${PG}/subscription`]: NO_IDS,
   [`GET ${PG}/subscription/credit`]: NO_IDS,
+  ...OPERATOR_CASES,
 };

@@ -371,6 +371,8 @@ describe('listing', () => {
     expect(await list('direction=ASC&limit=2')).toEqual([3, ['Draft one', 'Ready']]);
     expect(await list('page=1&limit=2')).toEqual([3, ['Draft one']]);
     expect(await list('isDraft=true')).toEqual([1, ['Draft one']]);
+    expect(await list('status=0')).toEqual([1, ['Draft one']]);
+    expect(await list('status=1,2')).toEqual([2, ['Programmed', 'Ready']]);
     expect(await list('isDraft=false')).toEqual([2, ['Programmed', 'Ready']]);
     expect(await list('isProgrammed=true')).toEqual([1, ['Programmed']]);
     expect(await list('isProgrammed=false')).toEqual([2, ['Ready', 'Draft one']]);
@@ -391,6 +393,7 @@ describe('listing', () => {
       'endDate=2020-01-01',
       'startDate=2020-02-30&endDate=2020-03-01',
       'sendingMode=FAX',
+      'status=5',
       'direction=UP',
       'limit=1001',
       'page=-1',

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { CHANNELS } from '../lib/channel.ts';
 import { idList } from '../lib/id-list.ts';
+import { instantField } from '../lib/instant.ts';
 import { toChannels } from '../lib/channel.ts';
 import type { FieldRow } from './fields/sql.ts';
 import { toNamed } from './fields/values.ts';
@@ -72,6 +73,13 @@ export const ContactOut = Type.Object({
 export const ContactId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
 export const ListOfContacts = Type.Object({ listId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
 
+const channelList = (description: string) =>
+  Type.String({
+    pattern: '^(SMS|RCS|WHATSAPP)(,(SMS|RCS|WHATSAPP)){0,2}$',
+    'x-message': 'must be channels (SMS, RCS, WHATSAPP) with commas between them',
+    description,
+  });
+
 export const CUSTOM_FIELD_PREFIX = 'customField.';
 
 /** The filters of a list of contacts. A filter by custom field is a field `customField.<name>` of the query. */
@@ -82,13 +90,10 @@ export const contactFilterFields = {
   gender: Type.Optional(Gender),
   isValid: Type.Optional(Type.Boolean()),
   isTest: Type.Optional(Type.Boolean()),
-  communicationSupported: Type.Optional(
-    Type.String({
-      pattern: '^(SMS|RCS|WHATSAPP)(,(SMS|RCS|WHATSAPP)){0,2}$',
-      'x-message': 'must be channels (SMS, RCS, WHATSAPP) with commas between them',
-      description: 'Contacts that can be reached on one of these channels.',
-    }),
-  ),
+  communicationSupported: Type.Optional(channelList('Contacts that can be reached on one of these channels.')),
+  optedOut: Type.Optional(channelList('Contacts that want no messages on one of these channels.')),
+  createdFrom: Type.Optional(instantField('Made at this time or later.')),
+  createdTo: Type.Optional(instantField('Made before this time.')),
   phoneNumber: Type.Optional(Type.String({ maxLength: 50, description: 'The whole number, in any usual form.' })),
   email: Type.Optional(Type.String({ maxLength: 254, description: 'The whole address, in any case.' })),
   lastContactType: Type.Optional(Channel),

@@ -212,6 +212,7 @@ describe('the list', () => {
     ['dateFrom=yesterday', 'dateFrom'],
     ['dateFrom=2026-02-30', 'dateFrom'],
     ['unreadOnly=perhaps', 'unreadOnly'],
+    ['assignee=me', 'assignee'],
     ['limit=1001', 'limit'],
   ])('?%s is 400 and names the field', async (query, field) => {
     const { status, body } = await call('GET', `?${query}`);
@@ -411,6 +412,8 @@ describe('a conversation', () => {
     expect((await assign(eva?.id)).status).toBe(204);
     expect((await assign(eva?.id)).status).toBe(204);
     expect((await call('GET', `/${chatId}`)).body.assignee).toEqual({ userId: eva?.id, username: 'eva' });
+    expect(await find(`assignee=${eva?.id}`)).toMatchObject({ total: 1, data: [{ chatId }] });
+    expect((await find('assignee=none')).data).not.toContainEqual(expect.objectContaining({ chatId }));
     expect([(await assign(viewer?.id)).status, (await assign(999_999)).status]).toEqual([400, 400]);
     expect((await call('DELETE', `/${chatId}/assignee`)).status).toBe(204);
     expect((await call('GET', `/${chatId}`)).body.assignee).toBeNull();

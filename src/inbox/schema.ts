@@ -37,6 +37,13 @@ export const conversationFields = {
   ),
   unreadOnly: Type.Boolean({ default: false }),
   archived: Type.Boolean({ default: false, description: 'Those in the archive, and only those.' }),
+  assignee: Type.Optional(
+    Type.String({
+      pattern: '^(none|[1-9]\\d{0,14})$',
+      'x-message': 'must be the id of a user, or none',
+      description: 'Those of this person (a userId), or with `none` those of nobody.',
+    }),
+  ),
   search: Type.Optional(
     Type.String({ maxLength: 200, description: 'Part of the name, the number or the e-mail address, in any case.' }),
   ),

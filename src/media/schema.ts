@@ -38,6 +38,7 @@ export const MediaId = Type.Object({ id: idOf() });
 export const MediaFilter = Type.Object({
   folderId: Type.Optional(idOf()),
   mimeType: Type.Optional(MimeType),
+  name: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in any case.' })),
 });
 
 export const MediaKey = Type.Object({ mediaKey: Type.String({ maxLength: 100 }) });

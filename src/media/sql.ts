@@ -1,3 +1,4 @@
+import { inside } from '../db/like.ts';
 import { type Db, many, maybeOne, one, sql } from '../db/query.ts';
 
 export type Origin = 'UPLOAD' | 'INBOUND';
@@ -44,12 +45,18 @@ export const insertMedia = (db: Db, media: NewMedia): Promise<MediaRow> =>
 
 type OfAccount = { readonly accountId: number };
 type ById = OfAccount & { readonly id: number };
-type Filter = OfAccount & { readonly folderId: number | null; readonly mimeType: string | null };
+type Filter = OfAccount & {
+  readonly folderId: number | null;
+  readonly mimeType: string | null;
+  /** Part of it, in any case; '' lets everything pass. */
+  readonly name: string;
+};
 
-const matches = ({ accountId, folderId, mimeType }: Filter) =>
+const matches = ({ accountId, folderId, mimeType, name }: Filter) =>
   sql`account_id = ${accountId} AND origin = 'UPLOAD'
     AND (${folderId}::bigint IS NULL OR folder_id = ${folderId})
-    AND (${mimeType}::text IS NULL OR mime_type = ${mimeType})`;
+    AND (${mimeType}::text IS NULL OR mime_type = ${mimeType})
+    AND lower(name) LIKE ${inside(name)}`;
 
 /** What was uploaded, the newest first. */
 export const listUploads = (db: Db, input: Filter & { limit: number; offset: number }): Promise<MediaRow[]> =>

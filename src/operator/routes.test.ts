@@ -82,7 +82,12 @@ test.each([
 test.each([
   ['POST', '/accounts', { name: '', plan: 'gold', credit: -1 }, ['name', 'plan', 'credit']],
   ['POST', '/accounts', { name: 'x', credit: 0.000_000_1 }, ['credit']],
-  ['PUT', '/accounts/1', { status: 'gone', ratePerSecond: 0, channels: ['FAX'] }, ['status', 'ratePerSecond', 'channels[0]']],
+  [
+    'PUT',
+    '/accounts/1',
+    { status: 'gone', ratePerSecond: 0, channels: ['FAX'] },
+    ['status', 'ratePerSecond', 'channels[0]'],
+  ],
   ['PUT', '/accounts/1', { defaultCountry: 'QQ' }, ['defaultCountry']],
   ['POST', '/accounts/1/credit', { amount: 0 }, ['amount']],
   ['POST', '/accounts/1/credit', { amount: 0.000_000_1 }, ['amount']],

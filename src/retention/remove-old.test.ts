@@ -198,8 +198,10 @@ test('what people wrote leaves: old messages of a thread that goes on, and whole
 async function insertCampaign(completedAt: Date | null): Promise<number> {
   const { id } = await one<{ id: number }>(
     pool,
-    sql`INSERT INTO campaign (account_id, name, status, sending_mode, goal, confirmed_at, completed_at)
-        VALUES (${accountId}, 'Spring', ${completedAt ? 3 : 2}, 'SMS', '{"total": 3, "unlisted": 1}', ${THEN}, ${completedAt})
+    sql`INSERT INTO campaign (account_id, name, status, sending_mode, goal, confirmed_at, completed_at, destination_type,
+          destinations, numbers, number_countries, number_channels)
+        VALUES (${accountId}, 'Spring', ${completedAt ? 3 : 2}, 'SMS', '{"total": 3, "unlisted": 1}', ${THEN},
+          ${completedAt}, 2, '{+393331,+393332}', '{+393331,+393332}', '{IT,IT}', '{1,1}')
         RETURNING id`,
   );
   await exec(pool, sql`INSERT INTO campaign_run (account_id, campaign_id, recipients) VALUES (${accountId}, ${id}, 3)`);
@@ -217,7 +219,7 @@ async function insertCampaign(completedAt: Date | null): Promise<number> {
   return id;
 }
 
-test('the recipients of a campaign leave when it ended before, and the campaign tells of none; a running one keeps them', async () => {
+test('the recipients and numbers of a campaign leave when it ended before; a running one keeps them', async () => {
   const ended = await insertCampaign(THEN);
   const recent = await insertCampaign(ago(3));
   const running = await insertCampaign(null);
@@ -228,6 +230,11 @@ test('the recipients of a campaign leave when it ended before, and the campaign 
   );
   expect(kept.map(({ id }) => id)).toEqual([recent, running]);
   expect(await count('campaign_batch', sql`campaign_id = ${ended}`)).toBe(0);
+  const named = await many(
+    pool,
+    sql`SELECT id FROM campaign WHERE destinations <> '{}' AND numbers <> '{}' ORDER BY 1`,
+  );
+  expect(named).toEqual([{ id: recent }, { id: running }]);
   const { goal } = await one<{ goal: unknown }>(pool, sql`SELECT goal FROM campaign WHERE id = ${ended}`);
   expect(goal).toEqual({ total: 3, unlisted: 3 });
 });

@@ -114,7 +114,10 @@ export const deleteRecipients = (
           AND r.country = chosen.country AND r.destination = chosen.destination`,
   );
 
-/** How the recipients were reached; and their list is told to be empty. The figures of the campaign stay. */
+/**
+ * How the recipients were reached, and the numbers that the client wrote; their list is told to be empty. The figures of
+ * the campaign stay.
+ */
 export const deleteSteps = (db: Db, { accountId, campaignId }: OldCampaign): Promise<number> => {
   const own = sql`WHERE account_id = ${accountId} AND campaign_id = ${campaignId}`;
   const gone = (table: Sql): Sql => sql`(DELETE FROM ${table} ${own})`;
@@ -122,7 +125,9 @@ export const deleteSteps = (db: Db, { accountId, campaignId }: OldCampaign): Pro
     db,
     sql`WITH batches AS ${gone(sql`campaign_batch`)}, hops AS ${gone(sql`campaign_hop`)},
           lanes AS ${gone(sql`campaign_lane`)}
-        UPDATE campaign k SET goal = coalesce(k.goal, '{}') || jsonb_build_object('unlisted', r.recipients)
+        UPDATE campaign k
+        SET goal = coalesce(k.goal, '{}') || jsonb_build_object('unlisted', r.recipients), destinations = '{}',
+            numbers = '{}', number_countries = '{}', number_channels = '{}'
         FROM campaign_run r
         WHERE k.account_id = ${accountId} AND k.id = ${campaignId}
           AND r.account_id = ${accountId} AND r.campaign_id = ${campaignId}`,

@@ -27,7 +27,8 @@ export async function openOperatorApi({ pool, clientOf }: TestProgram): Promise<
     ...{ accountId, username, request },
     async ask<T>(method: string, path: string, body?: object) {
       const answer = await request(method, path, body);
-      if (answer.status >= 300) throw new Error(`${method} ${path} answers ${answer.status}: ${JSON.stringify(answer.body)}`);
+      if (answer.status >= 300)
+        throw new Error(`${method} ${path} answers ${answer.status}: ${JSON.stringify(answer.body)}`);
       return answer.body as T;
     },
   };

@@ -27,7 +27,8 @@ export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number 
   const goal = { ...sums, prices: plan.prices };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
   const counted = { goal, version: campaign.version, listVersions, estimatedMicros };
-  if ((await moveGoal(tx, { accountId, id, ...counted })) === 0) throw tooLate();
+  if ((await moveGoal(tx, { accountId, id, ...counted })) === 0)
+    throw (await findCampaign(tx, { accountId, id })) ? tooLate() : new AppError('not_found');
   const detail = { total: goal.total, estimatedMicros };
   await recordAudit(tx, actor, { action: 'campaign.goal', subject: `campaign:${id}`, detail });
 }

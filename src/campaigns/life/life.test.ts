@@ -231,11 +231,12 @@ describe('confirming', () => {
 });
 
 describe('races', () => {
-  test('of 200 confirmations at once one wins, and the credit is frozen once', async () => {
+  test('of 1,000 confirmations at once one wins, and the credit is frozen once', async () => {
     const id = await priced();
-    const answers = await Promise.all(Array.from({ length: 200 }, () => confirm(id)));
+    const answers = await Promise.all(Array.from({ length: 1000 }, () => confirm(id)));
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
-    expect([count(202), count(400)]).toEqual([1, 199]);
+    // Who waits for a connection for too long is told to come again.
+    expect([count(202), count(400) + count(503)]).toEqual([1, 999]);
     expect(await books()).toMatchObject({ frozen: PRICE_MICROS });
     expect(await runOf(id)).toHaveLength(1);
   });

@@ -11,6 +11,13 @@ const MODE = `(${SENDING_MODES.join('|')})`;
 
 /** The filters of a list of campaigns, as the query names them. */
 export const campaignFilterFields = {
+  status: Type.Optional(
+    Type.String({
+      pattern: '^[0-4](,[0-4]){0,4}$',
+      'x-message': 'must be a status from 0 to 4, or several with commas between them',
+      description: 'Any of these statuses.',
+    }),
+  ),
   isDraft: flag('Whether the status is 0.'),
   isProgrammed: flag('Whether it is confirmed and its time is still to come.'),
   sendingMode: Type.Optional(
@@ -32,7 +39,8 @@ const DAY_MS = 86_400_000;
 
 /** Errors: 400 when one of the two days is given without the other. */
 export function readFilter(accountId: number, query: Static<typeof Filters>): CampaignFilter {
-  const { isDraft, isProgrammed, readyToSend, search, sendingMode, startDate, endDate } = query;
+  const { status, isDraft, isProgrammed, readyToSend, search, sendingMode, startDate, endDate } = query;
+  const statuses = status?.split(',').map(Number);
   const modes = sendingMode
     ?.split(',')
     .filter((mode): mode is SendingMode => SENDING_MODES.some((one) => one === mode));
@@ -44,5 +52,5 @@ export function readFilter(accountId: number, query: Static<typeof Filters>): Ca
     startDate === undefined || endDate === undefined
       ? undefined
       : { from: new Date(startDate), until: new Date(Date.parse(endDate) + DAY_MS) };
-  return { accountId, isDraft, isProgrammed, readyToSend, search, sendingModes: modes, window };
+  return { accountId, statuses, isDraft, isProgrammed, readyToSend, search, sendingModes: modes, window };
 }

@@ -1,4 +1,4 @@
-import { textArray } from '../../db/array.ts';
+import { plainArray, textArray } from '../../db/array.ts';
 import { inside } from '../../db/like.ts';
 import { type Db, join, many, one, raw, type Sql, sql } from '../../db/query.ts';
 import type { SendingMode } from '../mode.ts';
@@ -8,6 +8,7 @@ import { CAMPAIGN } from '../states.ts';
 /** Undefined filters let everything pass. */
 export type CampaignFilter = {
   readonly accountId: number;
+  readonly statuses?: readonly number[] | undefined;
   readonly isDraft?: boolean | undefined;
   /** Confirmed, and its time is still to come. */
   readonly isProgrammed?: boolean | undefined;
@@ -21,7 +22,7 @@ export type CampaignFilter = {
 
 const programmed = sql`(k.confirmed_at IS NOT NULL AND k.scheduled_at IS NOT NULL AND k.scheduled_at > now())`;
 
-function matching({ accountId, window, search, sendingModes, ...is }: CampaignFilter): Sql {
+function matching({ accountId, window, search, sendingModes, statuses, ...is }: CampaignFilter): Sql {
   const draft = sql`(k.status = ${CAMPAIGN.DRAFT})`;
   const flags = [
     [is.isDraft, draft],
@@ -32,6 +33,7 @@ function matching({ accountId, window, search, sendingModes, ...is }: CampaignFi
     [
       sql`k.account_id = ${accountId}`,
       ...flags.flatMap(([wanted, flag]) => (wanted === undefined ? [] : [sql`${flag} = ${wanted}`])),
+      ...(statuses ? [sql`k.status = ANY(${plainArray(statuses)}::smallint[])`] : []),
       ...(sendingModes ? [sql`k.sending_mode = ANY(${textArray(sendingModes)}::text[])`] : []),
       ...(search === undefined ? [] : [sql`lower(k.name || E'\n' || k.description) LIKE ${inside(search)}`]),
       ...(window ? [sql`(${within(sql`k.created_at`, window)} OR ${within(sql`k.scheduled_at`, window)})`] : []),

@@ -1,4 +1,4 @@
-import { invalidFields } from '../../errors.ts';
+import { type FieldError, invalidFields } from '../../errors.ts';
 import { readPhone } from '../../lib/phone-details.ts';
 import type { FieldRow } from '../fields/sql.ts';
 import { createRowCheck, storableText } from './check-row.ts';
@@ -52,12 +52,45 @@ export async function* checkTable(
 const hasHead = (first: readonly string[], { removeHead }: TableOptions): boolean => removeHead ?? looksLikeHead(first);
 
 function columnsOf(first: readonly string[], options: TableOptions): Column[] {
+  const { columns, faults } = understand(first, options);
+  if (faults.length > 0) throw invalidFields(faults);
+  return columns;
+}
+
+function understand(first: readonly string[], options: TableOptions) {
   if (first.length > LIMITS.columns) throw badFile(`has ${first.length} columns; ${LIMITS.columns} are allowed`);
   const names = hasHead(first, options) ? first.map((name) => name.trim()) : first.map(() => '');
   const mapping = hasHead(first, options) ? options.mapping : withNumberColumn(first, options);
   const { targets, faults } = mapColumns(names, { mapping, fields: options.fields });
-  if (faults.length > 0) throw invalidFields(faults);
-  return names.map((name, i) => ({ name: storableText(name) || `column ${i + 1}`, target: targets[i] ?? null }));
+  const named = (name: string, i: number): Column => ({
+    name: storableText(name) || `column ${i + 1}`,
+    target: targets[i] ?? null,
+  });
+  return { columns: names.map(named), faults };
+}
+
+/** How a table begins, and how it would be understood. `faults`: why its columns could not be taken so. */
+export type Beginning = {
+  readonly columns: readonly Column[];
+  readonly hasHead: boolean;
+  readonly preview: readonly string[][];
+  readonly faults: readonly FieldError[];
+};
+
+/** Reads no further than the rows to be shown. Errors: 400 for a table without rows or with more than 200 columns. */
+export async function readBeginning(rows: AsyncIterable<RawRow>, options: TableOptions): Promise<Beginning> {
+  const first: string[][] = [];
+  for await (const { cells } of rows) {
+    if (cells.every((cell) => cell.trim() === '')) continue;
+    if (first.push([...cells]) > options.previewRows) break;
+  }
+  const [head] = first;
+  if (head === undefined) throw badFile('has no rows');
+  const { columns, faults } = understand(head, options);
+  const isHead = hasHead(head, options);
+  const shown = first.slice(isHead ? 1 : 0).slice(0, options.previewRows);
+  const preview = shown.map((cells) => shortened(cells.slice(0, columns.length).map(storableText)));
+  return { columns, hasHead: isHead, preview, faults };
 }
 
 /** Without names the first column that can hold a number does, unless the mapping says which. */

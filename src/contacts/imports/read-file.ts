@@ -1,9 +1,10 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
 import { createSlots } from '../../lib/slots.ts';
+import type { Beginning } from './check-table.ts';
 import type { Conversion, Converted } from './reading/convert.ts';
 import { badFile } from './reading/limits.ts';
-import type { Said } from './reading/thread.ts';
+import type { Said, Task } from './reading/thread.ts';
 
 const THREAD = new URL('./reading/thread.ts', import.meta.url);
 /** A million rows take about 100 MB, most of it for the numbers that were seen. */
@@ -20,14 +21,24 @@ const slots = createSlots(AT_ONCE);
  * program goes on, and requests are answered meanwhile.
  * Errors: 400 or 413 that say what is wrong with the file.
  */
-export const readFile = (conversion: Conversion, heap: ResourceLimits = HEAP): Promise<Converted> =>
-  slots.run(() => runThread(conversion, heap));
+export async function readFile(conversion: Conversion, heap: ResourceLimits = HEAP): Promise<Converted> {
+  const said = await slots.run(() => runThread({ work: 'convert', ...conversion }, heap));
+  if (said.kind !== 'converted') throw new Error('the thread did something else');
+  return said.converted;
+}
 
-async function runThread(conversion: Conversion, resourceLimits: ResourceLimits): Promise<Converted> {
-  const thread = new Worker(THREAD, { workerData: conversion, resourceLimits, env: {} });
+/** The same for how the table of a file begins. */
+export async function readStart(conversion: Omit<Conversion, 'chunks' | 'kind'>): Promise<Beginning> {
+  const said = await slots.run(() => runThread({ work: 'begin', ...conversion }, HEAP));
+  if (said.kind !== 'begun') throw new Error('the thread did something else');
+  return said.beginning;
+}
+
+async function runThread(task: Task, resourceLimits: ResourceLimits): Promise<Exclude<Said, { kind: 'refused' }>> {
+  const thread = new Worker(THREAD, { workerData: task, resourceLimits, env: {} });
   try {
     const said = await firstMessage(thread);
-    if (said.kind === 'converted') return said.converted;
+    if (said.kind !== 'refused') return said;
     throw new AppError(said.code, { message: said.message, details: said.details });
   } catch (error) {
     throw isOutOfMemory(error) ? badFile('takes too much memory to read') : error;

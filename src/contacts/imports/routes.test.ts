@@ -288,6 +288,35 @@ test.each(BAD_FILES)('%s is refused with its reason, and nothing stays', async (
   expect(await refuse(content, {}, options)).toBe(says);
 });
 
+test('how a file begins is told, with what its columns would become and what a mapping has to settle', async () => {
+  const csv = 'Mobile,Telephone,Name,Shoe size\n+393331234567,0612345678,Anna,38\n+393331234568,,Bert,41\n';
+  const begun = (fields: Fields) => upload(csv, { limit: 1, ...fields }, { path: '/upload/columns' });
+  expect(await begun({})).toMatchObject({
+    status: 200,
+    body: {
+      columns: ['Mobile', 'Telephone', 'Name', 'Shoe size'],
+      fields: ['phoneNumber', 'phoneNumber', 'fullName', 'customField.Shoe_size'],
+      hasHead: true,
+      preview: [['+393331234567', '0612345678', 'Anna', '38']],
+      faults: [{ field: 'file', message: expect.stringContaining('are the same field') }],
+    },
+  });
+  expect(await begun({ mapping: '{"2":null,"4":"customField.shoes"}' })).toMatchObject({
+    body: { fields: ['phoneNumber', null, 'fullName', 'customField.shoes'], faults: [] },
+  });
+  expect(await begun({ removeHead: false })).toMatchObject({
+    body: {
+      columns: ['column 1', 'column 2', 'column 3', 'column 4'],
+      hasHead: false,
+      preview: [['Mobile', 'Telephone', 'Name', 'Shoe size']],
+    },
+  });
+  expect(await upload('\n\n', {}, { path: '/upload/columns' })).toMatchObject({ status: 400 });
+  expect((await begun({ mapping: '[1]' })).status).toBe(400);
+  expect(await get('/imports')).toMatchObject({ total: 0 });
+  expect(await get('/fields')).toEqual([]);
+});
+
 test('every field of the form that is wrong is named', async () => {
   const fields = {
     removeHead: 'maybe',

@@ -17,7 +17,7 @@ import { createUploadGate } from '../../http/upload-gate.ts';
 import { openTemporary } from '../../storage/temporary-file.ts';
 import { findBook } from '../book/sql.ts';
 import { listFields } from '../fields/sql.ts';
-import { readFile } from './read-file.ts';
+import { readFile, readStart } from './read-file.ts';
 import type { FileKind } from './reading/convert.ts';
 import { LIMITS } from './reading/limits.ts';
 import { rejectsCsv } from './rejects.ts';
@@ -46,6 +46,7 @@ export function importRoutes(app: App, deps: ApiDeps): void {
     const gate = createUploadGate();
     forms.register(multipart, { limits: { ...FORM_LIMITS, fileSize: LIMITS.textBytes } });
     uploadRoute(forms, deps, gate, { kind: 'table', path: '/upload', summary: 'Import contacts from CSV or XLSX' });
+    beginningRoute(forms, deps, gate);
     uploadRoute(forms, deps, gate, { kind: 'vcard', path: '/upload/vcard', summary: 'Import contacts from vCards' });
   });
 
@@ -137,10 +138,40 @@ function uploadRoute(app: App, deps: ApiDeps, gate: Gate, { kind, path, summary 
   });
 }
 
+/** Changes nothing, so no answer is stored: a request that comes again is simply answered again. */
+function beginningRoute(app: App, deps: ApiDeps, gate: Gate): void {
+  app.post(`${PATH}/upload/columns`, {
+    onRequest: requireScope('contacts'),
+    config: { form: schema.BeginningForm },
+    schema: {
+      tags,
+      operationId: 'readUploadColumns',
+      summary: 'How a CSV or XLSX begins, and what its columns would become',
+      description: 'Nothing is stored, and no row is checked. For a person who is to choose a `mapping`.',
+      response: { 200: schema.BeginningOut },
+    },
+    handler: keeping(deps, (request) =>
+      gate.run(request.actor.accountId, async () => {
+        await using source = await openTemporary(deps.config.dataDir);
+        const { settings, options } = await readUploadForm(deps.pool, request, source);
+        const { fileName } = settings;
+        return schema.toBeginningOut(await readStart({ source: source.fd, fileName, options }));
+      }),
+    ),
+  });
+}
+
 type Files = { readonly kind: FileKind; readonly source: FileHandle; readonly chunks: FileHandle };
 
 /** Everything that needs no transaction: the form, its fields, the whole file. */
 async function readUpload(pool: Pool, request: FastifyRequest, { kind, source, chunks }: Files) {
+  const { settings, options } = await readUploadForm(pool, request, source);
+  const { fileName } = settings;
+  const converted = await readFile({ source: source.fd, chunks: chunks.fd, kind, fileName, options });
+  return { settings, converted };
+}
+
+async function readUploadForm(pool: Pool, request: FastifyRequest, source: FileHandle) {
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
   const form = await receiveForm(request, source, boundsFor(LIMITS.textBytes));
@@ -149,10 +180,7 @@ async function readUpload(pool: Pool, request: FastifyRequest, { kind, source, c
   const db = tenant(pool, { accountId });
   await refuseUnknownList(db, accountId, settings.listId);
   const [book, fields] = await Promise.all([findBook(db, { accountId }), listFields(db, { accountId })]);
-  const options = { ...settings, fields, defaultCountry: book?.defaultCountry ?? null };
-  const { fileName } = settings;
-  const converted = await readFile({ source: source.fd, chunks: chunks.fd, kind, fileName, options });
-  return { settings, converted };
+  return { settings, options: { ...settings, fields, defaultCountry: book?.defaultCountry ?? null } };
 }
 
 async function found(db: Db, { accountId }: Actor, id: number): Promise<ImportRow> {

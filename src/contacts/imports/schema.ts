@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import type { Beginning } from './check-table.ts';
 import type { ImportInList as ImportBrief, ImportRow, Reject } from './sql.ts';
 
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -32,6 +33,10 @@ export const UploadForm = Type.Object({
     }),
   ),
 });
+
+export const BeginningForm = Type.Object(
+  Type.Pick(UploadForm, ['file', 'fileName', 'removeHead', 'limit', 'mapping']).properties,
+);
 
 export const VcardForm = Type.Object({
   file: Type.String({ format: 'binary', description: 'vCards 2.1, 3.0 or 4.0 (up to 200 MiB).' }),
@@ -75,6 +80,27 @@ export const ImportOut = Type.Object({
   errors: Type.Array(Fault, {
     description: 'Of the first 1,000 rows that were not brought in, doubles among them. All: `/rejects`.',
   }),
+});
+
+export const BeginningOut = Type.Object({
+  columns: Type.Array(Type.String(), { description: 'Their names in the file.' }),
+  fields: Type.Array(orNull(Type.String()), { description: 'What each column would become; null: it is passed over.' }),
+  hasHead: Type.Boolean({ description: 'Whether the first row is taken for the names of the columns.' }),
+  preview: Type.Array(Type.Array(Type.String()), { description: 'The first rows as the file has them.' }),
+  faults: Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), {
+    description: 'Why an upload with these settings would be refused: what a `mapping` has to settle.',
+  }),
+});
+
+export const toBeginningOut = ({ columns, ...rest }: Beginning): Static<typeof BeginningOut> => ({
+  columns: columns.map(({ name }) => name),
+  fields: columns.map(({ target }) => {
+    if (target === null) return null;
+    return 'field' in target ? target.field : `customField.${target.custom}`;
+  }),
+  hasHead: rest.hasHead,
+  preview: rest.preview.map((cells) => [...cells]),
+  faults: [...rest.faults],
 });
 
 export const ImportId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });

@@ -1,6 +1,7 @@
 import { type FieldError, invalidFields } from '../../errors.ts';
 import type { Channel } from '../../lib/channel.ts';
 import { CHANNELS } from '../../lib/channel.ts';
+import { parseInstant } from '../../lib/instant.ts';
 import { readIds } from '../../lib/id-list.ts';
 import { readPhone } from '../../lib/phone-details.ts';
 import { bitOf } from '../../lib/channel.ts';
@@ -24,15 +25,22 @@ export type FilterQuery = {
   readonly listIds?: string;
   readonly notListIds?: string;
   readonly contactIds?: string;
+  readonly optedOut?: string;
+  readonly createdFrom?: string;
+  readonly createdTo?: string;
 };
 
-/** Errors: 400 naming custom fields that do not exist or whose value has another type. */
+/** Errors: 400 naming days that the calendar lacks, custom fields that do not exist or whose value has another type. */
 export function readFilter(accountId: number, query: FilterQuery, reading: Reading): ContactFilter {
   const { gender, isValid, isTest, lastContactType, lastCampaignType, listIds } = query;
+  refuseUnknownDays(query);
   return {
     ...{ accountId, gender, isValid, isTest, lastContactType, lastCampaignType },
     search: toSearch(query.search),
     channels: toBits(query.communicationSupported),
+    optedOut: toChannelNames(query.optedOut),
+    createdFrom: toInstant(query.createdFrom),
+    createdTo: toInstant(query.createdTo),
     phoneNumber: toNumber(query.phoneNumber, reading.defaultCountry),
     email: query.email?.trim().toLowerCase(),
     listGroups: listIds === undefined ? undefined : [readIds(listIds)],
@@ -51,10 +59,23 @@ function toSearch(text: string | undefined): string | undefined {
   return PHONE_LIKE.test(trimmed) && /\d/.test(trimmed) ? trimmed.replace(/[\s().-]/g, '') : trimmed;
 }
 
+const toChannelNames = (channels: string | undefined): Channel[] | undefined =>
+  channels === undefined ? undefined : CHANNELS.filter((channel) => channels.split(',').includes(channel));
+
 const toBits = (channels: string | undefined): number | undefined =>
-  channels === undefined
-    ? undefined
-    : CHANNELS.filter((channel) => channels.split(',').includes(channel)).reduce((bits, c) => bits | bitOf(c), 0);
+  toChannelNames(channels)?.reduce((bits, channel) => bits | bitOf(channel), 0);
+
+const toInstant = (text: string | undefined): Date | undefined =>
+  text === undefined ? undefined : (parseInstant(text) ?? undefined);
+
+const INSTANTS = ['createdFrom', 'createdTo'] as const;
+
+/** Of the form that the schema asks for, on a day that no calendar has. */
+function refuseUnknownDays(query: FilterQuery): void {
+  const unknown = INSTANTS.filter((field) => query[field] !== undefined && toInstant(query[field]) === undefined);
+  if (unknown.length > 0)
+    throw invalidFields(unknown.map((field) => ({ field, message: 'must be on a day of the calendar' })));
+}
 
 /** What is no number is nobody's. */
 const toNumber = (text: string | undefined, country: string | null): string | undefined =>

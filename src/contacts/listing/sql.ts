@@ -1,4 +1,4 @@
-import { plainArray } from '../../db/array.ts';
+import { plainArray, textArray } from '../../db/array.ts';
 import { inside } from '../../db/like.ts';
 import { type Db, join, many, one, raw, type Sql, sql } from '../../db/query.ts';
 import type { Channel } from '../../lib/channel.ts';
@@ -25,6 +25,12 @@ export type ContactFilter = {
   readonly email?: string | undefined;
   readonly lastContactType?: Channel | undefined;
   readonly lastCampaignType?: string | undefined;
+  /** Wants no messages on one of these channels at least. */
+  readonly optedOut?: readonly Channel[] | undefined;
+  /** Made at this instant or later. */
+  readonly createdFrom?: Date | undefined;
+  /** Made before this instant. */
+  readonly createdTo?: Date | undefined;
   readonly customFields?: StoredValues | undefined;
 };
 
@@ -36,6 +42,10 @@ const memberOf = (accountId: number, listIds: readonly number[]): Sql =>
 
 const activity = (accountId: number, condition: Sql): Sql =>
   sql`EXISTS (SELECT FROM contact_activity a WHERE a.account_id = ${accountId} AND a.contact_id = c.id AND ${condition})`;
+
+const optedOutOf = (accountId: number, channels: readonly Channel[]): Sql =>
+  sql`EXISTS (SELECT FROM opt_out o WHERE o.account_id = ${accountId} AND o.phone_number = c.phone_number
+              AND o.channel = ANY(${textArray(channels)}::text[]))`;
 
 const when = <T>(value: T | undefined, condition: (value: T) => Sql): Sql[] =>
   value === undefined ? [] : [condition(value)];
@@ -62,6 +72,9 @@ function matching(filter: ContactFilter): Sql {
       ...when(filter.email, (address) => sql`c.email = ${address}`),
       ...when(filter.lastContactType, (type) => activity(accountId, sql`a.last_contact_type = ${type}`)),
       ...when(filter.lastCampaignType, (type) => activity(accountId, sql`a.last_campaign_type = ${type}`)),
+      ...when(filter.optedOut, (channels) => optedOutOf(accountId, channels)),
+      ...when(filter.createdFrom, (from) => sql`c.created_at >= ${from}`),
+      ...when(filter.createdTo, (to) => sql`c.created_at < ${to}`),
       ...when(filter.customFields, (values) => sql`c.custom_fields @> ${JSON.stringify(values)}::jsonb`),
     ],
     ' AND ',

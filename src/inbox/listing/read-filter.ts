@@ -8,10 +8,11 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Errors: 400 when `dateFrom` is no date. */
 export function readFilter(accountId: number, query: ConversationQuery): ConversationFilter {
-  const { archived, unreadOnly, dateFrom, channelIds, search } = query;
+  const { archived, unreadOnly, dateFrom, channelIds, assignee, search } = query;
   const named = channelIds?.flatMap((list) => list.split(','));
   const channels = named && CHANNELS.filter((channel) => named.includes(channel));
-  return { accountId, archived, unreadOnly, channels, search, since: readSince(dateFrom) };
+  const assigneeId = assignee === undefined || assignee === 'none' ? assignee : Number(assignee);
+  return { accountId, archived, unreadOnly, channels, assigneeId, search, since: readSince(dateFrom) };
 }
 
 function readSince(dateFrom: string | undefined): Date | undefined {

@@ -31,6 +31,7 @@ export type ConversationFilter = {
   readonly archived: boolean;
   readonly channels?: readonly Channel[] | undefined;
   readonly unreadOnly?: boolean | undefined;
+  readonly assigneeId?: number | 'none' | undefined;
   /** At or after. */
   readonly since?: Date | undefined;
   /** Part of the number, of the name on the network, or of the contact's names and e-mail; in any case. */
@@ -45,10 +46,11 @@ export const CONVERSATION_ORDERS = Object.keys(ORDERS) as (keyof typeof ORDERS)[
 
 export type ConversationOrder = { readonly by: keyof typeof ORDERS; readonly descending: boolean };
 
-const matching = ({ accountId, archived, channels, unreadOnly, since, search }: ConversationFilter): Sql =>
+const matching = ({ accountId, archived, channels, unreadOnly, assigneeId, since, search }: ConversationFilter): Sql =>
   join(
     [
       sql`v.account_id = ${accountId} AND v.archived = ${archived}`,
+      ...(assigneeId === undefined ? [] : [assignedTo(assigneeId)]),
       ...(channels ? [sql`v.channel = ANY(${textArray(channels)}::text[])`] : []),
       ...(unreadOnly ? [sql`v.unread > 0`] : []),
       ...(since ? [sql`v.last_at >= ${since}`] : []),
@@ -56,6 +58,9 @@ const matching = ({ accountId, archived, channels, unreadOnly, since, search }: 
     ],
     ' AND ',
   );
+
+const assignedTo = (assigneeId: number | 'none'): Sql =>
+  assigneeId === 'none' ? sql`v.assignee_id IS NULL` : sql`v.assignee_id = ${assigneeId}`;
 
 /** With whom, for the rows `v` of conversation. */
 const withPeople = (accountId: number, rows: Sql): Sql => sql`
@@ -83,7 +88,7 @@ export function listConversations(
 
 /** From the counts where they know it, else by counting. */
 export async function countConversations(db: Db, { filter }: { filter: ConversationFilter }): Promise<number> {
-  const counted = filter.since === undefined && filter.search === undefined;
+  const counted = filter.since === undefined && filter.search === undefined && filter.assigneeId === undefined;
   const { total } = await one<{ total: number }>(
     db,
     counted ? summed(filter) : sql`SELECT count(*) AS total FROM conversation v WHERE ${matching(filter)}`,

@@ -121,8 +121,18 @@ test('credit is added once for a key, stands in the ledger, and the books agree'
   const { accountId } = await make({ name: 'Pied Piper' });
   const path = `/accounts/${accountId}/credit`;
   const [first, again] = [
-    await operator.request('POST', path, { amount: 250.25, reference: 'invoice 7' }, { 'idempotency-key': 'invoice-7' }),
-    await operator.request('POST', path, { amount: 250.25, reference: 'invoice 7' }, { 'idempotency-key': 'invoice-7' }),
+    await operator.request(
+      'POST',
+      path,
+      { amount: 250.25, reference: 'invoice 7' },
+      { 'idempotency-key': 'invoice-7' },
+    ),
+    await operator.request(
+      'POST',
+      path,
+      { amount: 250.25, reference: 'invoice 7' },
+      { 'idempotency-key': 'invoice-7' },
+    ),
   ];
   expect(first).toMatchObject({ status: 201, body: { availableCredit: 250.25, currency: 'EUR' } });
   expect(again.body).toEqual(first.body);

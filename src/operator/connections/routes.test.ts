@@ -4,8 +4,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SandboxSmsc } from '../../carriers/sandbox/smsc.ts';
 import { connectGraph } from '../../testing/networks.ts';
 import { type OperatorApi, openOperatorApi } from '../../testing/operator-api.ts';
-import { PASSWORD, startCarrier, startTestProgram, type TestProgram } from '../../testing/program.ts';
+import { startCarrier, startTestProgram, type TestProgram } from '../../testing/program.ts';
 import { until } from '../../testing/until.ts';
+
+/** SMPP has room for eight characters. */
+const PASSWORD = 'n0w-here';
 
 let program: TestProgram;
 let operator: OperatorApi;
@@ -13,7 +16,7 @@ let smsc: SandboxSmsc;
 beforeAll(async () => {
   program = await startTestProgram();
   operator = await openOperatorApi(program);
-  smsc = await startCarrier('acme');
+  smsc = await startCarrier('acme', { script: { password: PASSWORD } });
 });
 afterAll(async () => {
   await smsc.close();
@@ -80,8 +83,18 @@ test('wrong settings are named, every one of them, and nothing is tried or store
 });
 
 test('an added connection comes up, takes messages, and is seen at work; its secret is never shown', async () => {
-  const made = await operator.ask('POST', '/connections', { name: 'acme', ...linkOf({ window: 5, binds: 2, tps: 40 }) });
-  expect(made).toMatchObject({ name: 'acme', kind: 'smpp', channel: 'SMS', status: 'active', callbackUrl: null, tokens: {} });
+  const made = await operator.ask('POST', '/connections', {
+    name: 'acme',
+    ...linkOf({ window: 5, binds: 2, tps: 40 }),
+  });
+  expect(made).toMatchObject({
+    name: 'acme',
+    kind: 'smpp',
+    channel: 'SMS',
+    status: 'active',
+    callbackUrl: null,
+    tokens: {},
+  });
   expect(await untilUp('acme')).toMatchObject({ window: 10, rateLimit: 40, fault: null, downSince: null });
   await operator.ask('POST', '/routes', { channel: 'SMS', prefix: '39368', connection: 'acme' });
   await until('a message over it', async () => {
@@ -124,7 +137,12 @@ test('a change leaves the rest as it was, null puts a setting back, and the log 
   expect(await operator.ask('GET', '/connections/acme')).toMatchObject({ status: 'active', settings: { window: 20 } });
   const log = await operator.ask('GET', '/audit?subject=connection:acme');
   expect(log).toMatchObject({
-    data: [{ action: 'connection.change', detail: { settings: { window: 20, tps: null }, secret: 'another one' } }, {}, {}, {}],
+    data: [
+      { action: 'connection.change', detail: { settings: { window: 20, tps: null }, secret: 'another one' } },
+      {},
+      {},
+      {},
+    ],
   });
   expect(JSON.stringify(log)).not.toContain(PASSWORD);
 });
@@ -174,7 +192,10 @@ test('WhatsApp is tried with its token, and its templates are asked for', async 
     await operator.ask('PUT', '/connections/meta', { secret: { accessToken: 'expired' } });
     const tried = await operator.ask<Tried>('POST', '/connections/meta/test');
     expect(okOf(tried)).toEqual({ resolve: true, connect: true, bind: false });
-    expect(await operator.ask('POST', '/connections/meta/templates/sync')).toMatchObject({ ok: false, templates: null });
+    expect(await operator.ask('POST', '/connections/meta/templates/sync')).toMatchObject({
+      ok: false,
+      templates: null,
+    });
   } finally {
     await graph.close();
   }

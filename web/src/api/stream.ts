@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 
 /** One event of a stream, its data parsed from JSON and not yet looked at. */
 export type StreamEvent = { readonly event: string; readonly id: string; readonly data: unknown };
@@ -12,8 +12,7 @@ export type StreamState = 'connecting' | 'live' | 'lost';
 export function useStream(url: string, events: readonly string[], onEvent: (event: StreamEvent) => void): StreamState {
   const [state, setState] = useState<StreamState>('connecting');
   const [turn, setTurn] = useState(0);
-  const listener = useRef(onEvent);
-  listener.current = onEvent;
+  const tell = useEffectEvent(onEvent);
   const names = events.join(',');
   useEffect(() => {
     const source = new EventSource(url);
@@ -25,7 +24,7 @@ export function useStream(url: string, events: readonly string[], onEvent: (even
     });
     for (const name of names.split(',')) {
       source.addEventListener(name, ({ data, lastEventId }: MessageEvent<string>) =>
-        listener.current({ event: name, id: lastEventId, data: parse(data) }),
+        tell({ event: name, id: lastEventId, data: parse(data) }),
       );
     }
     return () => {

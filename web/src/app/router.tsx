@@ -61,7 +61,7 @@ async function demandSession(queries: QueryClient, next: string): Promise<void> 
   try {
     await queries.ensureQueryData(sessionQuery);
   } catch (error) {
-    if (isSignedOut(error)) throw redirect({ to: '/sign-in', search: next === '/' ? {} : { next } });
+    if (isSignedOut(error)) redirect({ to: '/sign-in', search: next === '/' ? {} : { next }, throw: true });
     throw error;
   }
 }
@@ -78,7 +78,7 @@ function gated({ load, need }: PageEntry) {
 }
 
 function writeSearch(search: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const given = Object.entries(search).filter(([, value]) => typeof value === 'number' || Boolean(value));
+  const text = new URLSearchParams(given.map(([name, value]) => [name, `${value}`])).toString();
   return text === '' ? '' : `?${text}`;
 }

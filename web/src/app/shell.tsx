@@ -18,7 +18,7 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
   const { t } = useTranslation('app');
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
-  useEffect(close, [pathname]);
+  useEffect(close, [pathname, close]);
   return (
     <div className={classes.shell} data-navigation={isOpen ? 'open' : 'closed'}>
       <a href={`#${MAIN_ID}`} className="skip-link">

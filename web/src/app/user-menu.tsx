@@ -57,10 +57,7 @@ function useSignOut() {
   const navigate = useNavigate();
   return useAction({
     run: () => ok(api.DELETE('/api/partner-gateway/v1/session')),
-    async onDone() {
-      await navigate({ to: '/sign-in' });
-      queries.clear();
-    },
+    onDone: () => void navigate({ to: '/sign-in' }).then(() => queries.clear()),
   });
 }
 

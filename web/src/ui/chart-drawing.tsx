@@ -1,6 +1,6 @@
 import '@mantine/charts/styles.css';
 import { AreaChart, BarChart } from '@mantine/charts';
-import type { ChartProps } from './chart.tsx';
+import type { ChartProps } from './chart-props.ts';
 import { useFormat } from './format.ts';
 
 /** The drawing alone. Pages use `Chart`, which loads it when it is needed. */

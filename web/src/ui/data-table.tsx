@@ -14,7 +14,7 @@ import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ColumnChoice, useHiddenColumns } from './column-choice.tsx';
 import classes from './data-table.module.css';
-import { useIsPhone } from './dialog.tsx';
+import { useIsPhone } from './use-is-phone.ts';
 import { ErrorState } from './error-state.tsx';
 import { useFormat } from './format.ts';
 import { TableSkeleton } from './table-skeleton.tsx';

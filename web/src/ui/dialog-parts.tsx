@@ -1,6 +1,7 @@
 import { Drawer, Modal } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { type DialogProps, useIsPhone } from './dialog.tsx';
+import type { DialogProps } from './dialog-props.ts';
+import { useIsPhone } from './use-is-phone.ts';
 
 const STYLES = {
   header: { background: 'var(--panel)' },

@@ -1,19 +1,5 @@
-import { useMediaQuery } from '@mantine/hooks';
-import { lazy, type ReactNode, Suspense, useRef } from 'react';
-
-/** Below it lists are cards, dialogs are full screens and panes come one at a time. */
-const PHONE = '(max-width: 48em)';
-
-export const useIsPhone = (): boolean => useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
-
-export type DialogProps = {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-  readonly title: string;
-  /** `sm` to `xl`, or a width. */
-  readonly size?: string;
-  readonly children: ReactNode;
-};
+import { lazy, Suspense, useEffect, useState } from 'react';
+import type { DialogProps } from './dialog-props.ts';
 
 /** Dialogs come with the first one that is opened: they are 20 kB that no page needs to begin with. */
 const LazyModal = lazy(() => import('./dialog-parts.tsx').then(({ CenterDialog }) => ({ default: CenterDialog })));
@@ -25,13 +11,24 @@ export const Dialog = (props: DialogProps) => <Opened {...props} with={LazyModal
 /** A pane from the right with the details of one thing; the list behind keeps its place. */
 export const SidePanel = (props: DialogProps) => <Opened {...props} with={LazyDrawer} />;
 
-/** Stays mounted after the first opening, so that it can close softly and give the focus back. */
-function Opened({ with: Parts, ...props }: DialogProps & { readonly with: typeof LazyModal }) {
-  const wasOpened = useRef(false);
-  wasOpened.current ||= props.opened;
-  return wasOpened.current ? (
+/**
+ * Stays mounted after the first opening, so that it can close softly. Mantine remembers where the focus was when a dialog
+ * that is there opens, so the first time it is there for a moment before it does.
+ */
+function Opened({ with: Parts, opened, ...props }: DialogProps & { readonly with: typeof LazyModal }) {
+  const [wasOpened, setWasOpened] = useState(opened);
+  const [isThere, setIsThere] = useState(false);
+  if (opened && !wasOpened) setWasOpened(true);
+  return wasOpened ? (
     <Suspense>
-      <Parts {...props} />
+      <Parts {...props} opened={opened && isThere} />
+      <Arrival onArrive={setIsThere} />
     </Suspense>
   ) : null;
+}
+
+/** Tells when what stands beside it is there. */
+function Arrival({ onArrive }: { readonly onArrive: (isThere: true) => void }) {
+  useEffect(() => onArrive(true), [onArrive]);
+  return null;
 }

@@ -1,7 +1,7 @@
 import { Button, CloseButton, Group, NativeSelect, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { FilterX, Search } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
 type FilterBarProps = {
@@ -16,7 +16,7 @@ type FilterBarProps = {
 export function FilterBar({ children, isFiltered = false, onClear }: FilterBarProps) {
   const { t } = useTranslation('ui');
   return (
-    <Group gap="sm" role="search" align="flex-end">
+    <Group component="search" gap="sm" align="flex-end">
       {children}
       {isFiltered && onClear && (
         <Button variant="subtle" color="gray" size="sm" leftSection={<FilterX size={16} />} onClick={onClear}>
@@ -35,7 +35,11 @@ type SearchFieldProps = { readonly label: string; readonly value: string; readon
 export function SearchField({ label, value, onChange }: SearchFieldProps) {
   const { t } = useTranslation('ui');
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const [shown, setShown] = useState(value);
+  if (shown !== value) {
+    setShown(value);
+    setText(value);
+  }
   const later = useDebouncedCallback(onChange, TYPING_MS);
   const type = (next: string): void => {
     setText(next);

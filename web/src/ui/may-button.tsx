@@ -47,7 +47,7 @@ export function MayIcon({
 }
 
 /** Why the person may not, in words; undefined when they may. For menu items and switches. */
-export function useReason(need: Need = {}, because?: string | undefined | false): string | undefined {
+export function useReason(need: Need = {}, because?: string | false): string | undefined {
   const { t } = useTranslation('ui');
   const refusal = useSession().refusal({ write: true, ...need });
   if (refusal !== null) return t(`why.${refusal}`, { scope: need.scope });

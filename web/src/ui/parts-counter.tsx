@@ -40,7 +40,7 @@ export function PartsCounter({ characters, parts, encoding, remaining, unsupport
         </>
       )}
       {unsupported.length > 0 && (
-        <Text size="xs" c="amber.text" className="foreign-text" style={{ color: 'var(--mantine-color-amber-text)' }}>
+        <Text size="xs" className="foreign-text" style={{ color: 'var(--mantine-color-amber-text)' }}>
           {t('parts.unsupported', { characters: unsupported.slice(0, 12).join(' ') })}
         </Text>
       )}

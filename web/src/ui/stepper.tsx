@@ -1,6 +1,6 @@
-import { Group, Stepper as MantineStepper } from '@mantine/core';
+import { Group, Stepper as MantineStepper, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useIsPhone } from './dialog.tsx';
+import { useIsPhone } from './use-is-phone.ts';
 
 export type Step = {
   readonly id: string;
@@ -38,9 +38,8 @@ export function Steps({ steps, active, onChange, footer }: StepsProps) {
       {steps.map((step, index) => (
         <MantineStepper.Step
           key={step.id}
-          label={isPhone && index !== at ? undefined : step.label}
+          label={isPhone && index !== at ? <VisuallyHidden>{step.label}</VisuallyHidden> : step.label}
           description={isPhone ? undefined : step.note}
-          aria-label={step.label}
           {...(step.hasFault && { color: 'red' })}
         >
           {step.content}

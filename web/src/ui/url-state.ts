@@ -3,7 +3,8 @@ import { useCallback, useMemo } from 'react';
 
 /** One value of the address: how its text is read, and what it is when the address does not say. */
 export type UrlField<T> = { readonly fallback: T; parse(text: string): T | undefined };
-type Fields = Readonly<Record<string, UrlField<unknown>>>;
+type UrlValue = string | number | readonly string[];
+type Fields = Readonly<Record<string, UrlField<UrlValue>>>;
 type Values<F extends Fields> = { readonly [K in keyof F]: F[K] extends UrlField<infer T> ? T : never };
 
 /** Any text. */
@@ -59,13 +60,26 @@ export function useUrlState<F extends Fields>(fields: F) {
   return [values, set] as const;
 }
 
-const readOne = (field: UrlField<unknown>, raw: unknown): unknown =>
-  raw === undefined ? field.fallback : (field.parse(String(raw)) ?? field.fallback);
+/** What the router hands on is a text, or a number that a link was given. */
+const textOf = (raw: unknown): string | undefined =>
+  typeof raw === 'string'
+    ? raw
+    : typeof raw === 'number'
+      ? String(raw)
+      : Array.isArray(raw)
+        ? raw.join(',')
+        : undefined;
+
+function readOne(field: UrlField<UrlValue>, raw: unknown): UrlValue {
+  const given = textOf(raw);
+  return given === undefined ? field.fallback : (field.parse(given) ?? field.fallback);
+}
 
 const readAll = <F extends Fields>(fields: F, raw: Readonly<Record<string, unknown>>): Values<F> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, readOne(field, raw[name])])) as Values<F>;
 
-function written(fields: Fields, all: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const kept = Object.entries(all).filter(([name, value]) => String(value) !== String(fields[name]?.fallback ?? ''));
-  return Object.fromEntries(kept.map(([name, value]) => [name, value === undefined ? undefined : String(value)]));
+/** Fallbacks are left out; what other parts of the page keep in the address stays. */
+function written(fields: Fields, all: Readonly<Record<string, unknown>>): Record<string, string> {
+  const texts = Object.entries(all).map(([name, value]) => [name, textOf(value) ?? ''] as const);
+  return Object.fromEntries(texts.filter(([name, given]) => given !== (textOf(fields[name]?.fallback) ?? '')));
 }

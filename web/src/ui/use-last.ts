@@ -1,8 +1,8 @@
-import { useRef } from 'react';
+import { useState } from 'react';
 
 /** The value, or what it was before it became null: a dialog keeps its words while it closes. */
 export function useLast<T>(value: T | null): T | null {
-  const last = useRef<T | null>(value);
-  if (value !== null) last.current = value;
-  return last.current;
+  const [last, setLast] = useState(value);
+  if (value !== null && value !== last) setLast(value);
+  return value ?? last;
 }

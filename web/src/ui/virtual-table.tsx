@@ -1,9 +1,12 @@
-import { Skeleton } from '@mantine/core';
-import { type QueryKey, useQueries, useQuery } from '@tanstack/react-query';
+import { Skeleton, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, type QueryKey, useQueries, useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
 import type { Column, ListPage } from './data-table.tsx';
 import { ErrorState } from './error-state.tsx';
+import { useFormat } from './format.ts';
 import { TableSkeleton } from './table-skeleton.tsx';
 import classes from './virtual-table.module.css';
 
@@ -21,12 +24,19 @@ export type VirtualTableProps<T> = {
   readonly sort?: string;
   readonly onSort?: (sort: string) => void;
   readonly onRowClick?: (row: T) => void;
-  /** Before the columns: checkboxes. */
+  /** Before the columns: checkboxes, and what stands above them. */
   readonly lead?: (row: T) => ReactNode;
+  readonly leadHead?: ReactNode;
+  readonly isSelected?: (row: T) => boolean;
 };
 
 const PAGE_SIZE = 100;
 const OVERSCAN = 10;
+/** Browsers draw nothing taller than about 16 million pixels: some 350,000 rows. What is behind them, a filter finds. */
+const MOST_PIXELS = 15_000_000;
+/** Rows that are scrolled past within this time are not fetched. */
+const CALM_MS = 80;
+const GAP = 12;
 
 /**
  * A list of any length in a pane that scrolls: rows that are in view are drawn, pages of 100 are fetched as they come
@@ -37,6 +47,7 @@ export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
   const first = useQuery({
     queryKey: [...queryKey, 0],
     queryFn: ({ signal }) => fetchPage({ page: 0, limit: PAGE_SIZE }, signal),
+    placeholderData: keepPreviousData,
   });
   if (first.data === undefined) {
     if (first.error === null) return <TableSkeleton />;
@@ -49,58 +60,84 @@ export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
 type PaneProps<T> = VirtualTableProps<T> & { readonly total: number };
 
 function Pane<T extends object>(props: PaneProps<T>) {
-  const { label, columns, total, rowHeight = 44, height = 'calc(100dvh - 280px)' } = props;
+  const { label, columns, total, queryKey, rowHeight = 44, height = 'calc(100dvh - 280px)' } = props;
   const pane = useRef<HTMLDivElement>(null);
+  const count = Math.min(total, Math.floor(MOST_PIXELS / rowHeight));
   const rows = useVirtualizer({
-    count: total,
+    count,
     getScrollElement: () => pane.current,
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
   });
   const items = rows.getVirtualItems();
   const rowAt = usePages(props, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
+  const list = JSON.stringify(queryKey);
+  useEffect(() => void pane.current?.scrollTo({ top: 0 }), [list]);
   const grid = { gridTemplateColumns: template(columns, props.lead !== undefined) };
   return (
-    <div ref={pane} className={classes.pane} style={{ height, minHeight: 240 }} tabIndex={0}>
-      <div role="table" aria-label={label} aria-rowcount={total + 1} aria-colcount={columns.length}>
-        <div role="rowgroup" className={classes.head}>
-          <div role="row" aria-rowindex={1} className={classes.row} style={grid}>
-            {props.lead && <div role="columnheader" />}
-            {columns.map((column) => (
-              <Head key={column.id} column={column} {...props} />
+    <>
+      <div ref={pane} className={classes.pane} style={{ height, minHeight: 240 }} tabIndex={0}>
+        <div
+          role="table"
+          aria-label={label}
+          aria-rowcount={total + 1}
+          style={{ minWidth: leastWidth(columns, props.lead !== undefined) }}
+        >
+          <div role="rowgroup" className={classes.head}>
+            <div role="row" aria-rowindex={1} className={classes.row} style={grid}>
+              {props.lead && <div role="columnheader">{props.leadHead}</div>}
+              {columns.map((column) => (
+                <Head key={column.id} column={column} {...props} />
+              ))}
+            </div>
+          </div>
+          <div role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
+            {items.map(({ index, start, size }) => (
+              <VirtualRow
+                key={index}
+                index={index}
+                row={rowAt(index)}
+                style={{ ...grid, height: size, transform: `translateY(${start}px)` }}
+                {...props}
+              />
             ))}
           </div>
         </div>
-        <div role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
-          {items.map(({ index, start, size }) => (
-            <VirtualRow
-              key={index}
-              index={index}
-              row={rowAt(index)}
-              style={{ ...grid, height: size, transform: `translateY(${start}px)` }}
-              {...props}
-            />
-          ))}
-        </div>
       </div>
-    </div>
+      {count < total && <Beyond count={count} />}
+    </>
   );
 }
 
+/** That the list goes on behind its last row. */
+function Beyond({ count }: { readonly count: number }) {
+  const { t } = useTranslation('ui');
+  return (
+    <Text size="xs" c="dimmed">
+      {t('table.beyond', { shown: useFormat().number(count) })}
+    </Text>
+  );
+}
+
+const LEAD_WIDTH = 28;
+const leastOf = ({ width = 160 }: Pick<Column<never>, 'width'>): number => Math.min(width, 96);
+const leastWidth = (columns: readonly Column<never>[], hasLead: boolean): number =>
+  columns.reduce((sum, column) => sum + leastOf(column) + GAP, GAP) + (hasLead ? LEAD_WIDTH + GAP : 0);
+
 const template = (columns: readonly Column<never>[], hasLead: boolean): string =>
   [
-    ...(hasLead ? ['40px'] : []),
-    ...columns.map(({ width = 160 }) => `minmax(${Math.min(width, 96)}px, ${width}fr)`),
+    ...(hasLead ? [`${LEAD_WIDTH}px`] : []),
+    ...columns.map((column) => `minmax(${leastOf(column)}px, ${column.width ?? 160}fr)`),
   ].join(' ');
 
-/** The pages that the rows from `first` to `last` are on. */
+/** The pages that the rows from `first` to `last` are on; what is scrolled past fast is not fetched. */
 function usePages<T>({ queryKey, fetchPage }: VirtualTableProps<T>, first: number, last: number) {
-  const from = Math.floor(first / PAGE_SIZE);
-  const pages = Array.from({ length: Math.floor(last / PAGE_SIZE) - from + 1 }, (_, at) => from + at);
+  const [span] = useDebouncedValue(`${Math.floor(first / PAGE_SIZE)}-${Math.floor(last / PAGE_SIZE)}`, CALM_MS);
+  const [from = 0, to = 0] = span.split('-').map(Number);
   const answers = useQueries({
-    queries: pages.map((page) => ({
-      queryKey: [...queryKey, page],
-      queryFn: ({ signal }: { signal: AbortSignal }) => fetchPage({ page, limit: PAGE_SIZE }, signal),
+    queries: Array.from({ length: to - from + 1 }, (_, at) => ({
+      queryKey: [...queryKey, from + at],
+      queryFn: ({ signal }: { signal: AbortSignal }) => fetchPage({ page: from + at, limit: PAGE_SIZE }, signal),
       staleTime: 60_000,
     })),
   });
@@ -135,13 +172,14 @@ type RowProps<T> = VirtualTableProps<T> & {
   readonly style: React.CSSProperties;
 };
 
-function VirtualRow<T>({ index, row, style, columns, lead, onRowClick }: RowProps<T>) {
+function VirtualRow<T>({ index, row, style, columns, lead, isSelected, onRowClick }: RowProps<T>) {
   return (
     <div
       role="row"
       aria-rowindex={index + 2}
       className={`${classes.row} ${classes.body}`}
       style={style}
+      data-selected={(row !== undefined && isSelected?.(row)) || undefined}
       {...(row !== undefined && onRowClick && { onClick: () => onRowClick(row) })}
     >
       {lead && (

@@ -1,3 +1,5 @@
+import { createBook, type EventResult } from '../http/book.ts';
+
 /** One message that reached the sandbox, taken or refused. */
 export type MessageEntry = {
   readonly kind: 'message';
@@ -20,8 +22,6 @@ export type MessageEntry = {
   /** False for ever when the answer was held back. */
   answered: boolean;
 };
-
-export type EventResult = 'waiting' | 'acked' | 'lost';
 
 /** One thing that the sandbox tells its client by a callback. */
 export type EventEntry = {
@@ -83,38 +83,24 @@ const COUNTER = { status: 'statuses', inbound: 'inbounds', template: 'templates'
 
 /** With `counts` no entry is kept: for benches and long runs. */
 export function createLedger(keep: 'entries' | 'counts'): LedgerWriter {
-  const kept: LedgerEntry[] = [];
-  const counts: Counts = { ...ZERO_COUNTS };
-  const codes: Record<number, number> = {};
-  let n = 0;
-
-  function put<Entry extends LedgerEntry>(entry: Entry): Entry | null {
-    if (keep === 'counts') return null;
-    kept.push(entry);
-    return entry;
-  }
-
+  const book = createBook<MessageEntry, EventEntry, keyof Counts>(keep, ZERO_COUNTS);
+  const { count, put, stamp } = book;
   return {
-    entries: () => kept,
-    messages: () => kept.filter((entry) => entry.kind === 'message'),
-    events: () => kept.filter((entry) => entry.kind !== 'message'),
-    counts: () => ({ ...counts }),
-    codes: () => ({ ...codes }),
-    count(name, by = 1) {
-      counts[name] += by;
-    },
+    ...book.reading,
+    codes: () => ({ ...book.answers }),
+    count,
     recordMessage(message) {
-      counts.messages += 1;
-      counts[message.code === 0 ? 'accepted' : 'refused'] += 1;
-      if (message.code !== 0) codes[message.code] = (codes[message.code] ?? 0) + 1;
-      return put({ kind: 'message', n: ++n, at: Date.now(), answered: false, ...message });
+      count('messages');
+      count(message.code === 0 ? 'accepted' : 'refused');
+      if (message.code !== 0) book.countAnswer(message.code);
+      return put({ kind: 'message', ...stamp(), answered: false, ...message });
     },
     recordEvent(event) {
-      counts[COUNTER[event.kind]] += 1;
-      return put({ n: ++n, at: Date.now(), tries: 0, result: 'waiting', ...event });
+      count(COUNTER[event.kind]);
+      return put({ ...stamp(), tries: 0, result: 'waiting', ...event });
     },
     recordResult(entry, result) {
-      counts[result] += 1;
+      count(result);
       if (entry) entry.result = result;
     },
   };

@@ -1,3 +1,5 @@
+import { createBook, type EventResult } from '../http/book.ts';
+
 /** One message that reached the sandbox, taken or refused. */
 export type MessageEntry = {
   readonly kind: 'message';
@@ -20,8 +22,6 @@ export type MessageEntry = {
   /** It was taken back before it was shown. */
   revoked: boolean;
 };
-
-export type EventResult = 'waiting' | 'acked' | 'lost';
 
 /** One thing that the sandbox tells its client by a callback. */
 export type EventEntry = {
@@ -90,40 +90,26 @@ const COUNTER = { event: 'events', inbound: 'inbounds', launch: 'launches' } as 
 
 /** With `counts` no entry is kept: for benches and long runs. */
 export function createLedger(keep: 'entries' | 'counts'): LedgerWriter {
-  const kept: LedgerEntry[] = [];
-  const counts: Counts = { ...ZERO_COUNTS };
-  const statuses: Record<string, number> = {};
-  let n = 0;
-
-  function put<Entry extends LedgerEntry>(entry: Entry): Entry | null {
-    if (keep === 'counts') return null;
-    kept.push(entry);
-    return entry;
-  }
-
+  const book = createBook<MessageEntry, EventEntry, keyof Counts>(keep, ZERO_COUNTS);
+  const { count, put, stamp } = book;
   return {
-    entries: () => kept,
-    messages: () => kept.filter((entry) => entry.kind === 'message'),
-    events: () => kept.filter((entry) => entry.kind !== 'message'),
-    counts: () => ({ ...counts }),
-    statuses: () => ({ ...statuses }),
-    count(name, by = 1) {
-      counts[name] += by;
-    },
+    ...book.reading,
+    statuses: () => ({ ...book.answers }),
+    count,
     recordMessage(message) {
-      counts.messages += 1;
-      counts[message.status === 'OK' ? 'accepted' : 'refused'] += 1;
-      statuses[message.status] = (statuses[message.status] ?? 0) + 1;
+      count('messages');
+      count(message.status === 'OK' ? 'accepted' : 'refused');
+      book.countAnswer(message.status);
       const fate = { repeats: 0, delivered: false, revoked: false };
-      return put({ kind: 'message', n: ++n, at: Date.now(), ...message, ...fate });
+      return put({ kind: 'message', ...stamp(), ...message, ...fate });
     },
     recordEvent(event) {
-      counts[COUNTER[event.kind]] += 1;
-      return put({ n: ++n, at: Date.now(), tries: 0, result: 'waiting', ...event });
+      count(COUNTER[event.kind]);
+      return put({ ...stamp(), tries: 0, result: 'waiting', ...event });
     },
     recordResult(entry, { acked, tries }) {
-      counts.callbacks += tries;
-      counts[acked ? 'acked' : 'lost'] += 1;
+      count('callbacks', tries);
+      count(acked ? 'acked' : 'lost');
       if (entry) Object.assign(entry, { tries, result: acked ? 'acked' : 'lost' });
     },
   };

@@ -1,5 +1,5 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
-import { checkTable, type Table, type TableOptions } from '../check-table.ts';
+import { type Beginning, checkTable, readBeginning, type Table, type TableOptions } from '../check-table.ts';
 import { type CheckedRow, CHUNK_LENGTH, CHUNK_ROWS, lengthOf, packRows } from '../rows.ts';
 import { decoded, detectEncoding, type Octets } from './encoding.ts';
 import { badFile, LIMITS, type RawRow, tooLarge } from './limits.ts';
@@ -39,6 +39,12 @@ export async function convert({ source, chunks, kind, fileName, options }: Conve
     writer.write(row);
   if (!table) throw new Error('the table is known when its rows end');
   return { ...table, chunks: writer.end() };
+}
+
+/** How the table of a file begins; nothing is written. Errors: as of `convert`. */
+export async function begin({ source, fileName, options }: Omit<Conversion, 'chunks' | 'kind'>): Promise<Beginning> {
+  const { rows } = await openRows(source, 'table', fileName);
+  return readBeginning(rows, options);
 }
 
 type Rows = { readonly rows: AsyncIterable<RawRow>; readonly head?: readonly string[] };

@@ -1,10 +1,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError, type FieldError } from '../../../errors.ts';
-import { type Conversion, type Converted, convert } from './convert.ts';
+import type { Beginning } from '../check-table.ts';
+import { begin, type Conversion, type Converted, convert } from './convert.ts';
+
+/** What the thread is to do: convert the file, or only say how its table begins. */
+export type Task =
+  | ({ readonly work: 'convert' } & Conversion)
+  | ({ readonly work: 'begin' } & Omit<Conversion, 'chunks' | 'kind'>);
 
 /** What the thread of a conversion says, once. */
 export type Said =
   | { readonly kind: 'converted'; readonly converted: Converted }
+  | { readonly kind: 'begun'; readonly beginning: Beginning }
   | {
       readonly kind: 'refused';
       readonly code: 'invalid' | 'too_large';
@@ -12,9 +19,10 @@ export type Said =
       readonly details: readonly FieldError[];
     };
 
-async function run(conversion: Conversion): Promise<Said> {
+async function run(task: Task): Promise<Said> {
   try {
-    return { kind: 'converted', converted: await convert(conversion) };
+    if (task.work === 'begin') return { kind: 'begun', beginning: await begin(task) };
+    return { kind: 'converted', converted: await convert(task) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, message, details = [] } = error;

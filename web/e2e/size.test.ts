@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const DIST = join(ROOT, 'web/dist');
+const MOST_BYTES = 250_000;
+
+type Chunk = {
+  readonly file: string;
+  readonly isEntry?: boolean;
+  readonly imports?: readonly string[];
+  readonly dynamicImports?: readonly string[];
+};
+
+let chunks: ReadonlyMap<string, Chunk>;
+beforeAll(async () => {
+  await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/build-console.ts')]);
+  chunks = new Map(Object.entries(JSON.parse(await readFile(join(DIST, '.vite/manifest.json'), 'utf8'))));
+});
+
+/** The chunk, and all that has to be there before it runs. */
+function closure(name: string, found = new Set<string>()): Set<string> {
+  if (found.has(name)) return found;
+  found.add(name);
+  for (const next of chunks.get(name)?.imports ?? []) closure(next, found);
+  return found;
+}
+
+async function gzipped(names: Iterable<string>): Promise<number> {
+  const files = [...names].map((name) => chunks.get(name)?.file ?? '').filter((file) => file.endsWith('.js'));
+  const sizes = await Promise.all([...new Set(files)].map(async (file) => (await stat(join(DIST, `${file}.gz`))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+test('the first load of every page is below 250 kB of compressed script, the texts of a language included', async () => {
+  const entry = [...chunks].find(([, { isEntry }]) => isEntry)?.[0] ?? '';
+  const start = chunks.get(entry)?.dynamicImports ?? [];
+  const pages = start.filter((name) => /^src\/[^/]+\/[\w-]*page\.tsx$/.test(name));
+  expect(pages.length).toBeGreaterThan(2);
+  const shared = [...closure(entry), ...closure('src/app/it.json'), ...closure('src/ui/it.json')];
+  const sizes: Record<string, number> = {};
+  for (const page of pages) {
+    const texts = page.replace(/[^/]+$/, 'it.json');
+    sizes[page] = await gzipped(new Set([...shared, ...closure(page), ...closure(texts)]));
+  }
+  const tooLarge = Object.entries(sizes).filter(([, bytes]) => bytes > MOST_BYTES);
+  expect(tooLarge, JSON.stringify(sizes, null, 2)).toEqual([]);
+});

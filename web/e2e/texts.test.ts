@@ -1,0 +1,78 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../src');
+const features = globSync('*/en.json', { cwd: SRC }).map((file) => dirname(file));
+
+type Texts = { readonly [key: string]: string | Texts };
+
+const read = (feature: string, language: string): Texts =>
+  JSON.parse(readFileSync(join(SRC, feature, `${language}.json`), 'utf8'));
+
+/** `create.open`, for every text. */
+const keysOf = (texts: Texts, above = ''): string[] =>
+  Object.entries(texts).flatMap(([key, value]) =>
+    typeof value === 'string' ? [`${above}${key}`] : keysOf(value, `${above}${key}.`),
+  );
+/** Languages have plurals of their own. */
+const withoutPlural = (key: string): string => key.replace(/_(zero|one|two|few|many|other)$/, '');
+const keys = (feature: string, language: string): string[] => [
+  ...new Set(keysOf(read(feature, language)).map(withoutPlural)),
+];
+
+const textAt = (texts: Texts, key: string): string => {
+  const found = key
+    .split('.')
+    .reduce<string | Texts | undefined>((at, part) => (typeof at === 'object' ? at[part] : undefined), texts);
+  return typeof found === 'string' ? found : '';
+};
+const placeholders = (text: string): string[] =>
+  [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name = '']) => name).sort();
+
+test('there are texts', () => {
+  expect(features.length).toBeGreaterThan(3);
+});
+
+test.each(features)('%s says the same in English and in Italian', (feature) => {
+  expect(keys(feature, 'it').sort()).toEqual(keys(feature, 'en').sort());
+});
+
+test.each(features)('%s has every plural of its language', (feature) => {
+  for (const language of ['en', 'it']) {
+    const all = keysOf(read(feature, language));
+    const wanted = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+    const counted = new Set(all.filter((key) => withoutPlural(key) !== key).map(withoutPlural));
+    for (const key of counted)
+      for (const category of wanted) expect(all, `${language} of ${feature}`).toContain(`${key}_${category}`);
+  }
+});
+
+test.each(features)('%s fills in the same values in both languages', (feature) => {
+  const [en, it] = [read(feature, 'en'), read(feature, 'it')];
+  const shared = keysOf(en).filter((key) => textAt(it, key) !== '' && withoutPlural(key) === key);
+  for (const key of shared) expect(placeholders(textAt(it, key)), key).toEqual(placeholders(textAt(en, key)));
+});
+
+test('every text that a page names by a literal key exists', () => {
+  const missing: string[] = [];
+  for (const file of globSync('**/*.{ts,tsx}', { cwd: SRC })) {
+    const source = readFileSync(join(SRC, file), 'utf8');
+    const own = /useTranslation\('([\w-]+)'\)/.exec(source)?.[1];
+    for (const [, named = ''] of source.matchAll(/\bt\(\s*'([^']+)'/g)) {
+      const [feature = '', key = ''] = named.includes(':') ? named.split(':', 2) : [own ?? '', named];
+      if (!features.includes(feature) || !keys(feature, 'en').includes(withoutPlural(key)))
+        missing.push(`${file}: ${feature}:${key}`);
+    }
+  }
+  expect(missing).toEqual([]);
+});
+
+test('no page puts markup into itself', () => {
+  for (const file of globSync('**/*.{ts,tsx}', { cwd: SRC })) {
+    if (basename(file) === 'trusted-types.ts') continue;
+    expect(readFileSync(join(SRC, file), 'utf8'), file).not.toMatch(
+      /dangerouslySetInnerHTML|\.innerHTML|insertAdjacentHTML/,
+    );
+  }
+});

@@ -1,0 +1,65 @@
+import { api, changeHeaders, ok } from './client.ts';
+import { ApiError, readProblem } from './errors.ts';
+import type { Need } from './session.ts';
+
+export const MEDIA = '/api/partner-gateway/v1/media';
+
+/** What one needs to add or change files. */
+export const MEDIA_NEED: Need = { scope: 'media', write: true };
+
+export const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'video/mp4'] as const;
+export type MediaType = (typeof MEDIA_TYPES)[number];
+
+/** What a file dialog offers; the server tells types by their content all the same. */
+export const ACCEPTED = '.jpg,.jpeg,.png,.gif,.mp4,image/jpeg,image/png,image/gif,video/mp4';
+
+type Listing = {
+  readonly page: number;
+  readonly limit: number;
+  readonly mimeType?: MediaType | undefined;
+  readonly name?: string | undefined;
+};
+
+export const listMedia = (query: Listing, signal: AbortSignal) => ok(api.GET(MEDIA, { params: { query }, signal }));
+
+export type Media = Awaited<ReturnType<typeof listMedia>>['data'][number];
+
+/**
+ * Where the browser gets a file: links name the public address of the gateway, which need not be the one that the
+ * console was opened by, and the page's policy allows that one alone.
+ */
+export function ownLink(url: string): string {
+  const { pathname, search } = new URL(url, location.origin);
+  return `${pathname}${search}`;
+}
+
+type Upload = { readonly onProgress: (sent: number) => void; readonly signal: AbortSignal };
+
+/** Sends a file as fast as the connection takes it; `onProgress` hears of its octets. Rejects with an ApiError. */
+export function uploadMedia(file: File, { onProgress, signal }: Upload): Promise<Media> {
+  const form = new FormData();
+  form.set('file', file);
+  const request = new XMLHttpRequest();
+  request.open('POST', MEDIA);
+  for (const [name, value] of Object.entries(changeHeaders('POST'))) request.setRequestHeader(name, value);
+  request.responseType = 'json';
+  request.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded));
+  signal.addEventListener('abort', () => request.abort());
+  return new Promise((resolve, reject) => {
+    request.addEventListener('load', () =>
+      request.status === 201 ? resolve(request.response as Media) : reject(problemOf(request)),
+    );
+    for (const event of ['error', 'abort', 'timeout'])
+      request.addEventListener(event, () => reject(new ApiError({ status: 0, message: '' })));
+    request.send(form);
+  });
+}
+
+function problemOf(request: XMLHttpRequest): ApiError {
+  const headers = new Headers();
+  for (const name of ['x-request-id', 'retry-after']) {
+    const value = request.getResponseHeader(name);
+    if (value !== null) headers.set(name, value);
+  }
+  return readProblem(new Response(null, { status: request.status || 500, headers }), request.response);
+}

@@ -1,0 +1,45 @@
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { useFormat } from '../ui/format.ts';
+import { useLast } from '../ui/use-last.ts';
+import { type Campaign, isOpen, ONE } from './campaign.ts';
+
+type DeleteDialogProps = {
+  readonly campaign: Campaign | null;
+  readonly onClose: () => void;
+  /** After it is gone; its own page must be left then. */
+  readonly onDone?: () => void;
+};
+
+/** Asks before a campaign that has not begun is deleted; null closes it. */
+export function DeleteDialog({ campaign, onClose, onDone }: DeleteDialogProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const shown = useLast(campaign);
+  const name = shown?.name ?? '';
+  const remove = useAction({
+    run: (id: number) => ok(api.DELETE(ONE, { params: { path: { id } } })),
+    refresh: [['campaigns'], ['credit']],
+    done: t('delete.done', { name }),
+    onDone() {
+      onClose();
+      onDone?.();
+    },
+  });
+  return (
+    <ConfirmDialog
+      opened={campaign !== null}
+      onClose={onClose}
+      title={t('delete.title', { name })}
+      action={t('delete.submit')}
+      onConfirm={() => campaign && remove.run(campaign.id)}
+      busy={remove.busy}
+    >
+      {shown && !isOpen(shown)
+        ? t('delete.scheduled', { cost: format.money(shown.estimatedCost, shown.currency) })
+        : t('delete.text')}
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,163 @@
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { ExternalLink, Link2Off, Trash2 } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { MEDIA_NEED, ownLink } from '../api/media.ts';
+import { CopyButton } from '../ui/copy-button.tsx';
+import { DateTime, Duration } from '../ui/date-time.tsx';
+import { SidePanel } from '../ui/dialog.tsx';
+import { ErrorState } from '../ui/error-state.tsx';
+import { Facts } from '../ui/facts.tsx';
+import { useFormat } from '../ui/format.ts';
+import { MayButton } from '../ui/may-button.tsx';
+import { MessageText } from '../ui/message-text.tsx';
+import { Bytes } from '../ui/num.tsx';
+import { ChannelBadge } from '../ui/statuses.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { useLast } from '../ui/use-last.ts';
+import { findMedia, isVideo, type Media, typeName, usesOf } from './file.ts';
+import classes from './media.module.css';
+
+type Asks = { readonly onDelete: (media: Media) => void; readonly onRevoke: (media: Media) => void };
+type DetailPanelProps = Asks & { readonly id: number; readonly onClose: () => void };
+
+/** Everything about one file; 0 closes it. */
+export function DetailPanel({ id, onClose, ...asks }: DetailPanelProps) {
+  const { t } = useTranslation('media');
+  const shown = useLast(id === 0 ? null : id) ?? 0;
+  const file = useQuery({
+    queryKey: ['media-file', shown],
+    queryFn: ({ signal }) => findMedia(shown, signal),
+    enabled: id !== 0,
+  });
+  return (
+    <SidePanel opened={id !== 0} onClose={onClose} title={file.data?.name ?? t('detail')}>
+      {file.isError ? (
+        <ErrorState error={file.error} onRetry={() => void file.refetch()} />
+      ) : file.data ? (
+        <Detail media={file.data} {...asks} />
+      ) : (
+        <TableSkeleton rows={4} />
+      )}
+    </SidePanel>
+  );
+}
+
+function Detail({ media, onDelete, onRevoke }: Asks & { readonly media: Media }) {
+  const { t } = useTranslation('media');
+  return (
+    <Stack>
+      <Preview media={media} />
+      {media.description !== '' && <MessageText text={media.description} />}
+      <FileFacts media={media} />
+      <Uses media={media} />
+      <Title order={3} size="h5">
+        {t('link.title')}
+      </Title>
+      <Text size="sm" c="dimmed">
+        {t('link.text')}
+      </Text>
+      <Group gap="xs">
+        <CopyButton text={media.url} label={t('link.copy')} />
+        <Button
+          component="a"
+          href={ownLink(media.url)}
+          target="_blank"
+          rel="noreferrer"
+          variant="default"
+          size="xs"
+          leftSection={<ExternalLink size={14} />}
+        >
+          {t('link.open')}
+        </Button>
+        <MayButton
+          need={MEDIA_NEED}
+          variant="default"
+          size="xs"
+          leftSection={<Link2Off size={14} />}
+          onClick={() => onRevoke(media)}
+        >
+          {t('revoke.open')}
+        </MayButton>
+      </Group>
+      <Group justify="flex-end" mt="md">
+        <MayButton
+          need={MEDIA_NEED}
+          variant="light"
+          color="red"
+          leftSection={<Trash2 size={16} />}
+          onClick={() => onDelete(media)}
+        >
+          {t('delete.open')}
+        </MayButton>
+      </Group>
+    </Stack>
+  );
+}
+
+function Preview({ media }: { readonly media: Media }) {
+  return (
+    <div className={classes.preview}>
+      {isVideo(media) ? (
+        // What people upload has no captions; its description stands below.
+        <video controls preload="metadata" src={ownLink(media.url)} aria-label={media.name} />
+      ) : (
+        <img
+          src={ownLink(media.url)}
+          width={media.width}
+          height={media.height}
+          alt={media.description || media.name}
+          style={{ height: 'auto' }}
+        />
+      )}
+    </div>
+  );
+}
+
+function FileFacts({ media }: { readonly media: Media }) {
+  const { t } = useTranslation('media');
+  const { number } = useFormat();
+  const size = t('fact.pixels', { width: number(media.width), height: number(media.height) });
+  return (
+    <Facts
+      facts={[
+        { label: t('fact.type'), value: typeName(media.mimeType) },
+        { label: t('fact.dimensions'), value: size },
+        ...(media.durationSeconds === null
+          ? []
+          : [{ label: t('fact.duration'), value: <Duration seconds={media.durationSeconds} /> }]),
+        { label: t('fact.size'), value: <Bytes count={media.sizeBytes} /> },
+        { label: t('fact.uploaded'), value: <DateTime value={media.createdAt} /> },
+        { label: t('fact.id'), value: <CopyableId id={media.id} /> },
+      ]}
+    />
+  );
+}
+
+const CopyableId = ({ id }: { readonly id: number }) => (
+  <Group gap="xs">
+    <span className="tabular">{id}</span>
+    <CopyButton text={String(id)} />
+  </Group>
+);
+
+function Uses({ media }: { readonly media: Media }) {
+  const { t } = useTranslation('media');
+  return (
+    <Stack gap="xs">
+      <Title order={3} size="h5">
+        {t('use.title')}
+      </Title>
+      <ul className={classes.uses}>
+        {usesOf(media).map(({ channel, usable, why }) => (
+          <li key={channel}>
+            <ChannelBadge channel={channel} />
+            <Text size="sm" c={usable ? undefined : 'dimmed'}>
+              {t(why)}
+            </Text>
+          </li>
+        ))}
+      </ul>
+    </Stack>
+  );
+}

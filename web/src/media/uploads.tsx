@@ -1,0 +1,30 @@
+import { Button, Group, Paper, Stack } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { DropArea } from '../ui/drop-area.tsx';
+import { UploadList } from '../ui/upload-list.tsx';
+import { useUploads } from '../ui/use-uploads.ts';
+
+/** Adds files; what became of each stays until it is put away. */
+export function Uploads({ onUploaded }: { readonly onUploaded: () => void }) {
+  const { t } = useTranslation('media');
+  const { rows, add, clear, busy } = useUploads(onUploaded);
+  return (
+    <Stack gap="sm">
+      <DropArea onFiles={add} />
+      {rows.length > 0 && (
+        <Paper p="md">
+          <Stack gap="sm">
+            <UploadList rows={rows} />
+            {!busy && (
+              <Group justify="flex-end">
+                <Button size="xs" variant="subtle" color="gray" onClick={clear}>
+                  {t('clearUploads')}
+                </Button>
+              </Group>
+            )}
+          </Stack>
+        </Paper>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,179 @@
+import { Alert, Anchor, Button, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Link2, RefreshCw, TriangleAlert, Unlink } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { DateTime } from '../ui/date-time.tsx';
+import { Facts } from '../ui/facts.tsx';
+import { MayButton } from '../ui/may-button.tsx';
+import { StatusBadge } from '../ui/status-badge.tsx';
+import { NEED, type Network, type Profile } from './profile.ts';
+import classes from './social.module.css';
+import type { Connecting } from './use-connecting.ts';
+
+type NetworkCardProps = {
+  readonly network: Network;
+  /** Undefined: not connected. */
+  readonly profile: Profile | undefined;
+  readonly connecting: Connecting | undefined;
+  readonly onConnect: () => void;
+  readonly onGiveUp: () => void;
+  readonly onOpen: (what: 'disconnect' | 'linked') => void;
+};
+
+/** One network: what is connected there, and the next step. */
+export function NetworkCard(props: NetworkCardProps) {
+  const { network, profile, connecting } = props;
+  return (
+    <Paper component="section" p="lg" aria-label={network.label}>
+      <Stack h="100%" gap="md">
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <Group gap="sm" wrap="nowrap">
+            <span className={classes.sign} data-network={network.platform} aria-hidden="true">
+              {network.signs}
+            </span>
+            <Title order={2} size="h4">
+              {network.label}
+            </Title>
+          </Group>
+          <State profile={profile} />
+        </Group>
+        {profile ? <Connected {...props} profile={profile} /> : <About network={network} />}
+        {connecting && <Progress {...props} connecting={connecting} />}
+        <Actions {...props} />
+      </Stack>
+    </Paper>
+  );
+}
+
+function State({ profile }: { readonly profile: Profile | undefined }) {
+  const { t } = useTranslation('social');
+  if (!profile) return <StatusBadge tone="neutral">{t('state.none')}</StatusBadge>;
+  return profile.disconnected ? (
+    <StatusBadge tone="bad">{t('state.disconnected')}</StatusBadge>
+  ) : (
+    <StatusBadge tone="good">{t('state.connected')}</StatusBadge>
+  );
+}
+
+function About({ network: { platform } }: Pick<NetworkCardProps, 'network'>) {
+  const { t } = useTranslation('social');
+  return (
+    <Text size="sm" c="dimmed">
+      {t(`about.${platform}`)}
+    </Text>
+  );
+}
+
+function Connected({ profile, onOpen }: NetworkCardProps & { readonly profile: Profile }) {
+  const { t } = useTranslation('social');
+  const { profileName, username, linkedCount, tokenExpiresAt, connectedAt, disconnected } = profile;
+  return (
+    <Stack gap="sm">
+      <div>
+        <Text fw={600} dir="auto" className="foreign-text">
+          {profileName}
+        </Text>
+        {username !== null && (
+          <Text size="sm" c="dimmed" dir="auto" className="foreign-text">
+            {username}
+          </Text>
+        )}
+      </div>
+      {disconnected && (
+        <Alert color="red" icon={<TriangleAlert size={18} />}>
+          {t('disconnectedText')}
+        </Alert>
+      )}
+      <Facts
+        facts={[
+          {
+            label: t('fact.linked'),
+            value:
+              linkedCount === 0 ? (
+                t('fact.noneLinked')
+              ) : (
+                <Anchor component="button" type="button" size="sm" onClick={() => onOpen('linked')}>
+                  {t('fact.linkedCount', { count: linkedCount })}
+                </Anchor>
+              ),
+          },
+          { label: t('fact.connected'), value: <DateTime value={connectedAt} /> },
+          { label: t('fact.expires'), value: <DateTime value={tokenExpiresAt} /> },
+        ]}
+      />
+    </Stack>
+  );
+}
+
+function Progress({ network, connecting, onGiveUp }: NetworkCardProps & { readonly connecting: Connecting }) {
+  const { t } = useTranslation('social');
+  if (connecting.step === 'asking') return null;
+  if (connecting.step === 'failed')
+    return (
+      <Alert color="red" icon={<TriangleAlert size={18} />} title={t('failed.title')} role="alert">
+        <Stack gap="xs">
+          <Text size="sm">{t(connecting.isOurs ? 'failed.ours' : 'failed.other')}</Text>
+          <Code block className={classes.reason}>
+            {connecting.reason}
+          </Code>
+        </Stack>
+      </Alert>
+    );
+  return (
+    <Alert color="blue" role="status" title={t('waiting.title', { network: network.label })}>
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">{t('waiting.text')}</Text>
+        <Group gap="xs">
+          <Button
+            component="a"
+            href={connecting.authorizeUrl}
+            target="_blank"
+            rel="noopener noreferrer"
+            size="xs"
+            variant="default"
+          >
+            {t('waiting.again')}
+          </Button>
+          <Button size="xs" variant="subtle" color="gray" onClick={onGiveUp}>
+            {t('waiting.giveUp')}
+          </Button>
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}
+
+function Actions({ network: { label }, profile, connecting, onConnect, onOpen }: NetworkCardProps) {
+  const { t } = useTranslation('social');
+  const busy = connecting?.step === 'asking';
+  const isGood = profile !== undefined && !profile.disconnected;
+  return (
+    <Group gap="xs" mt="auto" justify="flex-end">
+      {profile && (
+        <MayButton
+          need={NEED}
+          variant="subtle"
+          color="red"
+          size="sm"
+          leftSection={<Unlink size={16} />}
+          aria-label={t('disconnect.label', { network: label })}
+          onClick={() => onOpen('disconnect')}
+        >
+          {t('disconnect.open')}
+        </MayButton>
+      )}
+      {connecting?.step !== 'waiting' && (
+        <MayButton
+          need={NEED}
+          variant={isGood ? 'default' : 'filled'}
+          size="sm"
+          loading={busy}
+          leftSection={profile ? <RefreshCw size={16} /> : <Link2 size={16} />}
+          aria-label={t(profile ? 'connect.againLabel' : 'connect.label', { network: label })}
+          onClick={onConnect}
+        >
+          {t(profile ? 'connect.again' : 'connect.open')}
+        </MayButton>
+      )}
+    </Group>
+  );
+}

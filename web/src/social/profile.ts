@@ -1,0 +1,30 @@
+import { api, ok } from '../api/client.ts';
+import type { Need } from '../api/session.ts';
+
+const SOCIALS = '/api/partner-gateway/v1/socials';
+
+/** Who may hand out keys may hand out profiles. */
+export const NEED: Need = { scope: 'keys', write: true };
+
+/** In the order of the page; their names are names and the same in every language. */
+export const PLATFORMS = [
+  { platform: 'facebook', label: 'Facebook', signs: 'f' },
+  { platform: 'instagram', label: 'Instagram', signs: 'Ig' },
+  { platform: 'linkedin', label: 'LinkedIn', signs: 'in' },
+  { platform: 'google', label: 'Google Business Profile', signs: 'G' },
+  { platform: 'tiktok', label: 'TikTok', signs: 'T' },
+] as const;
+export type Platform = (typeof PLATFORMS)[number]['platform'];
+export type Network = (typeof PLATFORMS)[number];
+
+export const listProfiles = (signal: AbortSignal) => ok(api.GET(SOCIALS, { signal }));
+export type Profile = Awaited<ReturnType<typeof listProfiles>>[number];
+
+export const findProfile = (platform: Platform, signal: AbortSignal) =>
+  ok(api.GET(`${SOCIALS}/{platform}`, { params: { path: { platform } }, signal }));
+
+export const connectProfile = (platform: Platform) =>
+  ok(api.POST(`${SOCIALS}/{platform}/connect`, { params: { path: { platform } } }));
+
+export const disconnectProfile = (platform: Platform) =>
+  ok(api.DELETE(`${SOCIALS}/{platform}`, { params: { path: { platform } } }));
