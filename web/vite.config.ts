@@ -18,6 +18,8 @@ export default defineConfig({
   build: {
     outDir: 'dist',
     manifest: true,
+    // With `light-dark()`, which would be lowered to something that does not know Mantine's schemes.
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     // Data URLs would need `data:` in the policy.
     assetsInlineLimit: 0,
     rolldownOptions: { output: { codeSplitting: { groups: VENDORS } } },

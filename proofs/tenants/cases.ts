@@ -83,8 +83,14 @@ export const CASES: Readonly<Record<string, Case>> = {
     body: ({ token }) => ({ phoneNumber: NUMBER, message: `Another of ${token}` }),
   },
   [`POST ${MS}/whatsapp/send`]: {
-    ids: { 'body.phoneNumberId': 'phoneNumber', 'body.template.id': 'whatsappTemplate' },
-    body: () => ({ destination: NUMBER, simulation: true }),
+    ids: {
+      ...{ 'body.phoneNumberId': 'phoneNumber', 'body.template.id': 'whatsappTemplate' },
+      ...{ 'body.fallbackRcs.agentId': 'rcsAgent', 'body.fallbackRcs.body.mediaId': 'media' },
+    },
+    body: () => ({
+      ...{ destination: NUMBER, simulation: true },
+      ...{ fallbackRcs: { body: { type: 'FILE' } }, fallbackSms: { body: 'Hello' } },
+    }),
   },
   [`POST ${MS}/rcs/send`]: {
     ids: { 'body.agentId': 'rcsAgent', 'body.templateId': 'rcsTemplate' },

@@ -30,10 +30,14 @@ const claim = (more: Partial<Parameters<typeof db.claimChunks>[1]> = {}): Promis
 const all = { messages: 1_000_000 };
 
 describe('insertChunks', () => {
-  test('keeps the ids in order and knows how many they are', async () => {
-    const list = ids(1000);
-    await db.insertChunks(pool, [chunk({ ids: list })]);
-    expect(await listChunks(pool)).toMatchObject([{ size: 1000, ids: list, owner: null, intent: 0, attempt: 0 }]);
+  test('keeps the ids of each chunk in order and knows how many they are', async () => {
+    const lists = [ids(1000), ids(1), ids(3)];
+    await db.insertChunks(
+      pool,
+      lists.map((list) => chunk({ ids: list })),
+    );
+    const same = { owner: null, intent: 0, attempt: 0 };
+    expect(await listChunks(pool)).toMatchObject(lists.map((list) => ({ ...same, size: list.length, ids: list })));
   });
 
   test('gives an account rounds that grow by its messages, in one call and over several', async () => {

@@ -212,9 +212,11 @@ test('a template of RCS is ours: approved at once, with named placeholders', asy
   expect((await ask('DELETE', `${RCS}/${id}`)).status).toBe(204);
 });
 
-test('a card needs something to show, and a common template is only the operator’s to change', async () => {
+test('a card needs something to show, its files are named by url, and a common template is only the operator’s to change', async () => {
   const empty = { name: 'Empty', body: { type: 'CARD', card: {} } };
   expect(fieldsOf(await ask('POST', RCS, empty))).toEqual(['body.card']);
+  const own = { name: 'own', body: { type: 'CARD', card: { media: { mediaId: 1 } } } };
+  expect(fieldsOf(await ask('POST', RCS, own))).toEqual(['body.card.media.mediaId']);
   await program.pool.query(
     `INSERT INTO template (channel, id, name, status, content) VALUES ('RCS', 'common', 'All', 'APPROVED', '{"text": "Hi"}')`,
   );

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { vi } from 'vitest';
 import { createAccount } from '../../src/accounts/create.ts';
 import { transaction } from '../../src/db/transaction.ts';
 import type { Role } from '../../src/lib/scope.ts';
@@ -11,6 +12,9 @@ import { startTestProgram, type TestProgram } from '../../src/testing/program.ts
 import { createUser } from '../../src/users/create.ts';
 import { launchBrowser } from './browser.ts';
 import { watch, type Watch } from './watch.ts';
+
+// A browser, a program and its carriers on a machine that others use too.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 export const SHOTS = join(import.meta.dirname, 'shots');
 const BUILD = join(import.meta.dirname, '../../scripts/build-console.ts');

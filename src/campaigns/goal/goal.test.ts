@@ -263,3 +263,38 @@ test('numbers are candidates like contacts, and have the name and channels of th
     ...[{ channel: 'SMS', country: 'IT', parts: 2, count: 1, unitMicros: 10, priceMicros: 20 }],
   ]);
 });
+
+test.each([
+  [
+    'at the end of its first part, with letters alone',
+    'a'.repeat(150),
+    ['x'.repeat(10), 'x'.repeat(11), 'é'.repeat(10)],
+  ],
+  [
+    'with characters of two septets',
+    `€${'a'.repeat(148)}`,
+    ['x'.repeat(10), 'x'.repeat(11), 'x€xxxxxxxx', 'xxxxxxxx€'],
+  ],
+  ['beyond the alphabet', 'a'.repeat(60), ['x', '`'.repeat(10), '`'.repeat(11), 'ж', 'Z_a z\n', '[']],
+  ['beyond it in its own words', 'ж'.repeat(60), ['x'.repeat(10), 'x'.repeat(11)]],
+  ['longer than a part before it is filled in', 'a'.repeat(170), ['', 'x']],
+])('a text is counted as it will be sent: %s', async (_, words, names) => {
+  const accountId = await accountWith(pool, 0);
+  const numbers = names.map((_name, n) => `+39333200000${n}`);
+  for (const [n, name] of names.entries())
+    await exec(
+      pool,
+      sql`INSERT INTO contact (account_id, first_name, phone_number, is_valid, channels)
+          VALUES (${accountId}, ${name}, ${numbers[n]}, true, 7)`,
+    );
+  const { id } = await one<{ id: number }>(
+    pool,
+    sql`INSERT INTO campaign (account_id, name, status, sending_mode, destination_type, numbers, number_countries, number_channels)
+        VALUES (${accountId}, 'c', 0, 'SMS', 2, ${plainArray(numbers)}, ${plainArray(numbers.map(() => 'IT'))},
+                ${plainArray(numbers.map(() => 7))}) RETURNING id`,
+  );
+  const pieces = parseText(`${words}{{firstName|}}`, []).pieces;
+  const plan: Plan = { accountId, campaignId: id, mode: 'SMS', listIds: null, pieces, walk: false, prices: [] };
+  const found = await walk(plan);
+  expect(found.map((r) => r.sms_parts)).toEqual(names.map((name) => countParts(words + name).parts));
+});

@@ -6,8 +6,9 @@ export type StreamState = 'connecting' | 'live' | 'lost';
 
 /**
  * Follows server-sent events as long as the component stands. The browser comes back by itself after a loss and sends
- * `Last-Event-ID`, so that nothing is missed; where the server closed for good (it restarted, the session ended) we
- * open it again after a moment, from the last id that was seen.
+ * `Last-Event-ID`, so that nothing is missed. Where it gives up (the server was not there, or said no) we open it anew
+ * after a moment; what was missed is not known then, so the event `reload` asks for everything to be fetched again, as
+ * the server's own `reload` does.
  */
 export function useStream(url: string, events: readonly string[], onEvent: (event: StreamEvent) => void): StreamState {
   const [state, setState] = useState<StreamState>('connecting');
@@ -17,7 +18,10 @@ export function useStream(url: string, events: readonly string[], onEvent: (even
   useEffect(() => {
     const source = new EventSource(url);
     let retry: ReturnType<typeof setTimeout> | undefined;
-    source.addEventListener('open', () => setState('live'));
+    source.addEventListener('open', () => {
+      setState('live');
+      if (turn > 0) tell({ event: 'reload', id: '', data: null });
+    });
     source.addEventListener('error', () => {
       setState('lost');
       if (source.readyState === EventSource.CLOSED) retry = setTimeout(() => setTurn((last) => last + 1), RETRY_MS);

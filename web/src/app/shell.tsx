@@ -42,7 +42,9 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
         </Group>
       </header>
       <nav className={classes.navigation} aria-label={t('navigation')}>
-        <Navigation pages={pages} />
+        <div className={classes.pages}>
+          <Navigation pages={pages} />
+        </div>
       </nav>
       <main id={MAIN_ID} tabIndex={-1} className={classes.main}>
         <div className={classes.content}>

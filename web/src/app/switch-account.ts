@@ -5,7 +5,7 @@ import { api, ok } from '../api/client.ts';
 import { sessionQuery } from '../api/session.ts';
 
 /** For operators: looks at another account from now on, or at one's own again (null). */
-export function useSwitchAccount() {
+export function useSwitchAccount(onDone?: () => void) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   return useAction({
@@ -14,6 +14,7 @@ export function useSwitchAccount() {
       // Nothing of the account before may be shown as the new one's.
       queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
       queries.setQueryData(sessionQuery.queryKey, session);
+      onDone?.();
       void navigate({ to: '/' });
     },
   });

@@ -1,11 +1,13 @@
 import { ActionIcon, type MantineColorScheme, Menu, Text, useMantineColorScheme } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { CircleUserRound, LogOut, Monitor, Moon, Sun } from 'lucide-react';
+import { Building2, CircleUserRound, LogOut, Monitor, Moon, Sun } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
+import { AccountChoice } from './account-choice.tsx';
 import { changeLanguage, type Language, LANGUAGES } from './i18n.ts';
 
 const SCHEMES = [
@@ -18,37 +20,49 @@ const SCHEMES = [
 export function UserMenu() {
   const { t } = useTranslation('app');
   const { user, role } = useSession();
+  const [isChoosing, choosing] = useDisclosure();
   const signOut = useSignOut();
   return (
-    <Menu width={240}>
-      <Menu.Target>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          size="lg"
-          radius="xl"
-          aria-label={t('userMenu', { name: user.username })}
-        >
-          <CircleUserRound size={24} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          <Text size="sm" fw={600} truncate>
-            {user.username}
-          </Text>
-          <Text size="xs">{t(`role.${role}`)}</Text>
-        </Menu.Label>
-        <Menu.Divider />
-        <SchemeItems />
-        <Menu.Divider />
-        <LanguageItems />
-        <Menu.Divider />
-        <Menu.Item leftSection={<LogOut size={16} />} onClick={() => signOut.run()}>
-          {t('signOut')}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <Menu width={240}>
+        <Menu.Target>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="lg"
+            radius="xl"
+            aria-label={t('userMenu', { name: user.username })}
+          >
+            <CircleUserRound size={24} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>
+            <Text size="sm" fw={600} truncate>
+              {user.username}
+            </Text>
+            <Text size="xs">{t(`role.${role}`)}</Text>
+          </Menu.Label>
+          <Menu.Divider />
+          {user.isOperator && (
+            <>
+              <Menu.Item leftSection={<Building2 size={16} />} onClick={choosing.open}>
+                {t('switch.open')}
+              </Menu.Item>
+              <Menu.Divider />
+            </>
+          )}
+          <SchemeItems />
+          <Menu.Divider />
+          <LanguageItems />
+          <Menu.Divider />
+          <Menu.Item leftSection={<LogOut size={16} />} onClick={() => signOut.run()}>
+            {t('signOut')}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {user.isOperator && <AccountChoice opened={isChoosing} onClose={choosing.close} />}
+    </>
   );
 }
 

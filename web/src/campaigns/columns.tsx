@@ -64,8 +64,8 @@ const recipientsOf = ({ goalCalculatedAt, totalDestinations }: Campaign): number
 function Name({ id, name, description }: Pick<Campaign, 'id' | 'name' | 'description'>) {
   return (
     <Stack gap={2} maw={360}>
-      <TextLink to={`/campaigns/${id}`} fw={600} lineClamp={2} className="foreign-text" dir="auto">
-        {name}
+      <TextLink to={`/campaigns/${id}`} fw={600} lineClamp={2} className="foreign-text">
+        <bdi>{name}</bdi>
       </TextLink>
       {description !== '' && (
         <Text size="xs" c="dimmed" fw={400} lineClamp={1} className="foreign-text" dir="auto">

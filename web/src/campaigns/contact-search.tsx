@@ -35,7 +35,12 @@ export function ContactSearch({ chosen, onAdd }: ContactSearchProps) {
       {search !== '' && data !== undefined && data.total > 0 && (
         <ul className={classes.lists} aria-label={t('contacts.label')}>
           {data.data.map((contact) => (
-            <Found key={contact.id} contact={contact} isChosen={chosen.includes(contact.phoneNumber ?? '')} onAdd={onAdd} />
+            <Found
+              key={contact.id}
+              contact={contact}
+              isChosen={chosen.includes(contact.phoneNumber ?? '')}
+              onAdd={onAdd}
+            />
           ))}
         </ul>
       )}

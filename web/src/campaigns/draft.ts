@@ -200,7 +200,9 @@ export function missingOf(draft: Draft, now: Date, words: Words): Record<string,
     WHATSAPP: ['whatsappPhoneNumberId', 'whatsappTemplateId'],
   };
   const wanted = ['name' as const, ...chainOf(draft.sendingMode).flatMap((channel) => required[channel])];
-  const faults = wanted.filter((field) => String(draft[field]).trim() === '').map((field) => [field, words('required')]);
+  const faults = wanted
+    .filter((field) => String(draft[field]).trim() === '')
+    .map((field) => [field, words('required')]);
   const at = scheduledAt(draft);
   if (draft.when === 'later' && at === null) faults.push(['wallTime', words('required')]);
   if (at !== null && at <= now) faults.push(['wallTime', words('pastTime')]);

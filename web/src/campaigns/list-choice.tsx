@@ -81,7 +81,9 @@ function Found({ lists, form }: { readonly lists: readonly ContactList[]; readon
           <Checkbox
             label={name}
             checked={contactListIds.includes(id)}
-            onChange={(event) => form.setFieldValue('contactListIds', toggled(contactListIds, id, event.currentTarget.checked))}
+            onChange={(event) =>
+              form.setFieldValue('contactListIds', toggled(contactListIds, id, event.currentTarget.checked))
+            }
             styles={{ label: { overflowWrap: 'anywhere' } }}
           />
           <Group gap="xs" wrap="nowrap">

@@ -23,11 +23,7 @@ export function Page() {
   const [doomed, setDoomed] = useState<Campaign | null>(null);
   const navigate = useNavigate();
   const create = (
-    <MayButton
-      need={NEED}
-      leftSection={<Plus size={16} />}
-      onClick={() => void navigate({ to: '/campaigns/editor' })}
-    >
+    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => void navigate({ to: '/campaigns/editor' })}>
       {t('create')}
     </MayButton>
   );

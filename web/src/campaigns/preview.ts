@@ -13,8 +13,7 @@ export const MOST_OFFSET = 1000;
 type Range = { readonly limit: number; readonly offset: number };
 type Content = ReturnType<typeof contentOf> & Range;
 
-const preview = (body: Content, signal: AbortSignal) =>
-  ok(api.POST(`${CAMPAIGNS}/preview`, { body, signal }));
+const preview = (body: Content, signal: AbortSignal) => ok(api.POST(`${CAMPAIGNS}/preview`, { body, signal }));
 
 export type Preview = Awaited<ReturnType<typeof preview>>;
 export type Sample = Preview['data'][number];

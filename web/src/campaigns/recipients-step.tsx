@@ -11,7 +11,7 @@ import type { DraftForm } from './use-editor.ts';
 /** Whom it is for: contact lists, or single contacts and numbers; and what some of them would get. */
 export function RecipientsStep({ form }: { readonly form: DraftForm }) {
   const { t } = useTranslation('campaigns');
-  const { recipients } = form.getValues();
+  const { recipients, contactListIds } = form.getValues();
   return (
     <Stack mt="md">
       <Section title={t('recipients.title')} description={t('recipients.hint')}>
@@ -24,7 +24,7 @@ export function RecipientsStep({ form }: { readonly form: DraftForm }) {
         {recipients === 'lists' ? <ListChoice form={form} /> : <Numbers form={form} />}
       </Section>
       <Section title={t('samples.title')} description={t('samples.hint')}>
-        <Samples draft={form.getValues()} />
+        <Samples key={`${recipients} ${contactListIds.join()}`} draft={form.getValues()} />
       </Section>
     </Stack>
   );

@@ -3,7 +3,8 @@ const DIGITS = /^GMT(?:([+-])(\d{2}):(\d{2})(?::\d{2})?)?$/;
 /** How far a zone is from UTC at an instant, in minutes: 60 in Rome in winter. */
 function offsetMinutes(instant: Date, zone: string): number {
   const parts = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).formatToParts(instant);
-  const [, sign, hours = '0', minutes = '0'] = DIGITS.exec(parts.find(({ type }) => type === 'timeZoneName')?.value ?? '') ?? [];
+  const [, sign, hours = '0', minutes = '0'] =
+    DIGITS.exec(parts.find(({ type }) => type === 'timeZoneName')?.value ?? '') ?? [];
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
 }
 

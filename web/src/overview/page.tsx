@@ -1,27 +1,49 @@
-import { SimpleGrid } from '@mantine/core';
+import { SegmentedControl } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Coins, Lock, Wallet } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { creditQuery } from '../api/credit.ts';
 import { ErrorState } from '../ui/error-state.tsx';
-import { Money } from '../ui/money.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { Stat } from '../ui/stat.tsx';
+import { choice, useUrlState } from '../ui/url-state.ts';
+import { NeedsAttention } from './attention.tsx';
+import { Campaigns } from './campaigns.tsx';
+import { Figures } from './figures.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { type Overview, overviewQuery } from './overview.ts';
+import { Traffic } from './traffic.tsx';
 
-/** How the account is doing. */
+const RANGES = ['24', '72', '168'] as const;
+const FIELDS = { hours: choice(RANGES, '24') };
+
+/** How the account is doing: figures, traffic by channel, campaigns, and what somebody should look at. */
 export function Page() {
   const { t } = useTranslation('overview');
-  const { data, error, refetch } = useQuery(creditQuery);
-  const amount = (value: number | undefined) =>
-    data && value !== undefined ? <Money amount={value} currency={data.currency} /> : undefined;
+  const [search, setSearch] = useUrlState(FIELDS);
+  const { data, error, refetch } = useQuery(overviewQuery(Number(search.hours)));
+  const range = (
+    <SegmentedControl
+      aria-label={t('range.label')}
+      value={search.hours}
+      onChange={(hours) => setSearch({ hours: RANGES.find((each) => each === hours) ?? '24' })}
+      data={RANGES.map((value) => ({ value, label: t(`range.${value}`) }))}
+    />
+  );
   return (
-    <Frame title={t('title')}>
-      {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
-      <SimpleGrid cols={{ base: 1, xs: 3 }}>
-        <Stat label={t('credit.available')} value={amount(data?.availableCredit)} icon={Wallet} />
-        <Stat label={t('credit.frozen')} value={amount(data?.frozenCredit)} note={t('credit.frozenNote')} icon={Lock} />
-        <Stat label={t('credit.total')} value={amount(data?.credit)} icon={Coins} />
-      </SimpleGrid>
+    <Frame title={t('title')} actions={range}>
+      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {(data || !error) && <Figures overview={data} />}
+      {data && <Parts overview={data} />}
     </Frame>
+  );
+}
+
+function Parts({ overview }: { readonly overview: Overview }) {
+  const isNew = overview.series.every(({ sent, failed }) => sent + failed === 0);
+  return (
+    <>
+      {isNew && <FirstSteps />}
+      <NeedsAttention items={overview.attention} />
+      {!isNew && <Traffic overview={overview} />}
+      <Campaigns campaigns={overview.campaigns} />
+    </>
   );
 }

@@ -12,7 +12,7 @@ export function ChartDrawing({ rows, series, kind = 'area', height = 260 }: Char
     dataKey: 'label',
     series: [...series],
     valueFormatter: (value: number) => format.number(value),
-    gridAxis: 'y' as const,
+    gridAxis: 'x' as const,
     tickLine: 'none' as const,
     withLegend: false,
     yAxisProps: { width: 44, allowDecimals: false },

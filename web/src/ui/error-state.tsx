@@ -9,7 +9,7 @@ type ErrorStateProps = { readonly error: unknown; readonly onRetry?: () => void 
 /** In place of what could not be fetched: what happened, the request id for the log of the server, another try. */
 export function ErrorState({ error, onRetry }: ErrorStateProps) {
   const { t } = useTranslation('ui');
-  const problemText = useProblemText();
+  const problemText = useProblemText(false);
   const requestId = error instanceof ApiError ? error.requestId : undefined;
   return (
     <Alert color="red" icon={<CircleAlert size={20} />} title={t('problem.title')} role="alert">

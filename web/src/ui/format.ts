@@ -4,8 +4,15 @@ import { useTranslation } from 'react-i18next';
 /** Numbers, amounts and times as the chosen language writes them. */
 export function useFormat() {
   const { i18n } = useTranslation('ui');
-  return useMemo(() => createFormat(i18n.language), [i18n.language]);
+  return useMemo(() => createFormat(localeOf(i18n.language)), [i18n.language]);
 }
+
+/** Some browsers say what is no tag of a language: `en-US@posix`. */
+const TAG = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})+$/;
+
+/** English as the browser's owner writes it: day before month, or not. */
+const localeOf = (language: string): string =>
+  navigator.languages.find((each) => each.startsWith(`${language}-`) && TAG.test(each)) ?? language;
 
 const UNITS = [
   ['year', 31_536_000],
@@ -18,7 +25,7 @@ const UNITS = [
 
 function createFormat(language: string) {
   const exact = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
-  const brief = new Intl.DateTimeFormat(language, { dateStyle: 'short', timeStyle: 'short' });
+  const brief = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
   const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
   const clock = new Intl.DateTimeFormat(language, { timeStyle: 'short' });
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });

@@ -1,6 +1,6 @@
 import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import type { AriaAttributes, ReactNode } from 'react';
+import type { HTMLAttributes, MouseEventHandler, ReactNode } from 'react';
 
 type To = {
   /** A path of the console, its ids filled in: `/campaigns/12`. */
@@ -9,7 +9,9 @@ type To = {
   readonly search?: Readonly<Record<string, string | number>>;
   readonly children?: ReactNode;
 };
-type Named = Pick<AriaAttributes, 'aria-label' | 'aria-current'>;
+type Named = Pick<HTMLAttributes<HTMLAnchorElement>, 'aria-label' | 'aria-current' | 'dir' | 'lang'> & {
+  readonly onClick?: MouseEventHandler;
+};
 
 /** A link to another page, within a text or a table. */
 export const TextLink = ({ to, search, ...rest }: To & Named & AnchorProps) => (

@@ -8,6 +8,7 @@ import type { Column, ListPage } from './data-table.tsx';
 import { ErrorState } from './error-state.tsx';
 import { useFormat } from './format.ts';
 import { TableSkeleton } from './table-skeleton.tsx';
+import { useIsPhone } from './use-is-phone.ts';
 import classes from './virtual-table.module.css';
 
 export type VirtualTableProps<T> = {
@@ -36,14 +37,17 @@ const OVERSCAN = 10;
 const MOST_PIXELS = 15_000_000;
 /** Rows that are scrolled past within this time are not fetched. */
 const CALM_MS = 80;
-const GAP = 12;
+const GAP = 24;
 
 /**
  * A list of any length in a pane that scrolls: rows that are in view are drawn, pages of 100 are fetched as they come
- * into view. Widths of columns are shares of 1, from `width` (default 160).
+ * into view. Widths of columns are shares of the whole, from `width` (default 160); on a phone those of `phone: 'none'`
+ * are left out.
  */
 export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
-  const { queryKey, fetchPage, empty } = props;
+  const { queryKey, fetchPage, empty, columns } = props;
+  const isPhone = useIsPhone();
+  const shown = isPhone ? columns.filter(({ phone }) => phone !== 'none') : columns;
   const first = useQuery({
     queryKey: [...queryKey, 0],
     queryFn: ({ signal }) => fetchPage({ page: 0, limit: PAGE_SIZE }, signal),
@@ -54,7 +58,7 @@ export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
     return <ErrorState error={first.error} onRetry={() => void first.refetch()} />;
   }
   if (first.data.total === 0) return empty;
-  return <Pane {...props} total={first.data.total} />;
+  return <Pane {...props} columns={shown} total={first.data.total} />;
 }
 
 type PaneProps<T> = VirtualTableProps<T> & { readonly total: number };

@@ -1,0 +1,71 @@
+import { Text } from '@mantine/core';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Money } from '../ui/money.tsx';
+import { Num } from '../ui/num.tsx';
+import { ChannelBadge } from '../ui/statuses.tsx';
+import classes from './campaigns.module.css';
+import type { Price } from './review-step.tsx';
+
+/** The price by channel, country and length of the messages. */
+export function Breakdown({ price: { breakdown, currency, price } }: { readonly price: Price }) {
+  const { t } = useTranslation('campaigns');
+  const country = useCountryName();
+  return (
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={t('breakdown.label')}>
+      <table className={classes.figures} aria-label={t('breakdown.label')}>
+        <thead>
+          <tr>
+            <th>{t('breakdown.channel')}</th>
+            <th>{t('breakdown.country')}</th>
+            <th className={classes.figure}>{t('breakdown.count')}</th>
+            <th className={classes.figure}>{t('breakdown.parts')}</th>
+            <th className={classes.figure}>{t('breakdown.unitPrice')}</th>
+            <th className={classes.figure}>{t('breakdown.price')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {breakdown.map((line) => (
+            <tr key={`${line.channel} ${line.country} ${line.parts} ${line.unitPrice}`}>
+              <td>
+                <ChannelBadge channel={line.channel} />
+              </td>
+              <td>{country(line.country)}</td>
+              <td className={classes.figure}>
+                <Num value={line.count} />
+              </td>
+              <td className={classes.figure}>
+                <Num value={line.parts} />
+              </td>
+              <td className={classes.figure}>
+                <Money amount={line.unitPrice} currency={currency} />
+              </td>
+              <td className={classes.figure}>
+                <Money amount={line.price} currency={currency} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td colSpan={5}>{t('breakdown.total')}</td>
+            <td className={classes.figure}>
+              <Text component="span" size="sm" fw={650}>
+                <Money amount={price} currency={currency} />
+              </Text>
+            </td>
+          </tr>
+        </tfoot>
+      </table>
+    </div>
+  );
+}
+
+/** A country by its code, in the reader's language. */
+export function useCountryName(): (code: string) => string {
+  const { t, i18n } = useTranslation('campaigns');
+  return useMemo(() => {
+    const names = new Intl.DisplayNames(i18n.language, { type: 'region' });
+    return (code) => (/^[A-Z]{2}$/.test(code) ? (names.of(code) ?? code) : t('breakdown.noCountry'));
+  }, [i18n.language, t]);
+}

@@ -1,0 +1,122 @@
+import { Group, Stack, Textarea } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../api/client.ts';
+import { applied, type Typed, typedAt } from './completion.ts';
+import { FieldInsert } from './field-insert.tsx';
+import { FieldOptions, optionId } from './field-options.tsx';
+
+const listFields = (signal: AbortSignal) => ok(api.GET('/api/partner-gateway/v1/contacts/placeholders', { signal }));
+export type Field = Awaited<ReturnType<typeof listFields>>[number];
+
+const LONGEST = 5000;
+
+type TextEditorProps = {
+  readonly value: string;
+  readonly error?: ReactNode;
+  readonly onChange: (text: string) => void;
+};
+
+/** A text in which `{{` offers the fields of contacts: arrows and Enter or Tab choose, Escape closes, clicks do, too. */
+export function TextEditor({ value, error, onChange }: TextEditorProps) {
+  const { t } = useTranslation('campaigns');
+  const { data: fields = [] } = useQuery({ queryKey: ['placeholders'], queryFn: ({ signal }) => listFields(signal) });
+  const id = useId();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const insert = useInsert(area, onChange);
+  const completion = useCompletion(fields, (typed, name) => insert(applied(value, typed, name)));
+  const { shown, active } = completion;
+  const isOpen = shown.length > 0;
+  return (
+    <Stack gap="xs">
+      <div style={{ position: 'relative' }}>
+        <Textarea
+          ref={area}
+          label={t('text.label')}
+          description={t('text.labelHint')}
+          withAsterisk
+          autosize
+          minRows={6}
+          maxRows={16}
+          maxLength={LONGEST}
+          value={value}
+          error={error}
+          dir="auto"
+          aria-autocomplete="list"
+          aria-haspopup="listbox"
+          {...(isOpen && { 'aria-controls': id, 'aria-activedescendant': optionId(id, active) })}
+          onChange={(event) => {
+            onChange(event.currentTarget.value);
+            completion.look(event.currentTarget);
+          }}
+          onClick={(event) => completion.look(event.currentTarget)}
+          onKeyDown={completion.onKeyDown}
+          onBlur={completion.close}
+        />
+        {isOpen && <FieldOptions id={id} fields={shown} active={active} onChoose={completion.choose} />}
+      </div>
+      <Group>
+        <FieldInsert
+          fields={fields}
+          onInsert={(placeholder) => {
+            const at = area.current?.selectionEnd ?? value.length;
+            insert({ text: value.slice(0, at) + placeholder + value.slice(at), caret: at + placeholder.length });
+          }}
+        />
+      </Group>
+    </Stack>
+  );
+}
+
+/** Puts a text in place and the caret where it belongs, once React has drawn it. */
+function useInsert(area: RefObject<HTMLTextAreaElement | null>, onChange: (text: string) => void) {
+  const [caret, setCaret] = useState<number | null>(null);
+  useEffect(() => {
+    if (caret === null || area.current === null) return;
+    area.current.focus();
+    area.current.setSelectionRange(caret, caret);
+    setCaret(null);
+  }, [caret, area]);
+  return (made: { readonly text: string; readonly caret: number }): void => {
+    onChange(made.text);
+    setCaret(made.caret);
+  };
+}
+
+function useCompletion(fields: readonly Field[], choose: (typed: Typed, name: string) => void) {
+  const [typed, setTyped] = useState<Typed | null>(null);
+  const [active, setActive] = useState(0);
+  const wanted = typed?.name.toLowerCase() ?? '';
+  const shown = typed === null ? [] : fields.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const close = (): void => setTyped(null);
+  const take = (at: number): void => {
+    const field = shown[at];
+    if (typed !== null && field !== undefined) choose(typed, field.name);
+    close();
+  };
+  const keys: Readonly<Record<string, () => void>> = {
+    ArrowDown: () => setActive((active + 1) % shown.length),
+    ArrowUp: () => setActive((active + shown.length - 1) % shown.length),
+    Enter: () => take(active),
+    Tab: () => take(active),
+    Escape: close,
+  };
+  return {
+    shown,
+    active: Math.min(active, Math.max(0, shown.length - 1)),
+    close,
+    choose: take,
+    look({ value, selectionEnd }: HTMLTextAreaElement): void {
+      setTyped(typedAt(value, selectionEnd));
+      setActive(0);
+    },
+    onKeyDown(event: KeyboardEvent): void {
+      const act = shown.length > 0 ? keys[event.key] : undefined;
+      if (act === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query';
+import { FileUp, Plus, Settings2, Users } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { useFormat } from '../ui/format.ts';
+import { ButtonLink } from '../ui/link.tsx';
+import { MayButton } from '../ui/may-button.tsx';
+import { Page as Frame } from '../ui/page.tsx';
+import { limitsQuery, NEED } from './contact.ts';
+import { ContactsTable } from './contacts-table.tsx';
+import { CreateDialog } from './create-dialog.tsx';
+
+/** The people of the account. */
+export function Page() {
+  const { t } = useTranslation('contacts');
+  const [isMaking, setMaking] = useState(false);
+  const create = (
+    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setMaking(true)}>
+      {t('create.open')}
+    </MayButton>
+  );
+  const load = (
+    <ButtonLink to="/contacts/import" variant="default" leftSection={<FileUp size={16} />}>
+      {t('import.open')}
+    </ButtonLink>
+  );
+  const others = (
+    <ButtonLink to="/contacts/fields" variant="default" leftSection={<Settings2 size={16} />}>
+      {t('fields.title')}
+    </ButtonLink>
+  );
+  return (
+    <Frame
+      title={t('title')}
+      description={<Room />}
+      actions={
+        <>
+          {others}
+          {load}
+          {create}
+        </>
+      }
+    >
+      <ContactsTable
+        empty={
+          <EmptyState icon={Users} title={t('empty.title')} text={t('empty.text')}>
+            {load}
+            {create}
+          </EmptyState>
+        }
+      />
+      <CreateDialog opened={isMaking} onClose={() => setMaking(false)} />
+    </Frame>
+  );
+}
+
+/** How much room the plan leaves. */
+function Room() {
+  const { t } = useTranslation('contacts');
+  const format = useFormat();
+  const { data } = useQuery(limitsQuery);
+  if (data === undefined || data.totalLimit === null) return t('description');
+  return t('room', { used: format.number(data.used), limit: format.number(data.totalLimit) });
+}

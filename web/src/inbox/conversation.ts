@@ -1,0 +1,74 @@
+import { api, ok } from '../api/client.ts';
+import type { Need } from '../api/session.ts';
+import { choice, text } from '../ui/url-state.ts';
+
+export const CONVERSATIONS = '/api/partner-gateway/v1/inbox/conversations';
+
+/** What one needs to answer, assign, archive and mark. */
+export const NEED: Need = { scope: 'inbox', write: true };
+
+export const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+/** What the address says: the open conversation and the filters of the list. */
+export const FIELDS = {
+  chat: text(),
+  show: choice(['unread', 'archived']),
+  channel: choice(CHANNELS),
+  /** `me`, `none` or the id of a user. */
+  assignee: text(),
+  q: text(),
+};
+export type Search = {
+  readonly chat: string;
+  readonly show: 'unread' | 'archived' | '';
+  readonly channel: Channel | '';
+  readonly assignee: string;
+  readonly q: string;
+};
+
+const PAGE_SIZE = 30;
+
+/** The newest first. `userId`: who is meant by `me`. */
+export const listConversations = (
+  { show, channel, assignee, q }: Search,
+  { page, userId, signal }: { readonly page: number; readonly userId: number; readonly signal: AbortSignal },
+) =>
+  ok(
+    api.GET(CONVERSATIONS, {
+      params: {
+        query: {
+          ...{ page, limit: PAGE_SIZE, archived: show === 'archived', unreadOnly: show === 'unread' },
+          ...(channel !== '' && { channelIds: [channel] }),
+          ...(assignee !== '' && { assignee: assignee === 'me' ? String(userId) : assignee }),
+          ...(q !== '' && { search: q }),
+        },
+      },
+      signal,
+    }),
+  );
+export type Conversation = Awaited<ReturnType<typeof listConversations>>['data'][number];
+
+export const countUnread = async (signal: AbortSignal): Promise<number> =>
+  (await ok(api.GET(CONVERSATIONS, { params: { query: { unreadOnly: true, limit: 1 } }, signal }))).total;
+
+export const findConversation = (chatId: string, signal: AbortSignal) =>
+  ok(api.GET(`${CONVERSATIONS}/{chatId}`, { params: { path: { chatId } }, signal }));
+
+export const listAssignable = async (signal: AbortSignal) =>
+  (await ok(api.GET(`${CONVERSATIONS}/assignable-users`, { params: { query: { limit: 200 } }, signal }))).data;
+
+export const readConversation = (chatId: string) =>
+  ok(api.PATCH(`${CONVERSATIONS}/{chatId}/read`, { params: { path: { chatId } } }));
+
+export const archiveConversation = (chatId: string) =>
+  ok(api.PATCH(`${CONVERSATIONS}/{chatId}/archive`, { params: { path: { chatId } } }));
+
+export const unarchiveConversation = (chatId: string) =>
+  ok(api.PATCH(`${CONVERSATIONS}/{chatId}/unarchive`, { params: { path: { chatId } } }));
+
+/** null: nobody is responsible any longer. */
+export const assignConversation = ({ chatId, userId }: { chatId: string; userId: number | null }) =>
+  userId === null
+    ? ok(api.DELETE(`${CONVERSATIONS}/{chatId}/assignee`, { params: { path: { chatId } } }))
+    : ok(api.POST(`${CONVERSATIONS}/{chatId}/assignee`, { params: { path: { chatId } }, body: { userId } }));

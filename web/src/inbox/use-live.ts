@@ -1,0 +1,69 @@
+import { useThrottledCallback } from '@mantine/hooks';
+import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { type StreamState, useStream } from '../api/stream.ts';
+import { useSession } from '../api/session.ts';
+import { type Conversation, CONVERSATIONS } from './conversation.ts';
+import { type Message, type Thread, threadKey, withMessage, withStatus } from './thread.ts';
+
+/** The list and the counts are asked anew at most so often, however much is written. */
+const REFRESH_MS = 1_000;
+const EVENTS = ['ready', 'reload', 'message', 'status', 'conversation'] as const;
+
+type Page = { readonly data: readonly Conversation[] };
+type LiveMessage = Message & { readonly chatId: string };
+type LiveStatus = {
+  readonly chatId: string;
+  readonly messageId: string;
+  readonly deliveryStatus: NonNullable<Message['deliveryStatus']>;
+};
+
+/**
+ * Keeps what is shown of the inbox as it is at the server. The stream names the account, so that an operator who goes
+ * to another one gets another stream. `onArrived` hears of each message that a person wrote.
+ */
+export function useLive(onArrived: (message: LiveMessage) => void): StreamState {
+  const queries = useQueryClient();
+  const { account } = useSession();
+  const refresh = useThrottledCallback(() => {
+    void queries.invalidateQueries({ queryKey: ['inbox', 'list'] });
+    void queries.invalidateQueries({ queryKey: ['inbox', 'unread'] });
+  }, REFRESH_MS);
+  return useStream(`${CONVERSATIONS}/stream?account=${account.id}`, EVENTS, ({ event, data }) => {
+    if (event === 'ready' || event === 'reload') void queries.invalidateQueries({ queryKey: ['inbox'] });
+    else if (event === 'message' && isMessage(data)) {
+      changeThread(queries, data.chatId, (thread) => withMessage(thread, data));
+      if (data.direction === 'INBOUND') onArrived(data);
+    } else if (event === 'status' && isStatus(data))
+      changeThread(queries, data.chatId, (thread) => withStatus(thread, data.messageId, data.deliveryStatus));
+    else if (event === 'conversation' && isConversation(data)) {
+      keepConversation(queries, data);
+      refresh();
+    }
+  });
+}
+
+export function changeThread(queries: QueryClient, chatId: string, change: (thread: Thread) => Thread): void {
+  queries.setQueryData<Thread>(threadKey(chatId), (thread) => thread && change(thread));
+}
+
+/** In its row of every list that shows it, and where it is open. Its place in a list is the server's matter. */
+export function keepConversation(queries: QueryClient, conversation: Conversation): void {
+  const isIt = ({ chatId }: Conversation): boolean => chatId === conversation.chatId;
+  queries.setQueryData(['inbox', 'one', conversation.chatId], conversation);
+  queries.setQueriesData<InfiniteData<Page>>({ queryKey: ['inbox', 'list'] }, (list) => {
+    if (!list?.pages.some(({ data }) => data.some(isIt))) return list;
+    const pages = list.pages.map((page) => ({
+      ...page,
+      data: page.data.map((each) => (isIt(each) ? conversation : each)),
+    }));
+    return { ...list, pages };
+  });
+}
+
+const hasTexts = (data: unknown, names: readonly string[]): boolean =>
+  typeof data === 'object' && data !== null && names.every((name) => typeof Reflect.get(data, name) === 'string');
+
+const isMessage = (data: unknown): data is LiveMessage => hasTexts(data, ['chatId', 'id', 'text', 'direction']);
+const isStatus = (data: unknown): data is LiveStatus => hasTexts(data, ['chatId', 'messageId', 'deliveryStatus']);
+const isConversation = (data: unknown): data is Conversation =>
+  hasTexts(data, ['chatId', 'channel', 'lastMessageDate']);

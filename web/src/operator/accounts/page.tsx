@@ -1,0 +1,94 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Building2, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
+import { MayButton } from '../../ui/may-button.tsx';
+import { Page as Frame } from '../../ui/page.tsx';
+import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { OPERATOR } from '../shared/need.ts';
+import { orderOf } from '../shared/order.ts';
+import { type Account, listAccounts, PLANS, SORTS, STATUSES } from './account.ts';
+import { useAccountColumns } from './columns.tsx';
+import { CreateDialog } from './create-dialog.tsx';
+import { LookIcon } from './look.tsx';
+
+const FIELDS = { ...listFields('name'), search: text(), status: choice(STATUSES), plan: choice(PLANS) };
+
+/** All accounts of the installation. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const [isCreating, setIsCreating] = useState(false);
+  const create = (
+    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setIsCreating(true)}>
+      {t('account.create.open')}
+    </MayButton>
+  );
+  return (
+    <Frame title={t('account.title')} description={t('account.description')} actions={create}>
+      <AccountTable />
+      <CreateDialog opened={isCreating} onClose={() => setIsCreating(false)} />
+    </Frame>
+  );
+}
+
+function AccountTable() {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = useAccountColumns();
+  const { page, limit, sort, status, plan } = search;
+  const query = useQuery({
+    queryKey: ['operator', 'accounts', 'list', search],
+    queryFn: ({ signal }) =>
+      listAccounts(
+        { page, limit, ...orderOf(sort, SORTS), ...(search.search && { search: search.search }), ...(status && { status }), ...(plan && { plan }) },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      <Filters search={search} setSearch={setSearch} />
+      <DataTable<Account>
+        id="operator-accounts"
+        label={t('account.title')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => String(id)}
+        search={search}
+        onSearch={setSearch}
+        actions={(account) => <LookIcon account={account} />}
+        empty={<EmptyState icon={Building2} title={t('account.none.title')} text={t('account.none.text')} />}
+      />
+    </>
+  );
+}
+
+type FiltersProps = {
+  readonly search: ReturnType<typeof useUrlState<typeof FIELDS>>[0];
+  readonly setSearch: ReturnType<typeof useUrlState<typeof FIELDS>>[1];
+};
+
+function Filters({ search, setSearch }: FiltersProps) {
+  const { t } = useTranslation('operator');
+  const isFiltered = search.search !== '' || search.status !== '' || search.plan !== '';
+  return (
+    <FilterBar isFiltered={isFiltered} onClear={() => setSearch({ search: '', status: '', plan: '' })}>
+      <SearchField label={t('account.search')} value={search.search} onChange={(next) => setSearch({ search: next })} />
+      <ChoiceFilter
+        label={t('account.anyStatus')}
+        options={STATUSES.map((value) => ({ value, label: t(`account.status.${value}`) }))}
+        value={search.status}
+        onChange={(status) => setSearch({ status })}
+      />
+      <ChoiceFilter
+        label={t('account.anyPlan')}
+        options={PLANS.map((value) => ({ value, label: t(`app:plan.${value}`) }))}
+        value={search.plan}
+        onChange={(plan) => setSearch({ plan })}
+      />
+    </FilterBar>
+  );
+}

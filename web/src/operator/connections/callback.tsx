@@ -1,0 +1,20 @@
+import { Code, Group, Stack, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import type { Kind } from './connection.ts';
+
+/** Where the carrier is to send receipts and messages: to be told to it. */
+export function Callback({ kind, url }: { readonly kind: Kind; readonly url: string }) {
+  const { t } = useTranslation('operator');
+  return (
+    <Stack gap="xs">
+      <Text size="sm">{t(`kind.${kind}.callback`)}</Text>
+      <Group gap="xs" wrap="nowrap">
+        <Code dir="ltr" fz="sm" p="xs" style={{ overflowWrap: 'anywhere' }} aria-label={t('connection.callback')}>
+          {url}
+        </Code>
+        <CopyButton text={url} label={t('connection.copyCallback')} />
+      </Group>
+    </Stack>
+  );
+}

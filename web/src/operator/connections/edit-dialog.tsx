@@ -1,0 +1,62 @@
+import { Button, Divider, Group, Stack, Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { api, ok } from '../../api/client.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { type Connection, CONNECTION_KEYS, CONNECTIONS } from './connection.ts';
+import { FIELDS, filledOf, initialOf } from './fields.ts';
+import { type LinkValues, SecretFields, SettingsFields } from './settings-fields.tsx';
+
+type EditProps = { readonly connection: Connection; readonly onClose: () => void };
+
+/** Other settings, or another secret: workers connect again with them. */
+export function EditDialog({ connection, onClose }: EditProps) {
+  const { t } = useTranslation('operator');
+  const { name, kind, settings } = connection;
+  const { main, more, secret } = FIELDS[kind];
+  const before: LinkValues = { name, settings: initialOf([...main, ...more], settings), secret: initialOf(secret) };
+  const form = useForm<LinkValues>({ initialValues: before });
+  const saving = useAction({
+    run: (values: LinkValues) =>
+      ok(
+        api.PUT(`${CONNECTIONS}/{name}`, {
+          params: { path: { name } },
+          body: changesOf(filledOf([...main, ...more], values.settings, before.settings), filledOf(secret, values.secret)),
+        }),
+      ),
+    refresh: CONNECTION_KEYS,
+    done: t('connection.edit.done', { name }),
+    form,
+    onDone: onClose,
+  });
+  return (
+    <Dialog opened onClose={onClose} title={t('connection.edit.title', { name })} size="xl">
+      <form onSubmit={form.onSubmit((values) => saving.run(values))}>
+        <Stack gap="lg">
+          <Text size="sm" c="dimmed">
+            {t('connection.edit.text')}
+          </Text>
+          <SettingsFields form={form} kind={kind} />
+          <Divider />
+          <SecretFields form={form} kind={kind} isKept />
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              {t('ui:cancel')}
+            </Button>
+            <Button type="submit" loading={saving.busy}>
+              {t('ui:save')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Dialog>
+  );
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+const changesOf = (settings: Given, secret: Given) => ({
+  ...(Object.keys(settings).length > 0 && { settings }),
+  ...(Object.keys(secret).length > 0 && { secret }),
+});

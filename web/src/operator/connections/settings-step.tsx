@@ -1,0 +1,32 @@
+import { Divider, Stack, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { Section } from '../../ui/section.tsx';
+import type { Kind } from './connection.ts';
+import { type LinkValues, SecretFields, SettingsFields } from './settings-fields.tsx';
+
+type StepProps = { readonly form: UseFormReturnType<LinkValues>; readonly kind: Kind };
+
+/** What the carrier handed out. */
+export function SettingsStep({ form, kind }: StepProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Section title={t('wizard.settingsOf', { kind: t(`kind.${kind}.name`) })} description={t('wizard.settingsHint')}>
+      <Stack gap="lg">
+        <TextInput
+          label={t('connection.name')}
+          description={t('wizard.nameHint')}
+          withAsterisk
+          maxLength={63}
+          autoComplete="off"
+          spellCheck={false}
+          maw={420}
+          {...form.getInputProps('name')}
+        />
+        <SecretFields form={form} kind={kind} />
+        <Divider />
+        <SettingsFields form={form} kind={kind} />
+      </Stack>
+    </Section>
+  );
+}

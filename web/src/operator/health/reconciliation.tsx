@@ -1,0 +1,69 @@
+import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { RefreshCw } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../../api/client.ts';
+import { DateTime } from '../../ui/date-time.tsx';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { useFormat } from '../../ui/format.ts';
+import { JsonView } from '../../ui/json-view.tsx';
+import { MayButton } from '../../ui/may-button.tsx';
+import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { useUrlState, whole } from '../../ui/url-state.ts';
+import { OPERATOR } from '../shared/need.ts';
+import { CheckLine } from './check-line.tsx';
+
+const HOURS = [24, 72, 168] as const;
+const FIELDS = { hours: whole(24) };
+
+const reconcile = (hours: number, signal: AbortSignal) => ok(api.GET('/api/operator/v1/reconciliation', { params: { query: { hours } }, signal }));
+type Check = Awaited<ReturnType<typeof reconcile>>['checks'][number];
+
+/** Five sums that must agree. It reads whole tables, so it is made when somebody asks for it. */
+export function Reconciliation() {
+  const { t } = useTranslation('operator');
+  const [{ hours }, setSearch] = useUrlState(FIELDS);
+  const { data, error, isFetching, refetch } = useQuery({
+    queryKey: ['operator', 'health', 'reconciliation', hours],
+    queryFn: ({ signal }) => reconcile(hours, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <Stack>
+      <Group justify="space-between" align="flex-end">
+        <NativeSelect
+          label={t('health.hours')}
+          data={HOURS.map((value) => ({ value: String(value), label: t('health.lastHours', { count: value }) }))}
+          value={String(hours)}
+          onChange={(event) => setSearch({ hours: Number(event.currentTarget.value) })}
+        />
+        <Group gap="sm">
+          {data && (
+            <Text size="sm" c="dimmed" component="div">
+              {t('health.asOf')} <DateTime value={data.asOf} />
+            </Text>
+          )}
+          <MayButton need={OPERATOR} variant="default" leftSection={<RefreshCw size={16} />} loading={isFetching} onClick={() => void refetch()}>
+            {t('health.again')}
+          </MayButton>
+        </Group>
+      </Group>
+      {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {!error && !data && <TableSkeleton rows={5} />}
+      {data?.checks.map((check) => (
+        <CheckResult key={check.name} check={check} />
+      ))}
+    </Stack>
+  );
+}
+
+function CheckResult({ check: { name, ok: isGood, detail, durationMs, data } }: { readonly check: Check }) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  return (
+    <CheckLine name={t(`health.check.${name}.name`)} ok={isGood} detail={isGood ? t(`health.check.${name}.good`) : detail} note={format.number(durationMs, { style: 'unit', unit: 'millisecond' })}>
+      {isGood === false && <Text size="sm">{t(`health.check.${name}.advice`)}</Text>}
+      {isGood === false && data.length > 0 && <JsonView value={data} label={t('health.differences')} maxHeight={240} />}
+    </CheckLine>
+  );
+}

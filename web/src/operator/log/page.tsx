@@ -1,0 +1,108 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { ScrollText } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../../api/client.ts';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { SidePanel } from '../../ui/dialog.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
+import { Page as Frame } from '../../ui/page.tsx';
+import { choice, listFields, useUrlState } from '../../ui/url-state.ts';
+import { ShowIcon } from './show-icon.tsx';
+
+const ACTIONS = [
+  ...(['connection.add', 'connection.change', 'connection.remove', 'route.add', 'route.remove'] as const),
+  ...(['price.set', 'price.remove', 'sender.assign', 'sender.remove', 'sending.pause', 'sending.resume'] as const),
+];
+const FIELDS = { ...listFields(), action: choice(ACTIONS) };
+
+const listEntries = (query: { page: number; limit: number; action?: string }, signal: AbortSignal) =>
+  ok(api.GET('/api/operator/v1/audit', { params: { query }, signal }));
+type Entry = Awaited<ReturnType<typeof listEntries>>['data'][number];
+
+/** Who changed what of the gateway itself. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [shown, setShown] = useState<Entry | null>(null);
+  const columns = useEntryColumns();
+  const { page, limit, action } = search;
+  const query = useQuery({
+    queryKey: ['operator', 'log', search],
+    queryFn: ({ signal }) => listEntries({ page, limit, ...(action && { action }) }, signal),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Frame title={t('log.title')} description={t('log.description')}>
+      <FilterBar isFiltered={action !== ''} onClear={() => setSearch({ action: '' })}>
+        <ChoiceFilter label={t('log.anyAction')} options={ACTIONS.map((value) => ({ value, label: t(`log.action.${value.replace('.', '-')}`) }))} value={action} onChange={(next) => setSearch({ action: next })} />
+      </FilterBar>
+      <DataTable<Entry>
+        id="operator-log"
+        label={t('log.title')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => id}
+        search={search}
+        onSearch={setSearch}
+        onRowClick={setShown}
+        actions={(entry) => <ShowIcon label={t('log.show', { subject: entry.subject })} onClick={() => setShown(entry)} />}
+        empty={<EmptyState icon={ScrollText} title={t('log.none.title')} text={t('log.none.text')} />}
+      />
+      <SidePanel opened={shown !== null} onClose={() => setShown(null)} title={t('log.entry')}>
+        {shown && <Details entry={shown} />}
+      </SidePanel>
+    </Frame>
+  );
+}
+
+function useEntryColumns(): readonly Column<Entry>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      { id: 'action', header: t('log.what'), phone: 'title', cell: ({ action }) => <What action={action} /> },
+      { id: 'subject', header: t('log.subject'), cell: ({ subject }) => <bdi>{subject.replace(/^[a-z-]+:/, '')}</bdi> },
+      { id: 'actor', header: t('log.who'), cell: ({ actor }) => <Who actor={actor} /> },
+      { id: 'at', header: t('log.when'), cell: ({ at }) => <DateTime value={at} /> },
+    ],
+    [t],
+  );
+}
+
+function What({ action }: Pick<Entry, 'action'>) {
+  const { t } = useTranslation('operator');
+  return <span>{t(`log.action.${action.replace('.', '-')}`, { defaultValue: action })}</span>;
+}
+
+function Who({ actor: { username, kind } }: Pick<Entry, 'actor'>) {
+  const { t } = useTranslation('operator');
+  return <bdi>{username ?? t(`log.kind.${kind}`)}</bdi>;
+}
+
+function Details({ entry }: { readonly entry: Entry }) {
+  const { t } = useTranslation('operator');
+  const { action, subject, actor, at, detail } = entry;
+  return (
+    <Stack>
+      <Facts
+        facts={[
+          { label: t('log.what'), value: <What action={action} /> },
+          { label: t('log.subject'), value: <bdi>{subject}</bdi> },
+          { label: t('log.who'), value: <Who actor={actor} /> },
+          { label: t('log.when'), value: <DateTime value={at} show="exact" /> },
+        ]}
+      />
+      <Group>
+        <Text size="sm" fw={600}>
+          {t('log.detail')}
+        </Text>
+      </Group>
+      <JsonView value={detail} label={t('log.detail')} />
+    </Stack>
+  );
+}

@@ -1,0 +1,81 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { CircleCheckBig } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { DateTime } from '../../ui/date-time.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { Section } from '../../ui/section.tsx';
+import { StatusBadge, type Tone } from '../../ui/status-badge.tsx';
+import classes from './attention.module.css';
+import type { Attention } from './overview.ts';
+
+const TONES: Readonly<Record<Attention['severity'], Tone>> = { error: 'bad', warning: 'warning', info: 'neutral' };
+
+type Way = { readonly to: string; readonly search?: Readonly<Record<string, string>> };
+
+/** Where one does something about it. */
+function wayTo({ kind, subject, subjectId }: Attention): Way | null {
+  if (kind === 'sending_paused') return null;
+  if (kind === 'no_worker') return { to: '/operator/queues' };
+  if (kind === 'unknown_outcomes') return { to: '/operator/unknowns' };
+  if (kind === 'receipts_unmatched') return { to: '/operator/health', search: { tab: 'receipts' } };
+  if (kind === 'missed_schedules') return { to: '/operator/queues' };
+  if (kind === 'agents_requested') return { to: '/operator/senders' };
+  if (kind.startsWith('webhook_') || kind === 'low_credit') return { to: `/operator/accounts/${subjectId}` };
+  return subject === null ? null : { to: `/operator/connections/${encodeURIComponent(subject)}` };
+}
+
+/** What needs a person, over all accounts; the worst first. */
+export function AttentionList({ attention }: { readonly attention: readonly Attention[] }) {
+  const { t } = useTranslation('operator');
+  const shown = attention.filter(({ kind }) => kind !== 'sending_paused');
+  return (
+    <Section title={t('attention.title')}>
+      {shown.length === 0 && (
+        <Group gap="sm">
+          <CircleCheckBig size={18} color="var(--mantine-color-green-text)" aria-hidden="true" />
+          <Text size="sm">{t('attention.none')}</Text>
+        </Group>
+      )}
+      {shown.length > 0 && (
+        <ul className={classes.list} aria-label={t('attention.title')}>
+          {shown.map((each) => (
+            <li key={`${each.kind} ${each.subjectId}`} className={classes.item}>
+              <Line attention={each} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function Line({ attention }: { readonly attention: Attention }) {
+  const { t } = useTranslation('operator');
+  const { kind, severity, count, subject, since, detail } = attention;
+  const way = wayTo(attention);
+  return (
+    <Group justify="space-between" gap="sm" wrap="nowrap" align="flex-start">
+      <Group gap="sm" align="flex-start" style={{ minWidth: 0, flex: 1 }}>
+        <StatusBadge tone={TONES[severity]}>{t(`attention.severity.${severity}`)}</StatusBadge>
+        <Stack gap={2} style={{ minWidth: 0, flex: '1 1 240px' }}>
+          <Text size="sm">{t(`attention.kind.${kind}`, { count: count ?? 0, subject, defaultValue: kind })}</Text>
+          {detail !== null && (
+            <Text size="xs" c="dimmed" className="foreign-text">
+              {detail}
+            </Text>
+          )}
+          {since !== null && (
+            <Text size="xs" c="dimmed" component="div">
+              <DateTime value={since} />
+            </Text>
+          )}
+        </Stack>
+      </Group>
+      {way !== null && (
+        <TextLink to={way.to} {...(way.search && { search: way.search })} aria-label={t('attention.seeWhat', { what: subject ?? t(`attention.short.${kind}`, { defaultValue: kind }) })}>
+          {t('attention.see')}
+        </TextLink>
+      )}
+    </Group>
+  );
+}

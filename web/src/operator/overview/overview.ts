@@ -1,0 +1,22 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, ok } from '../../api/client.ts';
+import { LIVE_MS } from '../shared/need.ts';
+
+const findOverview = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/overview', { signal }));
+export type Overview = Awaited<ReturnType<typeof findOverview>>;
+export type Attention = Overview['attention'][number];
+
+export const overviewQuery = queryOptions({
+  queryKey: ['operator', 'overview', 'all'],
+  queryFn: ({ signal }) => findOverview(signal),
+  refetchInterval: LIVE_MS,
+});
+
+export const FENCE = '/api/operator/v1/fence';
+export const fenceQuery = queryOptions({
+  queryKey: ['operator', 'overview', 'fence'],
+  queryFn: ({ signal }) => ok(api.GET(FENCE, { signal })),
+});
+
+/** What pausing or resuming makes old. */
+export const SENDING_KEYS = [['operator']] as const;

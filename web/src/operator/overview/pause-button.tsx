@@ -1,0 +1,57 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useForm } from '@mantine/form';
+import { OctagonPause } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { api, ok } from '../../api/client.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { MayButton } from '../../ui/may-button.tsx';
+import { OPERATOR } from '../shared/need.ts';
+import { FENCE, SENDING_KEYS } from './overview.ts';
+
+/** For emergencies: nothing is sent any more, by anybody. */
+export function PauseButton() {
+  const { t } = useTranslation('operator');
+  const [isOpen, { open, close }] = useDisclosure();
+  return (
+    <>
+      <MayButton need={OPERATOR} variant="default" leftSection={<OctagonPause size={16} />} onClick={open}>
+        {t('fence.pause.open')}
+      </MayButton>
+      <Dialog opened={isOpen} onClose={close} title={t('fence.pause.title')} size="md">
+        {isOpen && <Pause onClose={close} />}
+      </Dialog>
+    </>
+  );
+}
+
+function Pause({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('operator');
+  const form = useForm({
+    initialValues: { reason: '' },
+    validate: { reason: (reason) => (reason.trim() === '' ? t('fence.pause.reasonMissing') : null) },
+  });
+  const pausing = useAction({
+    run: (body: { reason: string }) => ok(api.POST(`${FENCE}/pause`, { body })),
+    refresh: SENDING_KEYS,
+    form,
+    onDone: onClose,
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => pausing.run(values))}>
+      <Stack>
+        <Text size="sm">{t('fence.pause.text')}</Text>
+        <TextInput label={t('fence.reason')} description={t('fence.pause.reasonHint')} maxLength={200} data-autofocus {...form.getInputProps('reason')} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" color="red" loading={pausing.busy}>
+            {t('fence.pause.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

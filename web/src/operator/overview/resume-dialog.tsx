@@ -1,0 +1,80 @@
+import { Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { api, ok } from '../../api/client.ts';
+import { DateTime } from '../../ui/date-time.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Num } from '../../ui/num.tsx';
+import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { PlainTable } from '../shared/plain-table.tsx';
+import { FENCE, fenceQuery, SENDING_KEYS } from './overview.ts';
+
+/** Sends again; what was queued before the pause goes out, or is withdrawn. */
+export function ResumeDialog({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('operator');
+  const { data, error } = useQuery(fenceQuery);
+  return (
+    <Dialog opened onClose={onClose} title={t('fence.resume.title')}>
+      <Stack>
+        {error && <ErrorState error={error} />}
+        {!error && !data && <TableSkeleton rows={3} />}
+        {data && (data.queued.length > 0 ? <Queued queued={data.queued} /> : <Text size="sm">{t('fence.resume.nothing')}</Text>)}
+        {data && data.campaigns.length > 0 && <Text size="sm">{t('fence.resume.campaigns', { count: data.campaigns.length })}</Text>}
+        {data && <Decide onClose={onClose} isEmpty={data.queued.length === 0 && data.campaigns.length === 0} />}
+      </Stack>
+    </Dialog>
+  );
+}
+
+type Row = { readonly accountId: number; readonly account: string; readonly messages: number; readonly scheduled: number; readonly oldest: string };
+
+function Queued({ queued }: { readonly queued: readonly Row[] }) {
+  const { t } = useTranslation('operator');
+  return (
+    <PlainTable
+      label={t('fence.resume.queued')}
+      rows={queued}
+      rowId={({ accountId }) => String(accountId)}
+      columns={[
+        { id: 'account', header: t('account.word'), cell: ({ account }) => <bdi>{account}</bdi> },
+        { id: 'messages', header: t('messages'), align: 'right', cell: ({ messages }) => <Num value={messages} /> },
+        { id: 'scheduled', header: t('queue.scheduled'), align: 'right', wideOnly: true, cell: ({ scheduled }) => <Num value={scheduled} /> },
+        { id: 'oldest', header: t('fence.resume.oldest'), align: 'right', cell: ({ oldest }) => <DateTime value={oldest} /> },
+      ]}
+    />
+  );
+}
+
+function Decide({ onClose, isEmpty }: { readonly onClose: () => void; readonly isEmpty: boolean }) {
+  const { t } = useTranslation('operator');
+  const [isDiscarded, setIsDiscarded] = useState(false);
+  const resuming = useAction({
+    run: () => ok(api.POST(`${FENCE}/resume`, { body: { discard: isDiscarded } })),
+    refresh: SENDING_KEYS,
+    done: ({ discarded }) => (discarded === null ? t('fence.resume.done') : t('fence.resume.discarded', { count: discarded })),
+    onDone: onClose,
+  });
+  return (
+    <>
+      {!isEmpty && (
+        <Radio.Group value={isDiscarded ? 'discard' : 'send'} onChange={(value) => setIsDiscarded(value === 'discard')} label={t('fence.resume.question')}>
+          <Stack gap="sm" mt="xs">
+            <Radio value="send" label={t('fence.resume.send')} description={t('fence.resume.sendHint')} />
+            <Radio value="discard" label={t('fence.resume.discard')} description={t('fence.resume.discardHint')} />
+          </Stack>
+        </Radio.Group>
+      )}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          {t('ui:cancel')}
+        </Button>
+        <Button loading={resuming.busy} onClick={() => resuming.run()} {...(isDiscarded && { color: 'red' })}>
+          {t(isDiscarded ? 'fence.resume.submitDiscard' : 'fence.resume.submit')}
+        </Button>
+      </Group>
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Chart } from '../../ui/chart.tsx';
+import { useFormat } from '../../ui/format.ts';
+import { Section } from '../../ui/section.tsx';
+import type { Overview } from './overview.ts';
+
+/** What carriers took in the last hour, by the minute. */
+export function Traffic({ series }: Pick<Overview, 'series'>) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  const rows = useMemo(
+    () => series.map(({ minute, ...values }) => ({ label: format.clock(new Date(minute)), values })),
+    [series, format],
+  );
+  const lines = [
+    { name: 'SMS', label: t('ui:channel.SMS'), color: 'blue.5' },
+    { name: 'WHATSAPP', label: t('ui:channel.WHATSAPP'), color: 'teal.5' },
+    { name: 'RCS', label: t('ui:channel.RCS'), color: 'violet.5' },
+    { name: 'refused', label: t('connection.refused'), color: 'red.5' },
+  ];
+  return (
+    <Section title={t('overview.traffic')} description={t('overview.trafficHint')}>
+      <Chart label={t('overview.traffic')} rowLabel={t('minute')} rows={rows} series={lines} height={240} />
+    </Section>
+  );
+}

@@ -1,0 +1,62 @@
+import { Button, Checkbox, Group, NativeSelect, NumberInput, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { useSession } from '../../api/session.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CHANNELS } from '../accounts/account.ts';
+import { type Channel, PRICE_KEYS, setPrice } from './price.ts';
+
+type AddProps = { readonly opened: boolean; readonly onClose: () => void };
+
+/** A price for a channel and the numbers that begin with a prefix; one that is there already is changed. */
+export function AddDialog({ opened, onClose }: AddProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('price.add.title')} size="md">
+      {opened && <Add onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+type NewPrice = { readonly channel: Channel; readonly prefix: string; readonly price: number | string; readonly refundUndelivered: boolean };
+
+function Add({ onClose }: Pick<AddProps, 'onClose'>) {
+  const { t } = useTranslation('operator');
+  const { currency } = useSession().account;
+  const form = useForm<NewPrice>({
+    initialValues: { channel: 'SMS', prefix: '', price: '', refundUndelivered: false },
+    validate: { price: (price) => (price === '' ? t('price.add.priceMissing') : null) },
+  });
+  const adding = useAction({
+    run: ({ price, prefix, ...rest }: NewPrice) => setPrice({ ...rest, prefix: prefix.replaceAll(/[\s+]/g, ''), price: Number(price) }),
+    refresh: PRICE_KEYS,
+    done: t('price.add.done'),
+    form,
+    onDone: onClose,
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => adding.run(values))}>
+      <Stack>
+        <NativeSelect label={t('channel')} data={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))} {...form.getInputProps('channel')} />
+        <TextInput label={t('prefix.label')} description={t('prefix.hint')} inputMode="tel" dir="ltr" maxLength={16} data-autofocus {...form.getInputProps('prefix')} />
+        <NumberInput
+          label={t(form.getValues().channel === 'SMS' ? 'price.add.perPart' : 'price.add.perMessage', { currency })}
+          min={0}
+          decimalScale={6}
+          hideControls
+          {...form.getInputProps('price')}
+        />
+        <Checkbox label={t('price.add.refund')} description={t('price.add.refundHint')} {...form.getInputProps('refundUndelivered', { type: 'checkbox' })} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={adding.busy}>
+            {t('price.add.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,78 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Plus, Tags } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
+import { MayButton } from '../../ui/may-button.tsx';
+import { Page as Frame } from '../../ui/page.tsx';
+import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { CHANNELS } from '../accounts/account.ts';
+import { OPERATOR } from '../shared/need.ts';
+import { AddDialog } from './add-dialog.tsx';
+import { usePriceColumns } from './columns.tsx';
+import { DeleteIcon } from './delete-icon.tsx';
+import { PriceCheck } from './price-check.tsx';
+import { listPrices, type Price } from './price.ts';
+
+const FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
+
+/** What messages cost. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const [isAdding, setIsAdding] = useState(false);
+  const add = (
+    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setIsAdding(true)}>
+      {t('price.add.open')}
+    </MayButton>
+  );
+  return (
+    <Frame title={t('price.title')} description={t('price.description')} actions={add}>
+      <PriceTable add={add} />
+      <PriceCheck />
+      <AddDialog opened={isAdding} onClose={() => setIsAdding(false)} />
+    </Frame>
+  );
+}
+
+function PriceTable({ add }: { readonly add: React.ReactNode }) {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = usePriceColumns();
+  const { page, limit, channel } = search;
+  const prefix = search.prefix.replaceAll(/\D/g, '');
+  const query = useQuery({
+    queryKey: ['operator', 'prices', 'list', search],
+    queryFn: ({ signal }) => listPrices({ page, limit, ...(channel && { channel }), ...(prefix && { prefix }) }, signal),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      <FilterBar isFiltered={channel !== '' || prefix !== ''} onClear={() => setSearch({ channel: '', prefix: '' })}>
+        <SearchField label={t('price.search')} value={search.prefix} onChange={(next) => setSearch({ prefix: next })} />
+        <ChoiceFilter
+          label={t('anyChannel')}
+          options={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+          value={channel}
+          onChange={(next) => setSearch({ channel: next })}
+        />
+      </FilterBar>
+      <DataTable<Price>
+        id="operator-prices"
+        label={t('price.title')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => String(id)}
+        search={search}
+        onSearch={setSearch}
+        actions={(price) => <DeleteIcon price={price} />}
+        empty={
+          <EmptyState icon={Tags} title={t('price.none.title')} text={t('price.none.text')}>
+            {add}
+          </EmptyState>
+        }
+      />
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+import { Group, NumberInput, UnstyledButton } from '@mantine/core';
+import { Pencil } from 'lucide-react';
+import { useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { useSession } from '../../api/session.ts';
+import { useFormat } from '../../ui/format.ts';
+import { Money } from '../../ui/money.tsx';
+import { type Price, PRICE_KEYS, setPrice } from './price.ts';
+
+type CellProps = { readonly price: Price };
+
+/** A price that becomes a field when it is pressed. */
+export function PriceCell({ price }: CellProps) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  const { currency } = useSession().account;
+  const [isEdited, setIsEdited] = useState(false);
+  if (isEdited) return <PriceField price={price} onDone={() => setIsEdited(false)} />;
+  const words = format.money(price.price, currency);
+  return (
+    <UnstyledButton onClick={() => setIsEdited(true)} aria-label={t('price.change', { price: words, of: nameOf(price) })}>
+      <Group gap={6} wrap="nowrap" justify="flex-end">
+        <Money amount={price.price} currency={currency} />
+        <Pencil size={13} aria-hidden="true" color="var(--mantine-color-dimmed)" />
+      </Group>
+    </UnstyledButton>
+  );
+}
+
+/** A price as labels name it. */
+export const nameOf = ({ channel, prefix }: Pick<Price, 'channel' | 'prefix'>): string => `${channel} +${prefix}`;
+
+/** Enter, or leaving the field, keeps what stands in it; Escape does not. */
+function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void }) {
+  const { t } = useTranslation('operator');
+  const [value, setValue] = useState<number | string>(price.price);
+  const isLeft = useRef(false);
+  const saving = useAction({
+    run: (next: number) => setPrice({ channel: price.channel, prefix: price.prefix, price: next, refundUndelivered: price.refundUndelivered }),
+    refresh: PRICE_KEYS,
+    done: t('price.saved', { of: nameOf(price) }),
+    onDone,
+  });
+  const leave = (isKept: boolean): void => {
+    if (isLeft.current) return;
+    isLeft.current = true;
+    if (!isKept || value === '' || Number(value) === price.price) onDone();
+    else saving.run(Number(value));
+  };
+  return (
+    <NumberInput
+      aria-label={t('price.new', { of: nameOf(price) })}
+      value={value}
+      onChange={setValue}
+      min={0}
+      decimalScale={6}
+      size="xs"
+      w={112}
+      ml="auto"
+      hideControls
+      autoFocus
+      disabled={saving.busy}
+      onFocus={(event) => event.currentTarget.select()}
+      onBlur={() => leave(true)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') leave(true);
+        if (event.key === 'Escape') leave(false);
+      }}
+    />
+  );
+}

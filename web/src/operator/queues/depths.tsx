@@ -1,0 +1,68 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { CircleCheckBig } from 'lucide-react';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { Duration } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ChoiceFilter } from '../../ui/filter-bar.tsx';
+import { Num } from '../../ui/num.tsx';
+import { Section } from '../../ui/section.tsx';
+import { listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { connectionsQuery } from '../connections/connection.ts';
+import { AccountLink } from '../shared/account-link.tsx';
+import { ConnectionLink } from '../shared/connection-link.tsx';
+import { LIVE_MS } from '../shared/need.ts';
+import { type Depth, listDepths } from './queue.ts';
+
+const FIELDS = { ...listFields(), connection: text() };
+
+/** Messages that wait, by account, connection and priority; the fullest first. */
+export function Depths() {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const { data: connections } = useQuery(connectionsQuery);
+  const columns = useDepthColumns();
+  const { page, limit, connection } = search;
+  const query = useQuery({
+    queryKey: ['operator', 'queues', 'depths', search],
+    queryFn: ({ signal }) => listDepths({ page, limit, ...(connection && { connection }) }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: LIVE_MS,
+  });
+  const filter = (
+    <ChoiceFilter label={t('anyConnection')} options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))} value={connection} onChange={(next) => setSearch({ connection: next })} />
+  );
+  return (
+    <Section title={t('queue.depths')} description={t('queue.depthsHint')} actions={filter}>
+      <DataTable<Depth>
+        id="operator-queues"
+        label={t('queue.depths')}
+        columns={columns}
+        query={query}
+        rowId={(row) => `${row.accountId} ${row.connection} ${row.priority}`}
+        search={search}
+        onSearch={setSearch}
+        empty={<EmptyState icon={CircleCheckBig} title={t('queue.none.title')} text={t('queue.none.text')} />}
+      />
+    </Section>
+  );
+}
+
+function useDepthColumns(): readonly Column<Depth>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      { id: 'account', header: t('account.word'), phone: 'title', cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} /> },
+      { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
+      { id: 'priority', header: t('queue.priority'), align: 'right', cell: ({ priority }) => <Num value={priority} /> },
+      { id: 'waiting', header: t('queue.due'), align: 'right', cell: ({ waiting }) => <Num value={waiting} /> },
+      { id: 'oldest', header: t('queue.age'), align: 'right', cell: ({ oldestSeconds }) => <Duration seconds={oldestSeconds} /> },
+      { id: 'inFlight', header: t('queue.inFlight'), align: 'right', cell: ({ inFlight }) => <Num value={inFlight} /> },
+      { id: 'scheduled', header: t('queue.scheduled'), align: 'right', cell: ({ scheduled }) => <Num value={scheduled} /> },
+      { id: 'missed', header: t('queue.missed'), align: 'right', hidden: true, cell: ({ missed }) => <Num value={missed} /> },
+      { id: 'parked', header: t('queue.held'), align: 'right', hidden: true, cell: ({ parked }) => <Num value={parked} /> },
+    ],
+    [t],
+  );
+}

@@ -1,0 +1,39 @@
+import { Group } from '@mantine/core';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Column } from '../../ui/data-table.tsx';
+import { Num } from '../../ui/num.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { ConnectionLink } from '../shared/connection-link.tsx';
+import { Prefix } from '../shared/prefix.tsx';
+import type { Route } from './route.ts';
+
+export function useRouteColumns(): readonly Column<Route>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      { id: 'prefix', header: t('prefix.label'), phone: 'title', cell: ({ prefix }) => <Prefix prefix={prefix} /> },
+      { id: 'order', header: t('route.order'), cell: ({ order }) => <Order order={order} /> },
+      { id: 'connection', header: t('connection.one'), cell: (route) => <Through route={route} /> },
+      { id: 'priority', header: t('route.priority'), align: 'right', cell: ({ priority }) => <Num value={priority} /> },
+      { id: 'onUnknown', header: t('route.onUnknown'), cell: ({ onUnknown }) => t(`route.unknown.${onUnknown}`) },
+    ],
+    [t],
+  );
+}
+
+/** The first one takes the numbers; the others are for when it fails. */
+function Order({ order }: Pick<Route, 'order'>) {
+  const { t } = useTranslation('operator');
+  return <span>{order === 1 ? t('route.first') : t('route.reserve', { order })}</span>;
+}
+
+export function Through({ route: { connection, connectionUp } }: { readonly route: Route }) {
+  const { t } = useTranslation('operator');
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <ConnectionLink name={connection} />
+      {!connectionUp && <StatusBadge tone="warning">{t('route.isDown')}</StatusBadge>}
+    </Group>
+  );
+}

@@ -1,0 +1,73 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Plus, Waypoints } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
+import { MayButton } from '../../ui/may-button.tsx';
+import { Page as Frame } from '../../ui/page.tsx';
+import { listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { connectionsQuery } from '../connections/connection.ts';
+import { OPERATOR } from '../shared/need.ts';
+import { AddDialog } from './add-dialog.tsx';
+import { useRouteColumns } from './columns.tsx';
+import { DeleteIcon } from './delete-icon.tsx';
+import { listRoutes, type Route } from './route.ts';
+import { RouteCheck } from './route-check.tsx';
+
+/** `add`: the dialog is open, with that connection or with `-` for none chosen yet. */
+const FIELDS = { ...listFields(), connection: text(), number: text(), add: text() };
+const NONE = '-';
+
+/** Which connection takes which numbers on SMS. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = useRouteColumns();
+  const { page, limit, connection } = search;
+  const query = useQuery({
+    queryKey: ['operator', 'routes', 'list', page, limit, connection],
+    queryFn: ({ signal }) => listRoutes({ page, limit, ...(connection && { connection }) }, signal),
+    placeholderData: keepPreviousData,
+  });
+  const add = (
+    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setSearch({ add: connection || NONE })}>
+      {t('route.add.open')}
+    </MayButton>
+  );
+  return (
+    <Frame title={t('route.title')} description={t('route.description')} actions={add}>
+      <ConnectionFilter value={connection} onChange={(next) => setSearch({ connection: next })} />
+      <DataTable<Route>
+        id="operator-routes"
+        label={t('route.title')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => String(id)}
+        search={search}
+        onSearch={setSearch}
+        actions={(route) => <DeleteIcon route={route} />}
+        empty={
+          <EmptyState icon={Waypoints} title={t('route.none.title')} text={t('route.none.text')}>
+            {add}
+          </EmptyState>
+        }
+      />
+      <RouteCheck number={search.number} onChange={(number) => setSearch({ number })} />
+      <AddDialog opened={search.add !== ''} onClose={() => setSearch({ add: '' })} connection={search.add === NONE ? '' : search.add} />
+    </Frame>
+  );
+}
+
+type FilterProps = { readonly value: string; readonly onChange: (name: string) => void };
+
+function ConnectionFilter({ value, onChange }: FilterProps) {
+  const { t } = useTranslation('operator');
+  const { data } = useQuery(connectionsQuery);
+  const names = (data?.data ?? []).filter(({ kind }) => kind === 'smpp').map(({ name }) => name);
+  return (
+    <FilterBar isFiltered={value !== ''} onClear={() => onChange('')}>
+      <ChoiceFilter label={t('anyConnection')} options={names.map((name) => ({ value: name, label: name }))} value={value} onChange={onChange} />
+    </FilterBar>
+  );
+}

@@ -1,0 +1,65 @@
+import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { api, ok } from '../../api/client.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { connectionsQuery } from '../connections/connection.ts';
+import { AccountChoice } from '../shared/account-choice.tsx';
+import { SENDER_KEYS, SENDERS } from './sender.ts';
+
+type AssignProps = { readonly opened: boolean; readonly onClose: () => void; readonly connection: string };
+
+/** Gives a phone number of WhatsApp or an agent of RCS to an account, or to all. */
+export function AssignDialog({ opened, onClose, connection }: AssignProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('sender.assign.title')}>
+      {opened && <Assign onClose={onClose} connection={connection} />}
+    </Dialog>
+  );
+}
+
+const EVERY = 'every';
+type Values = { readonly identity: string; readonly connection: string; readonly name: string; readonly accountId: string };
+
+function Assign({ onClose, connection }: Omit<AssignProps, 'opened'>) {
+  const { t } = useTranslation('operator');
+  const { data } = useQuery(connectionsQuery);
+  const names = (data?.data ?? []).filter(({ kind }) => kind !== 'smpp').map(({ name }) => name);
+  const form = useForm<Values>({
+    initialValues: { identity: '', connection, name: '', accountId: '' },
+    validate: {
+      identity: (identity) => (identity.trim() === '' ? t('wizard.missing') : null),
+      connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
+      accountId: (id) => (id === '' ? t('sender.assign.accountMissing') : null),
+    },
+  });
+  const assigning = useAction({
+    run: ({ accountId, identity, ...rest }: Values) =>
+      ok(api.POST(SENDERS, { body: { ...rest, identity: identity.trim(), accountId: accountId === EVERY ? null : Number(accountId) } })),
+    refresh: SENDER_KEYS,
+    done: t('sender.assign.done'),
+    form,
+    onDone: onClose,
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => assigning.run(values))}>
+      <Stack>
+        <NativeSelect label={t('connection.one')} data={[{ value: '', label: t('route.add.choose') }, ...names]} {...form.getInputProps('connection')} />
+        <TextInput label={t('sender.identity')} description={t('sender.identityHint')} maxLength={128} dir="ltr" autoComplete="off" {...form.getInputProps('identity')} />
+        <TextInput label={t('sender.shownName')} description={t('sender.shownNameHint')} maxLength={200} {...form.getInputProps('name')} />
+        <AccountChoice label={t('account.word')} also={{ value: EVERY, label: t('sender.everyAccount') }} {...form.getInputProps('accountId')} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={assigning.busy}>
+            {t('sender.assign.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

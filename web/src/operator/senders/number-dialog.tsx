@@ -1,0 +1,62 @@
+import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { api, ok } from '../../api/client.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { connectionsQuery } from '../connections/connection.ts';
+import { AccountChoice } from '../shared/account-choice.tsx';
+import { NUMBERS, SENDER_KEYS } from './sender.ts';
+
+type DialogProps = { readonly opened: boolean; readonly onClose: () => void };
+
+/** Gives a number that people write to, to an account. */
+export function NumberDialog({ opened, onClose }: DialogProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('inbound.add.title')}>
+      {opened && <Assign onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+type Values = { readonly number: string; readonly connection: string; readonly accountId: string };
+
+function Assign({ onClose }: Pick<DialogProps, 'onClose'>) {
+  const { t } = useTranslation('operator');
+  const { data } = useQuery(connectionsQuery);
+  const names = (data?.data ?? []).map(({ name }) => name);
+  const form = useForm<Values>({
+    initialValues: { number: '', connection: '', accountId: '' },
+    validate: {
+      number: (number) => (number.trim() === '' ? t('wizard.missing') : null),
+      connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
+      accountId: (id) => (id === '' ? t('sender.assign.accountMissing') : null),
+    },
+  });
+  const assigning = useAction({
+    run: ({ accountId, ...rest }: Values) => ok(api.POST(NUMBERS, { body: { ...rest, accountId: Number(accountId) } })),
+    refresh: SENDER_KEYS,
+    done: t('inbound.add.done'),
+    form,
+    onDone: onClose,
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => assigning.run(values))}>
+      <Stack>
+        <NativeSelect label={t('connection.one')} data={[{ value: '', label: t('route.add.choose') }, ...names]} {...form.getInputProps('connection')} />
+        <TextInput label={t('inbound.number')} description={t('inbound.numberHint')} dir="ltr" maxLength={21} autoComplete="off" {...form.getInputProps('number')} />
+        <AccountChoice label={t('account.word')} {...form.getInputProps('accountId')} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={assigning.busy}>
+            {t('inbound.add.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

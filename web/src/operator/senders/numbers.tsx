@@ -1,0 +1,80 @@
+import { Group, Stack } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { PhoneIncoming, Plus } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
+import { MayButton } from '../../ui/may-button.tsx';
+import { MsisdnText } from '../../ui/msisdn-text.tsx';
+import { listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { connectionsQuery } from '../connections/connection.ts';
+import { AccountLink } from '../shared/account-link.tsx';
+import { ConnectionLink } from '../shared/connection-link.tsx';
+import { OPERATOR } from '../shared/need.ts';
+import { NumberDialog } from './number-dialog.tsx';
+import { RemoveNumber } from './remove-number.tsx';
+import { type InboundNumber, listNumbers } from './sender.ts';
+
+const FIELDS = { ...listFields(), connection: text() };
+
+/** Whose messages to our numbers are. */
+export function Numbers() {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [isAdding, setIsAdding] = useState(false);
+  const { data: connections } = useQuery(connectionsQuery);
+  const columns = useNumberColumns();
+  const { page, limit, connection } = search;
+  const query = useQuery({
+    queryKey: ['operator', 'senders', 'numbers', search],
+    queryFn: ({ signal }) => listNumbers({ page, limit, ...(connection && { connection }) }, signal),
+    placeholderData: keepPreviousData,
+  });
+  const add = (
+    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setIsAdding(true)}>
+      {t('inbound.add.open')}
+    </MayButton>
+  );
+  return (
+    <Stack gap="lg">
+      <Group justify="space-between" align="flex-end">
+        <FilterBar isFiltered={connection !== ''} onClear={() => setSearch({ connection: '' })}>
+          <ChoiceFilter label={t('anyConnection')} options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))} value={connection} onChange={(next) => setSearch({ connection: next })} />
+        </FilterBar>
+        {add}
+      </Group>
+      <DataTable<InboundNumber>
+        id="operator-numbers"
+        label={t('sender.tab.numbers')}
+        columns={columns}
+        query={query}
+        rowId={({ number, connection: of }) => `${of} ${number}`}
+        search={search}
+        onSearch={setSearch}
+        actions={(number) => <RemoveNumber number={number} />}
+        empty={
+          <EmptyState icon={PhoneIncoming} title={t('inbound.none.title')} text={t('inbound.none.text')}>
+            {add}
+          </EmptyState>
+        }
+      />
+      <NumberDialog opened={isAdding} onClose={() => setIsAdding(false)} />
+    </Stack>
+  );
+}
+
+function useNumberColumns(): readonly Column<InboundNumber>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      { id: 'number', header: t('inbound.number'), phone: 'title', cell: ({ number }) => number === '*' ? t('inbound.every') : <MsisdnText number={number} /> },
+      { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
+      { id: 'account', header: t('account.word'), cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} /> },
+      { id: 'createdAt', header: t('inbound.since'), cell: ({ createdAt }) => <DateTime value={createdAt} /> },
+    ],
+    [t],
+  );
+}

@@ -1,0 +1,26 @@
+import { useTranslation } from 'react-i18next';
+import { Page as Frame } from '../../ui/page.tsx';
+import { choice, useUrlState, whole } from '../../ui/url-state.ts';
+import { Tabs } from '../shared/tabs.tsx';
+import { Numbers } from './numbers.tsx';
+import { Senders } from './senders.tsx';
+import { Templates } from './templates.tsx';
+
+const TABS = ['senders', 'numbers', 'templates'] as const;
+/** With `page`, so that another tab begins at its first one. */
+const FIELDS = { tab: choice(TABS, 'senders'), page: whole() };
+const PANELS = { senders: Senders, numbers: Numbers, templates: Templates };
+
+/** Whose senders, inbound numbers and templates are whose. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const [{ tab }, setSearch] = useUrlState(FIELDS);
+  const Panel = PANELS[tab];
+  return (
+    <Frame title={t('sender.title')} description={t('sender.description')}>
+      <Tabs tabs={TABS} nameOf={(each) => t(`sender.tab.${each}`)} active={tab} onChange={(next) => setSearch({ tab: next })}>
+        <Panel />
+      </Tabs>
+    </Frame>
+  );
+}

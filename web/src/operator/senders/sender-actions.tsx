@@ -1,0 +1,94 @@
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { BadgeCheck, Trash2 } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { api, ok } from '../../api/client.ts';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { MayButton, MayIcon } from '../../ui/may-button.tsx';
+import { connectionsQuery } from '../connections/connection.ts';
+import { OPERATOR } from '../shared/need.ts';
+import { type Sender, SENDER_KEYS, SENDERS } from './sender.ts';
+
+type Props = { readonly sender: Sender };
+
+export function SenderActions({ sender }: Props) {
+  const { t } = useTranslation('operator');
+  const [isAsking, asking] = useDisclosure();
+  const [isRegistering, registering] = useDisclosure();
+  const name = sender.name || sender.identity || t('sender.noName');
+  return (
+    <>
+      {sender.identity === null && (
+        <MayButton need={OPERATOR} size="xs" leftSection={<BadgeCheck size={14} />} onClick={registering.open}>
+          {t('sender.register.open')}
+        </MayButton>
+      )}
+      <MayIcon need={OPERATOR} label={t('sender.remove.label', { name })} onClick={asking.open}>
+        <Trash2 size={16} />
+      </MayIcon>
+      <Remove sender={sender} name={name} opened={isAsking} onClose={asking.close} />
+      <Dialog opened={isRegistering} onClose={registering.close} title={t('sender.register.title', { name })} size="md">
+        {isRegistering && <Register sender={sender} onClose={registering.close} />}
+      </Dialog>
+    </>
+  );
+}
+
+type RemoveProps = Props & { readonly name: string; readonly opened: boolean; readonly onClose: () => void };
+
+function Remove({ sender: { id }, name, opened, onClose }: RemoveProps) {
+  const { t } = useTranslation('operator');
+  const remove = useAction({
+    run: () => ok(api.DELETE(`${SENDERS}/{id}`, { params: { path: { id } } })),
+    refresh: SENDER_KEYS,
+    done: t('sender.remove.done', { name }),
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog opened={opened} onClose={onClose} title={t('sender.remove.title', { name })} action={t('sender.remove.submit')} onConfirm={() => remove.run()} busy={remove.busy}>
+      {t('sender.remove.text')}
+    </ConfirmDialog>
+  );
+}
+
+/** The agent is at Google by now: says under which id. */
+function Register({ sender: { id }, onClose }: Props & { readonly onClose: () => void }) {
+  const { t } = useTranslation('operator');
+  const { data } = useQuery(connectionsQuery);
+  const names = (data?.data ?? []).filter(({ kind }) => kind === 'rcs').map(({ name }) => name);
+  const form = useForm({
+    initialValues: { identity: '', connection: '' },
+    validate: {
+      identity: (identity) => (identity.trim() === '' ? t('wizard.missing') : null),
+      connection: (name) => (name === '' ? t('route.add.connectionMissing') : null),
+    },
+  });
+  const register = useAction({
+    run: (body: { identity: string; connection: string }) => ok(api.POST(`${SENDERS}/{id}/register`, { params: { path: { id } }, body })),
+    refresh: SENDER_KEYS,
+    done: t('sender.register.done'),
+    form,
+    onDone: onClose,
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => register.run(values))}>
+      <Stack>
+        <Text size="sm">{t('sender.register.text')}</Text>
+        <NativeSelect label={t('connection.one')} data={[{ value: '', label: t('route.add.choose') }, ...names]} {...form.getInputProps('connection')} />
+        <TextInput label={t('sender.identity')} dir="ltr" maxLength={128} {...form.getInputProps('identity')} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={register.busy}>
+            {t('sender.register.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

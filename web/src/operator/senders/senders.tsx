@@ -1,0 +1,101 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { AtSign, Plus } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
+import { MayButton } from '../../ui/may-button.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { ChannelBadge } from '../../ui/statuses.tsx';
+import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { AccountLink } from '../shared/account-link.tsx';
+import { ConnectionLink } from '../shared/connection-link.tsx';
+import { OPERATOR } from '../shared/need.ts';
+import { AssignDialog } from './assign-dialog.tsx';
+import { listSenders, NETWORKS, type Sender } from './sender.ts';
+import { SenderActions } from './sender-actions.tsx';
+
+const FIELDS = { ...listFields(), channel: choice(NETWORKS), search: text(), add: text() };
+
+/** Phone numbers of WhatsApp and agents of RCS; those that wait to be registered come first. */
+export function Senders() {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [isAdding, setIsAdding] = useState(search.add !== '');
+  const columns = useSenderColumns();
+  const { page, limit, channel } = search;
+  const query = useQuery({
+    queryKey: ['operator', 'senders', 'list', search],
+    queryFn: ({ signal }) => listSenders({ page, limit, ...(channel && { channel }), ...(search.search && { search: search.search }) }, signal),
+    placeholderData: keepPreviousData,
+  });
+  const add = (
+    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setIsAdding(true)}>
+      {t('sender.assign.open')}
+    </MayButton>
+  );
+  return (
+    <Stack gap="lg">
+      <Group justify="space-between" align="flex-end">
+        <FilterBar isFiltered={channel !== '' || search.search !== ''} onClear={() => setSearch({ channel: '', search: '' })}>
+          <SearchField label={t('sender.search')} value={search.search} onChange={(next) => setSearch({ search: next })} />
+          <ChoiceFilter label={t('anyChannel')} options={NETWORKS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))} value={channel} onChange={(next) => setSearch({ channel: next })} />
+        </FilterBar>
+        {add}
+      </Group>
+      <DataTable<Sender>
+        id="operator-senders"
+        label={t('sender.tab.senders')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => String(id)}
+        search={search}
+        onSearch={setSearch}
+        actions={(sender) => <SenderActions sender={sender} />}
+        empty={
+          <EmptyState icon={AtSign} title={t('sender.none.title')} text={t('sender.none.text')}>
+            {add}
+          </EmptyState>
+        }
+      />
+      <AssignDialog opened={isAdding} onClose={() => setIsAdding(false)} connection={search.add} />
+    </Stack>
+  );
+}
+
+function useSenderColumns(): readonly Column<Sender>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      { id: 'name', header: t('sender.name'), phone: 'title', cell: (sender) => <Name sender={sender} /> },
+      { id: 'channel', header: t('channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
+      { id: 'account', header: t('account.word'), cell: (sender) => <Owner owner={sender} /> },
+      { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
+    ],
+    [t],
+  );
+}
+
+function Name({ sender: { name, identity } }: { readonly sender: Sender }) {
+  const { t } = useTranslation('operator');
+  return (
+    <Stack gap={2} align="flex-start">
+      <bdi>{name || identity || t('sender.noName')}</bdi>
+      {identity === null ? (
+        <StatusBadge tone="warning">{t('sender.asked')}</StatusBadge>
+      ) : (
+        <Text size="xs" c="dimmed" fw={400} className="tabular">
+          {identity}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** The account that something belongs to, or every one. */
+export function Owner({ owner: { accountId, account } }: { readonly owner: { readonly accountId: number | null; readonly account: string | null } }) {
+  const { t } = useTranslation('operator');
+  return accountId === null ? <span>{t('sender.everyAccount')}</span> : <AccountLink id={accountId} name={account ?? String(accountId)} />;
+}

@@ -1,0 +1,110 @@
+import { Alert, Text } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { CircleCheckBig, Gavel, Info } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DateTime } from '../../ui/date-time.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
+import { MayButton } from '../../ui/may-button.tsx';
+import { MsisdnText } from '../../ui/msisdn-text.tsx';
+import { Num } from '../../ui/num.tsx';
+import { Page as Frame } from '../../ui/page.tsx';
+import { listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { connectionsQuery } from '../connections/connection.ts';
+import { AccountLink } from '../shared/account-link.tsx';
+import { ConnectionLink } from '../shared/connection-link.tsx';
+import { LIVE_MS, OPERATOR } from '../shared/need.ts';
+import { SettleDialog } from './settle-dialog.tsx';
+import { listUnknowns, MOST_AT_ONCE, type Unknown } from './unknown.ts';
+
+const FIELDS = { ...listFields(), connection: text() };
+const NONE: ReadonlySet<string> = new Set();
+
+/** Messages that a carrier was given and never answered for. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [selected, setSelected] = useState(NONE);
+  const [settled, setSettled] = useState<readonly string[]>([]);
+  const { data: connections } = useQuery(connectionsQuery);
+  const columns = useUnknownColumns();
+  const { page, limit, connection } = search;
+  const query = useQuery({
+    queryKey: ['operator', 'unknowns', search],
+    queryFn: ({ signal }) => listUnknowns({ page, limit, ...(connection && { connection }) }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: LIVE_MS * 2,
+  });
+  return (
+    <Frame title={t('unknown.title')} description={t('unknown.description')}>
+      <FilterBar isFiltered={connection !== ''} onClear={() => setSearch({ connection: '' })}>
+        <ChoiceFilter label={t('anyConnection')} options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))} value={connection} onChange={(next) => setSearch({ connection: next })} />
+      </FilterBar>
+      {(query.data?.total ?? 0) > 0 && (
+        <Alert color="blue" icon={<Info size={18} />}>
+          {t('unknown.wait')}
+        </Alert>
+      )}
+      <DataTable<Unknown>
+        id="operator-unknowns"
+        label={t('unknown.title')}
+        columns={columns}
+        query={query}
+        rowId={({ messageId }) => messageId}
+        search={search}
+        onSearch={setSearch}
+        selected={selected}
+        onSelect={setSelected}
+        toolbar={<Toolbar count={selected.size} onSettle={() => setSettled([...selected])} />}
+        actions={({ messageId }) => (
+          <MayButton need={OPERATOR} size="xs" variant="default" onClick={() => setSettled([messageId])}>
+            {t('unknown.settle.one')}
+          </MayButton>
+        )}
+        empty={<EmptyState icon={CircleCheckBig} title={t('unknown.none.title')} text={t('unknown.none.text')} />}
+      />
+      <SettleDialog messageIds={settled} onClose={() => setSettled([])} onDone={() => setSelected(NONE)} />
+    </Frame>
+  );
+}
+
+function Toolbar({ count, onSettle }: { readonly count: number; readonly onSettle: () => void }) {
+  const { t } = useTranslation('operator');
+  const because = count === 0 ? t('unknown.settle.chooseFirst') : count > MOST_AT_ONCE && t('unknown.settle.tooMany', { most: MOST_AT_ONCE });
+  return (
+    <>
+      <MayButton need={OPERATOR} size="xs" because={because} leftSection={<Gavel size={14} />} onClick={onSettle}>
+        {t('unknown.settle.open')}
+      </MayButton>
+      {count > 0 && (
+        <Text size="sm" c="dimmed">
+          {t('ui:table.selected', { count })}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function useUnknownColumns(): readonly Column<Unknown>[] {
+  const { t } = useTranslation('operator');
+  return useMemo(
+    () => [
+      { id: 'destination', header: t('unknown.destination'), phone: 'title', cell: ({ destination }) => <MsisdnText number={destination} /> },
+      { id: 'sender', header: t('unknown.sender'), cell: ({ sender }) => <bdi>{sender}</bdi> },
+      { id: 'account', header: t('account.word'), cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} /> },
+      { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
+      { id: 'parts', header: t('unknown.parts'), align: 'right', cell: ({ parts }) => <Num value={parts} /> },
+      { id: 'since', header: t('unknown.since'), cell: ({ since }) => <DateTime value={since} /> },
+      { id: 'reason', header: t('unknown.reason'), cell: ({ reason }) => <Reason reason={reason} /> },
+    ],
+    [t],
+  );
+}
+
+const Reason = ({ reason }: Pick<Unknown, 'reason'>) => (
+  <Text size="sm" className="foreign-text" maw={320}>
+    {reason}
+  </Text>
+);
