@@ -9,7 +9,7 @@ import type { Findings, Proof, Run } from './proof.ts';
 import { PROOFS } from './proofs.ts';
 
 const SEED = 11;
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 180_000;
 const start = promisify(execFile);
 
 /** The smallest run of a proof, on a database of the test's. */

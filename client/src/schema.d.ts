@@ -1619,6 +1619,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/partner-gateway/v1/webhooks/delivery-status/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One event: what is sent, and what the receiver answered at each attempt */
+        get: operations["findWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/partner-gateway/v1/webhooks/delivery-status/deliveries/{id}/replay": {
         parameters: {
             query?: never;
@@ -1816,6 +1833,26 @@ export interface paths {
         };
         /** The credit, and how much of it is reserved */
         get: operations["findSubscriptionCredit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/partner-gateway/v1/credit/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What moved the credit, the newest first
+         * @description One entry for each batch of messages: `messages` says of how many.
+         */
+        get: operations["listCreditEntries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -17804,6 +17841,7 @@ export interface operations {
                         status: number | null;
                         durationMs: number;
                         error: string | null;
+                        answer: string | null;
                     };
                 };
             };
@@ -17881,6 +17919,12 @@ export interface operations {
                 limit?: number;
                 /** @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed. */
                 status?: "PENDING" | "DELIVERED" | "DEAD";
+                eventType?: "DELIVERY" | "READ" | "INBOUND";
+                messageId?: string;
+                /** @description ISO 8601 with offset: events from then on. */
+                since?: string;
+                /** @description ISO 8601 with offset: events before then. */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -17955,6 +17999,145 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    findWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the event. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description The `webhook-id` of the event, the same at every attempt.
+                         */
+                        id: string;
+                        /** @enum {string} */
+                        eventType: "DELIVERY" | "READ" | "INBOUND";
+                        /** Format: uuid */
+                        messageId: string;
+                        statusCode: number | null;
+                        /**
+                         * @description PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed.
+                         * @enum {string}
+                         */
+                        status: "PENDING" | "DELIVERED" | "DEAD";
+                        /** @description Since the event was new or was last replayed. */
+                        attempts: number;
+                        responseCode: number | null;
+                        durationMs: number | null;
+                        failure: string | null;
+                        nextAttemptAt: string | null;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @description UTC
+                         */
+                        updatedAt: string;
+                        request: {
+                            /** @enum {string} */
+                            method: "POST";
+                            url: string;
+                            headers: {
+                                [key: string]: string;
+                            };
+                            body: string;
+                        } | null;
+                        /** @description All attempts, those before a replay too, the oldest first. */
+                        log: {
+                            /**
+                             * Format: date-time
+                             * @description UTC; when it began.
+                             */
+                            at: string;
+                            responseCode: number | null;
+                            durationMs: number | null;
+                            failure: string | null;
+                            answer: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -19355,6 +19538,115 @@ export interface operations {
                         availableCredit: number;
                         currency: string;
                     };
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listCreditEntries: {
+        parameters: {
+            query?: {
+                /** @description From 0. */
+                page?: number;
+                /** @description Entries on a page. */
+                limit?: number;
+                /** @description topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were sent it was spent. return: of those that were not it can be spent again. */
+                kind?: "topup" | "freeze" | "settle" | "return";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            id: string;
+                            /**
+                             * Format: date-time
+                             * @description UTC
+                             */
+                            at: string;
+                            /**
+                             * @description topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were sent it was spent. return: of those that were not it can be spent again.
+                             * @enum {string}
+                             */
+                            kind: "topup" | "freeze" | "settle" | "return";
+                            /** @enum {string} */
+                            from: "outside" | "available" | "frozen" | "earned";
+                            /** @enum {string} */
+                            to: "outside" | "available" | "frozen" | "earned";
+                            /** @description Currency units. */
+                            amount: number;
+                            messages: number;
+                            reference: string;
+                            balance: number | null;
+                        }[];
+                        page: number;
+                        limit: number;
+                        /** @description Entries on all pages, exact. */
+                        total: number;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Unauthorized */
@@ -21618,6 +21910,7 @@ export interface operations {
                 page?: number;
                 /** @description Entries on a page. */
                 limit?: number;
+                /** @description topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were sent it was spent. return: of those that were not it can be spent again. */
                 kind?: "topup" | "freeze" | "settle" | "return";
             };
             header?: never;
@@ -21643,7 +21936,10 @@ export interface operations {
                              * @description UTC
                              */
                             at: string;
-                            /** @enum {string} */
+                            /**
+                             * @description topup: credit was added. freeze: the price of messages that were accepted was set aside. settle: of those that were sent it was spent. return: of those that were not it can be spent again.
+                             * @enum {string}
+                             */
                             kind: "topup" | "freeze" | "settle" | "return";
                             /** @enum {string} */
                             from: "outside" | "available" | "frozen" | "earned";

@@ -249,6 +249,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/webhooks/delivery-status/test`]: NO_IDS,
   [`DELETE ${PG}/webhooks/delivery-status`]: NO_IDS,
   [`GET ${PG}/webhooks/delivery-status/deliveries`]: NO_IDS,
+  [`GET ${PG}/webhooks/delivery-status/deliveries/:id`]: { ids: { 'path.id': 'webhookEvent' } },
   [`POST ${PG}/webhooks/delivery-status/deliveries/:id/replay`]: { ids: { 'path.id': 'webhookEvent' } },
   [`POST ${PG}/webhooks/delivery-status/replay`]: { body: () => ({ since: '2026-01-01T00:00:00Z' }) },
   'POST /api/webhooks/delivery-status': { body: statusWebhookOf },
@@ -290,5 +291,6 @@ export const CASES: Readonly<Record<string, Case>> = {
   'GET /services/sms/credit': NO_IDS,
   [`GET ${PG}/subscription`]: NO_IDS,
   [`GET ${PG}/subscription/credit`]: NO_IDS,
+  [`GET ${PG}/credit/entries`]: NO_IDS,
   ...OPERATOR_CASES,
 };

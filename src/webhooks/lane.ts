@@ -18,18 +18,26 @@ export type LaneEvent = Told & {
   readonly facts: Facts | null;
 };
 
+/** What is known of every attempt. */
+type Attempt = {
+  /** When it began: `webhook-timestamp`. */
+  readonly at: Date;
+  readonly durationMs: number;
+  /** The beginning of the answer's body; null without a complete answer. */
+  readonly answer: string | null;
+};
+
 /** What was meant to happen next with an event, and did. */
 export type Ending =
-  | { readonly kind: 'acknowledged'; readonly code: number; readonly durationMs: number }
-  | {
+  | ({ readonly kind: 'acknowledged'; readonly code: number } & Attempt)
+  | ({
       readonly kind: 'failed';
       readonly code: number | null;
       readonly reason: string | null;
-      readonly durationMs: number;
       readonly retryAfterMs: number | null;
       /** The receiver wants no more callbacks at all (410). */
       readonly unwanted: boolean;
-    }
+    } & Attempt)
   /** An earlier event of its message comes first, and is tried again later. */
   | { readonly kind: 'behind' }
   /** Nothing is sent: the webhook is gone, or its form has no such event. */

@@ -57,7 +57,8 @@ export async function loadRetries(db: Db, retries: readonly DueRetry[]): Promise
 
 type Subject = Pick<LaneEvent, 'accountId' | 'messageId' | 'kind'>;
 
-async function factsOf(db: Db, events: readonly Subject[]): Promise<Map<string, Facts>> {
+/** What the bodies of these events are made of, by message; a message that is gone has none. */
+export async function factsOf(db: Db, events: readonly Subject[]): Promise<Map<string, Facts>> {
   const received = events.filter(({ kind }) => kind === 'INBOUND');
   const sent = events.filter(({ kind }) => kind !== 'INBOUND');
   const facts = new Map<string, Facts>();

@@ -12,6 +12,8 @@ export type PostResult =
       readonly status: number;
       /** What the receiver asked for, at most 24 hours; null when it did not. */
       readonly retryAfterMs: number | null;
+      /** The beginning of its body as text, without zero bytes. */
+      readonly body: string;
       readonly durationMs: number;
     }
   /** No complete answer; why, in words for the owner of the endpoint. */
@@ -33,6 +35,8 @@ export type Poster = {
 /** For everything: resolving, connecting, writing, and the whole answer. */
 const DEADLINE_MS = 5000;
 const MAX_BODY_BYTES = 16 * 1024;
+/** What a person needs to see why a receiver refuses; the rest of a body is counted and dropped. */
+const KEPT_BODY_BYTES = 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Answers of 1xx: 100 and 103 are sent once, if at all. Each costs as much as an answer. */
 const MAX_INTERIM = 4;
@@ -92,6 +96,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
     let over = false;
     let controller: Dispatcher.DispatchController | undefined;
     let answer: { status: number; retryAfterMs: number | null } | undefined;
+    const kept: Buffer[] = [];
     let bodyBytes = 0;
     let interim = 0;
 
@@ -102,7 +107,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
       const durationMs = performance.now() - start;
       settle(
         reason === null && answer
-          ? { kind: 'answered', ...answer, durationMs }
+          ? { kind: 'answered', ...answer, body: textOf(kept), durationMs }
           : { kind: 'failed', reason: reason ?? 'the answer has no status', durationMs },
       );
     }
@@ -123,6 +128,7 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
         else if (++interim > MAX_INTERIM) cut('too many interim answers');
       },
       onResponseData(_, chunk) {
+        if (bodyBytes < KEPT_BODY_BYTES) kept.push(chunk.subarray(0, KEPT_BODY_BYTES - bodyBytes));
         bodyBytes += chunk.length;
         if (bodyBytes > MAX_BODY_BYTES) cut(null);
       },
@@ -131,6 +137,10 @@ function send(agent: Agent, request: Dispatcher.DispatchOptions, deadlineMs: num
     });
   });
 }
+
+/** Whatever the octets are; a character that is cut at the end is left out, and PostgreSQL keeps no zero bytes. */
+const textOf = (chunks: readonly Buffer[]): string =>
+  new TextDecoder().decode(Buffer.concat(chunks), { stream: true }).replaceAll('\0', '');
 
 const retryAfterOf = (header: string | string[] | undefined): number | null =>
   header === undefined ? null : parseRetryAfter(typeof header === 'string' ? header : header[0], Date.now());

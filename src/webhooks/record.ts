@@ -49,12 +49,12 @@ type Judged = {
 function judge({ event, ending }: Settled): Judged {
   switch (ending.kind) {
     case 'acknowledged': {
-      const { code, durationMs } = ending;
+      const { code, durationMs, at, answer } = ending;
       const entry = entryOf(event, {
         state: 'DELIVERED',
         attempts: event.attempts + 1,
         responseCode: code,
-        durationMs,
+        ...{ durationMs, triedAt: at, answer },
       });
       return { event, entry, next: 'none' };
     }
@@ -72,13 +72,13 @@ function judge({ event, ending }: Settled): Judged {
 }
 
 function judgeFailed(event: LaneEvent, failed: Extract<Settled['ending'], { kind: 'failed' }>): Judged {
-  const { code, reason, durationMs, retryAfterMs } = failed;
+  const { code, reason, durationMs, retryAfterMs, at, answer } = failed;
   const attempts = event.attempts + 1;
   const delayMs = failed.unwanted ? null : retryDelayMs(attempts, retryAfterMs);
   const entry = entryOf(event, {
-    ...{ attempts, responseCode: code, durationMs, failure: reason ?? `answered ${code}` },
+    ...{ attempts, responseCode: code, durationMs, failure: reason ?? `answered ${code}`, triedAt: at, answer },
     ...(delayMs === null ? { state: 'DEAD' } : { nextAttemptAt: new Date(Date.now() + delayMs) }),
-    failed: { at: new Date().toISOString(), code, reason, ms: durationMs },
+    failed: { at: at.toISOString(), code, reason, ms: durationMs, answer },
   });
   return { event, entry, next: delayMs === null ? 'none' : 'later' };
 }
@@ -98,6 +98,8 @@ const entryOf = (event: LaneEvent, more: Partial<LogEntry>): LogEntry => ({
   failure: null,
   nextAttemptAt: null,
   failed: null,
+  triedAt: null,
+  answer: null,
   ...more,
 });
 

@@ -48,6 +48,7 @@ export const TestOut = Type.Object({
   status: orNull(Type.Integer({ description: 'What the receiver answered; null without a complete answer.' })),
   durationMs: Type.Integer(),
   error: orNull(Type.String({ description: 'Why there was no complete answer.' })),
+  answer: orNull(Type.String({ description: 'The first 1,024 octets of the body of the answer.' })),
 });
 
 const stateOf = ({ id, form, status, disabledReason, failingSince, createdAt, updatedAt }: Endpoint) => ({
@@ -75,7 +76,8 @@ export const inFormB = (endpoint: Endpoint): Static<typeof FormBOut> => ({
 
 export const testedOf = (result: PostResult): Static<typeof TestOut> => {
   const durationMs = Math.round(result.durationMs);
-  if (result.kind === 'failed') return { acknowledged: false, status: null, durationMs, error: result.reason };
-  const { status } = result;
-  return { acknowledged: status >= 200 && status < 300, status, durationMs, error: null };
+  if (result.kind === 'failed')
+    return { acknowledged: false, status: null, durationMs, error: result.reason, answer: null };
+  const { status, body: answer } = result;
+  return { acknowledged: status >= 200 && status < 300, status, durationMs, error: null, answer };
 };

@@ -4,7 +4,7 @@ import { STATUS } from '../messages/states.ts';
 import { bodyOf, type Form } from './payload.ts';
 import type { Poster, PostResult } from './post.ts';
 import { openSecrets } from './secrets.ts';
-import { signedHeaders } from './sign.ts';
+import { signedHeaders, timestampOf } from './sign.ts';
 import type { Endpoint } from './sql.ts';
 
 /**
@@ -18,7 +18,7 @@ export function sendTest(
 ): Promise<PostResult> {
   const body = sampleOf(endpoint.form, now);
   const secrets = openSecrets(secretKey, endpoint, now);
-  const timestamp = Math.floor(now.getTime() / 1000);
+  const timestamp = timestampOf(now);
   return poster.post({ url: endpoint.url, headers: signedHeaders({ id: newId(), timestamp, body, secrets }), body });
 }
 

@@ -1,7 +1,7 @@
 import type { Ending, LaneEvent, Target } from './lane.ts';
 import { bodyOf } from './payload.ts';
 import type { Poster, PostResult } from './post.ts';
-import { signedHeaders } from './sign.ts';
+import { signedHeaders, timestampOf } from './sign.ts';
 
 const GONE = 410;
 
@@ -10,20 +10,22 @@ export async function sendEvent({ post }: Poster, event: LaneEvent, target: Targ
   const { id, facts } = event;
   const body = facts && bodyOf(target.form, event, facts);
   if (body === null) return { kind: 'left out' };
-  if (target.secrets.length === 0) return failed('the gateway cannot open its secret: rotate it', 0);
-  const timestamp = Math.floor(Date.now() / 1000);
-  const headers = signedHeaders({ id, timestamp, body, secrets: target.secrets });
-  return endingOf(await post({ url: target.url, headers, body }));
+  const at = new Date();
+  if (target.secrets.length === 0)
+    return failed('the gateway cannot open its secret: rotate it', { at, durationMs: 0 });
+  const headers = signedHeaders({ id, timestamp: timestampOf(at), body, secrets: target.secrets });
+  return endingOf(await post({ url: target.url, headers, body }), at);
 }
 
-function endingOf(result: PostResult): Ending {
+function endingOf(result: PostResult, at: Date): Ending {
   const durationMs = Math.round(result.durationMs);
-  if (result.kind === 'failed') return failed(result.reason, durationMs);
-  const { status: code, retryAfterMs } = result;
-  if (code >= 200 && code < 300) return { kind: 'acknowledged', code, durationMs };
-  return { kind: 'failed', code, reason: null, durationMs, retryAfterMs, unwanted: code === GONE };
+  if (result.kind === 'failed') return failed(result.reason, { at, durationMs });
+  const { status: code, retryAfterMs, body: answer } = result;
+  const attempt = { at, durationMs, answer };
+  if (code >= 200 && code < 300) return { kind: 'acknowledged', code, ...attempt };
+  return { kind: 'failed', code, reason: null, retryAfterMs, unwanted: code === GONE, ...attempt };
 }
 
-const failed = (reason: string, durationMs: number): Ending => ({
-  ...{ kind: 'failed', code: null, reason, durationMs, retryAfterMs: null, unwanted: false },
+const failed = (reason: string, attempt: { readonly at: Date; readonly durationMs: number }): Ending => ({
+  ...{ kind: 'failed', code: null, reason, retryAfterMs: null, unwanted: false, answer: null, ...attempt },
 });

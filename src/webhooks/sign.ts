@@ -20,6 +20,9 @@ export type Signable = {
   readonly secrets: readonly string[];
 };
 
+/** The `webhook-timestamp` of an attempt that began then. */
+export const timestampOf = (at: Date): number => Math.floor(at.getTime() / 1000);
+
 /**
  * Every header of a callback: content type, user agent, and the signature of Standard Webhooks 1.0 (symmetric, v1): the
  * HMAC-SHA256 of `id.timestamp.body`, one for each secret with a space between them.

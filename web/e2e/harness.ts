@@ -77,7 +77,7 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
       const window = await open(size);
       await window.page.goto(url('/sign-in'));
       await enter(window.page, person);
-      await window.page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
+      await window.page.getByRole('banner').waitFor();
       return window;
     },
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import { openAccount } from '../../accounts/create.ts';
 import { addCredit } from '../../credit/add.ts';
+import { ledgerFilter, LedgerOut, toLedger } from '../../credit/ledger/schema.ts';
+import { countLedger, listLedger } from '../../credit/ledger/sql.ts';
 import { CreditOut } from '../../credit/schema.ts';
 import { creditOf } from '../../credit/show.ts';
 import { transaction } from '../../db/transaction.ts';
@@ -17,13 +19,13 @@ import { Id, Nothing, PATH } from '../fields.ts';
 import { changeAccount } from './change.ts';
 import { accountOf, describeAccount } from './find.ts';
 import * as schema from './schema.ts';
-import { countAccountPage, countLedger, listAccountPage, listLedger } from './sql.ts';
+import { countAccountPage, listAccountPage } from './sql.ts';
 
 const tags = ['Operator: accounts'];
 const ACCOUNTS = `${PATH}/accounts`;
 
 const AccountQuery = Type.Object({ ...pageFields, ...schema.accountFilter });
-const LedgerQuery = Type.Object({ ...pageFields, ...schema.ledgerFilter });
+const LedgerQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
 /** The accounts of the gateway, and their credit. */
 export function operatorAccountRoutes(app: App, deps: ApiDeps): void {
@@ -121,13 +123,13 @@ function accountCreditRoutes(app: App, deps: ApiDeps): void {
       description: 'One entry for each batch of messages: `messages` says of how many.',
       params: Id,
       querystring: LedgerQuery,
-      response: { 200: PageOf(schema.LedgerOut) },
+      response: { 200: PageOf(LedgerOut) },
     },
     handler: async ({ params, query }) => {
       await accountOf(pool, params);
       const filter = { accountId: params.id, kind: query.kind ?? null };
       const rows = await listLedger(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
-      return pageOf(query, rows.map(schema.toLedger), await countLedger(pool, filter));
+      return pageOf(query, rows.map(toLedger), await countLedger(pool, filter));
     },
   });
 

@@ -6,7 +6,7 @@ import { fromMicros } from '../../lib/money.ts';
 import { ROLES } from '../../lib/scope.ts';
 import { PLANS } from '../../subscription/plans.ts';
 import { amount, ChannelName, instant, isoOf, orNull, search } from '../fields.ts';
-import { type AccountRow, type LedgerRow, type Person, SORTS } from './sql.ts';
+import { type AccountRow, type Person, SORTS } from './sql.ts';
 
 const Status = Type.Enum(['active', 'suspended'], {
   type: 'string',
@@ -120,20 +120,6 @@ export const CreditIn = Type.Object({
   reference: Type.Optional(Type.String({ maxLength: 200, description: 'An invoice number or the like.' })),
 });
 
-const LedgerKind = Type.Enum(['topup', 'freeze', 'settle', 'return'], { type: 'string' });
-const BookName = Type.Enum(['outside', 'available', 'frozen', 'earned'], { type: 'string' });
-export const ledgerFilter = { kind: Type.Optional(LedgerKind) };
-export const LedgerOut = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  at: instant(),
-  kind: LedgerKind,
-  from: BookName,
-  to: BookName,
-  amount: amount(),
-  messages: Type.Integer(),
-  reference: Type.String(),
-});
-
 /** An account in lists. */
 export const listed = (row: AccountRow): Static<typeof AccountOut> => ({
   id: row.id,
@@ -165,10 +151,4 @@ export const toWebhook = (endpoint: Endpoint, { pending, dead }: Counts): Static
   failingSince: isoOf(endpoint.failingSince),
   disabledReason: endpoint.disabledReason,
   ...{ pending, dead },
-});
-
-export const toLedger = ({ at, amountMicros, ...row }: LedgerRow): Static<typeof LedgerOut> => ({
-  ...row,
-  at: at.toISOString(),
-  amount: fromMicros(amountMicros),
 });

@@ -1,5 +1,4 @@
 import type { AccountStatus } from '../../accounts/sql.ts';
-import type { Book, LedgerKind } from '../../credit/sql.ts';
 import { inside } from '../../db/like.ts';
 import { type Db, many, one, raw, sql } from '../../db/query.ts';
 import type { Plan } from '../../http/actor.ts';
@@ -109,37 +108,4 @@ export async function findCounts(
                (SELECT count(*) FROM webhook_delivery
                 WHERE account_id = ${accountId} AND state = 'DEAD' AND state <> 'DELIVERED') AS dead`,
   );
-}
-
-export type LedgerRow = {
-  id: string;
-  at: Date;
-  kind: LedgerKind;
-  from: Book;
-  to: Book;
-  amountMicros: number;
-  messages: number;
-  reference: string;
-};
-
-type LedgerFilter = { readonly accountId: number; readonly kind: LedgerKind | null };
-
-const inLedger = ({ accountId, kind }: LedgerFilter) => sql`
-  FROM ledger_entry WHERE account_id = ${accountId} AND (${kind}::text IS NULL OR kind = ${kind})`;
-
-/** The newest first: ids are in the order of time. */
-export async function listLedger(
-  db: Db,
-  filter: LedgerFilter & { readonly limit: number; readonly offset: number },
-): Promise<LedgerRow[]> {
-  return many(
-    db,
-    sql`SELECT id, created_at AS at, kind, from_book AS "from", to_book AS "to", amount_micros AS "amountMicros",
-               messages, reference
-        ${inLedger(filter)} ORDER BY id DESC LIMIT ${filter.limit} OFFSET ${filter.offset}`,
-  );
-}
-
-export async function countLedger(db: Db, filter: LedgerFilter): Promise<number> {
-  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total ${inLedger(filter)}`)).total;
 }

@@ -13,7 +13,12 @@ beforeAll(async () => {
 afterAll(() => program[Symbol.asyncDispose]());
 
 type Attention = { kind: string; severity: string; subject: string | null; count: number | null };
-type Overview = { attention: Attention[]; series: { SMS: number }[]; workers: number };
+type Overview = {
+  attention: Attention[];
+  connections: { lastHour: { accepted: number } }[];
+  series: { SMS: number }[];
+  workers: number;
+};
 const look = (): Promise<Overview> => operator.ask('GET', '/overview');
 const untilAttention = (kind: string) =>
   until(kind, async () => (await look()).attention.find((each) => each.kind === kind));
@@ -23,7 +28,7 @@ test('rates, totals and a chart over all accounts, and nothing needs anybody', a
   await program.client.untilStatus(messageId ?? '', 'DELIVERED');
   const seen = await until('the figures of its carrier', async () => {
     const overview = await look();
-    return overview.series.some(({ SMS }) => SMS > 0) && overview;
+    return overview.connections.some(({ lastHour }) => lastHour.accepted > 0) && overview;
   });
   expect(seen).toMatchObject({
     fence: { paused: false },
@@ -38,6 +43,7 @@ test('rates, totals and a chart over all accounts, and nothing needs anybody', a
     attention: [],
   });
   expect(seen.series).toHaveLength(60);
+  expect(seen.series.reduce((sum, { SMS }) => sum + SMS, 0)).toBe(1);
 });
 
 test('a carrier that refuses us, and what is paused while messages wait, needs somebody; errors come first', async () => {

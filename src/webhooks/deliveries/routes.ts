@@ -1,21 +1,21 @@
-import { Type } from 'typebox';
 import { tenant } from '../../db/tenant.ts';
+import { AppError } from '../../errors.ts';
 import { requireScope } from '../../http/auth.ts';
 import type { ApiDeps, App } from '../../http/deps.ts';
 import { once } from '../../http/idempotency.ts';
-import { offsetOf, pageFields, pageOf, PageOf } from '../../http/page.ts';
+import { offsetOf, pageOf, PageOf } from '../../http/page.ts';
+import { isUuid } from '../../lib/ids.ts';
 import { replayEvent, replayRange } from './replay.ts';
-import { DeliveryId, DeliveryOut, DeliveryStatus, ReplayIn, ReplayOut, toDeliveryOut } from './schema.ts';
-import { countDeliveries, listDeliveries } from './sql.ts';
+import { requestOf } from './request.ts';
+import * as schema from './schema.ts';
+import { countDeliveries, findDelivery, listDeliveries } from './sql.ts';
 
 const DELIVERY_STATUS = '/api/partner-gateway/v1/webhooks/delivery-status';
 const DELIVERIES = `${DELIVERY_STATUS}/deliveries`;
 const tags = ['Webhooks'];
 
-const DeliveryQuery = Type.Object({ ...pageFields, status: Type.Optional(DeliveryStatus) });
-
 /** Contract 6: what the webhook was told, and telling it again. All need the scope `webhooks`. */
-export function deliveryRoutes(app: App, { pool, answers, clock }: ApiDeps): void {
+export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: ApiDeps): void {
   const onRequest = requireScope('webhooks');
 
   app.get(DELIVERIES, {
@@ -31,18 +31,36 @@ export function deliveryRoutes(app: App, { pool, answers, clock }: ApiDeps): voi
         'most, and events that were not tried yet are not listed. One that answers 410, or that has failed for five ' +
         'days without one success, is disabled: what waits becomes DEAD when its time comes. Registering another ' +
         'webhook leads what waits there, in its form; after deleting it what waits is dropped.',
-      querystring: DeliveryQuery,
-      response: { 200: PageOf(DeliveryOut) },
+      querystring: schema.DeliveryQuery,
+      response: { 200: PageOf(schema.DeliveryOut) },
     },
     handler: async ({ actor, query }) => {
-      const filter = { accountId: actor.accountId, state: query.status ?? null };
+      const filter = schema.filterOf(actor.accountId, query);
       const db = tenant(pool, actor);
       const page = { limit: query.limit, offset: offsetOf(query) };
       const [rows, total] = await Promise.all([
         listDeliveries(db, { ...filter, ...page }),
         countDeliveries(db, filter),
       ]);
-      return pageOf(query, rows.map(toDeliveryOut), total);
+      return pageOf(query, rows.map(schema.toDeliveryOut), total);
+    },
+  });
+
+  app.get(`${DELIVERIES}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findWebhookDelivery',
+      summary: 'One event: what is sent, and what the receiver answered at each attempt',
+      params: schema.DeliveryId,
+      response: { 200: schema.DeliveryDetailOut },
+    },
+    handler: async ({ actor, params }) => {
+      const db = tenant(pool, actor);
+      const delivery = isUuid(params.id) ? await findDelivery(db, { ...actor, id: params.id }) : undefined;
+      if (!delivery) throw new AppError('not_found');
+      const request = await requestOf(db, actor, delivery, { secretKey, now: clock.now() });
+      return schema.toDeliveryDetailOut(delivery, request);
     },
   });
 
@@ -53,11 +71,11 @@ export function deliveryRoutes(app: App, { pool, answers, clock }: ApiDeps): voi
       operationId: 'replayWebhookDelivery',
       summary: 'Send one event again, now',
       description: 'Under the same `webhook-id`, with the same content. 409 while it waits behind an earlier event.',
-      params: DeliveryId,
-      response: { 202: DeliveryOut },
+      params: schema.DeliveryId,
+      response: { 202: schema.DeliveryOut },
     },
     handler: once({ pool, answers }, 202, async ({ actor, params }, tx) =>
-      toDeliveryOut(await replayEvent(tx, actor, params.id)),
+      schema.toDeliveryOut(await replayEvent(tx, actor, params.id)),
     ),
   });
 
@@ -68,8 +86,8 @@ export function deliveryRoutes(app: App, { pool, answers, clock }: ApiDeps): voi
       operationId: 'replayWebhookDeliveries',
       summary: 'Send the events of a stretch of time again',
       description: 'The oldest first, at most 100,000 a call: narrow the stretch for more.',
-      body: ReplayIn,
-      response: { 202: ReplayOut },
+      body: schema.ReplayIn,
+      response: { 202: schema.ReplayOut },
     },
     handler: once({ pool, answers }, 202, async ({ actor, body }, tx) => {
       const until = body.until === undefined ? clock.now() : new Date(body.until);

@@ -18,6 +18,8 @@ export type FailedAttempt = {
   readonly code: number | null;
   readonly reason: string | null;
   readonly ms: number;
+  /** The beginning of the body of the answer. */
+  readonly answer?: string | null;
 };
 
 export type LogEntry = EventKey & {
@@ -32,6 +34,10 @@ export type LogEntry = EventKey & {
   readonly durationMs: number | null;
   readonly failure: string | null;
   readonly nextAttemptAt: Date | null;
+  /** When the last attempt began; null: there was none. */
+  readonly triedAt: Date | null;
+  /** The beginning of the body of its answer. */
+  readonly answer: string | null;
   /** The attempt that this entry tells of, if it failed. */
   readonly failed: FailedAttempt | null;
 };
@@ -41,7 +47,8 @@ export async function insertLog(db: Db, entries: readonly LogEntry[]): Promise<v
   await exec(
     db,
     sql`INSERT INTO webhook_delivery AS d (account_id, id, message_id, kind, status, at, error, state, attempts,
-                                           response_code, duration_ms, failure, next_attempt_at, failures)
+                                           response_code, duration_ms, failure, next_attempt_at, tried_at, answer,
+                                           failures)
         SELECT * FROM ${rowsOf(entries, {
           account_id: bigint((e) => e.accountId),
           id: uuid((e) => e.id),
@@ -56,6 +63,8 @@ export async function insertLog(db: Db, entries: readonly LogEntry[]): Promise<v
           duration_ms: int((e) => e.durationMs),
           failure: text((e) => e.failure),
           next_attempt_at: timestamptz((e) => e.nextAttemptAt),
+          tried_at: timestamptz((e) => e.triedAt),
+          answer: text((e) => e.answer),
           failures: json((e) => (e.failed === null ? '[]' : JSON.stringify([e.failed]))),
         })} AS u
         ORDER BY u.account_id, u.id
@@ -63,6 +72,7 @@ export async function insertLog(db: Db, entries: readonly LogEntry[]): Promise<v
           SET state = excluded.state, attempts = excluded.attempts, response_code = excluded.response_code,
               duration_ms = excluded.duration_ms, failure = excluded.failure,
               next_attempt_at = excluded.next_attempt_at, updated_at = now(),
+              tried_at = coalesce(excluded.tried_at, d.tried_at), answer = excluded.answer,
               failures = d.failures || excluded.failures`,
   );
 }
@@ -161,34 +171,45 @@ export async function listDueRetries(
   );
 }
 
-export type Delivery = Omit<LogEntry, 'accountId' | 'error' | 'failed'> & {
+export type Delivery = Omit<LogEntry, 'accountId' | 'failed'> & {
   readonly updatedAt: Date;
   readonly failures: readonly FailedAttempt[];
 };
 
-const DELIVERY = sql`id, message_id AS "messageId", kind, status, at, state, attempts, response_code AS "responseCode",
-  duration_ms AS "durationMs", failure, next_attempt_at AS "nextAttemptAt", updated_at AS "updatedAt", failures`;
+const DELIVERY = sql`id, message_id AS "messageId", kind, status, at, error, state, attempts, response_code AS "responseCode",
+  duration_ms AS "durationMs", failure, next_attempt_at AS "nextAttemptAt", tried_at AS "triedAt", answer,
+  updated_at AS "updatedAt", failures`;
 
-type Filter = { readonly accountId: number; readonly state: DeliveryState | null };
+/** What is null is not asked for; the events lie in [firstId, beforeId). */
+export type DeliveryFilter = {
+  readonly accountId: number;
+  readonly state: DeliveryState | null;
+  readonly kind: WebhookEventKind | null;
+  readonly messageId: string | null;
+  readonly firstId: string | null;
+  readonly beforeId: string | null;
+};
 
-/** The log of an account, the newest events first; `state` null means every one. */
+const fits = ({ accountId, state, kind, messageId, firstId, beforeId }: DeliveryFilter) => sql`
+  account_id = ${accountId} AND ${isIn(state)} AND (${kind}::text IS NULL OR kind = ${kind})
+  AND (${messageId}::uuid IS NULL OR message_id = ${messageId})
+  AND (${firstId}::uuid IS NULL OR id >= ${firstId}) AND (${beforeId}::uuid IS NULL OR id < ${beforeId})`;
+
+/** The log of an account, the newest events first. */
 export async function listDeliveries(
   db: Db,
-  { accountId, state, limit, offset }: Filter & { limit: number; offset: number },
+  { limit, offset, ...filter }: DeliveryFilter & { limit: number; offset: number },
 ): Promise<Delivery[]> {
   return many(
     db,
     sql`SELECT ${DELIVERY} FROM webhook_delivery
-        WHERE account_id = ${accountId} AND ${isIn(state)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
+        WHERE ${fits(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
   );
 }
 
-export async function countDeliveries(db: Db, { accountId, state }: Filter): Promise<number> {
-  const row = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM webhook_delivery WHERE account_id = ${accountId} AND ${isIn(state)}`,
-  );
-  return row.total;
+export async function countDeliveries(db: Db, filter: DeliveryFilter): Promise<number> {
+  const query = sql`SELECT count(*) AS total FROM webhook_delivery WHERE ${fits(filter)}`;
+  return (await one<{ total: number }>(db, query)).total;
 }
 
 /** Said twice for the states that have an index of their own: the planner must see that they are not DELIVERED. */

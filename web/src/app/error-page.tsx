@@ -1,4 +1,3 @@
-import { Center } from '@mantine/core';
 import type { ErrorComponentProps } from '@tanstack/react-router';
 import { useRouter } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
@@ -27,12 +26,10 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
 export function NotFoundPage() {
   const { t } = useTranslation('app');
   return (
-    <Center mih="60vh">
-      <Page title={t('notFound.title')}>
-        <EmptyState icon={Compass} title={t('notFound.heading')} text={t('notFound.text')}>
-          <ButtonLink to="/">{t('notFound.home')}</ButtonLink>
-        </EmptyState>
-      </Page>
-    </Center>
+    <Page title={t('notFound.title')}>
+      <EmptyState icon={Compass} title={t('notFound.heading')} text={t('notFound.text')}>
+        <ButtonLink to="/">{t('notFound.home')}</ButtonLink>
+      </EmptyState>
+    </Page>
   );
 }

@@ -42,9 +42,16 @@ export function Providers({ texts, pages }: ProvidersProps) {
 /** Whoever is signed out while at work is asked to sign in, and comes back to where they were. */
 function connect(texts: i18n, pages: readonly PageEntry[]) {
   const router = createConsoleRouter({ texts, pages, queries: () => queries });
+  let isLeaving = false;
   const queries = createQueryClient(() => {
-    queries.removeQueries({ queryKey: ['session'] });
-    void router.invalidate();
+    if (isLeaving) return;
+    isLeaving = true;
+    const next = router.state.location.href;
+    // What the page shows is forgotten once it is gone: until then it stands on it.
+    void router.navigate({ to: '/sign-in', search: next === '/' ? {} : { next } }).then(() => {
+      queries.clear();
+      isLeaving = false;
+    });
   });
   return { queries, router };
 }

@@ -19,7 +19,7 @@ import { Shell } from './shell.tsx';
 
 type Parts = { readonly pages: readonly PageEntry[]; readonly texts: i18n; readonly queries: () => QueryClient };
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: NotFoundPage });
+const root = createRootRoute({ component: Outlet });
 
 /** The routes, from the list of pages: behind the shell, which wants somebody signed in, all but the sign-in page. */
 export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter {
@@ -34,8 +34,8 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
     id: 'shell',
     beforeLoad: ({ location }) => demandSession(queries(), location.href),
     component: () => <Shell pages={pages} />,
-    notFoundComponent: NotFoundPage,
   });
+  const nowhere = createRoute({ getParentRoute: () => shell, path: '$', component: NotFoundPage });
   const routes = pages.map((page) =>
     createRoute({
       getParentRoute: () => shell,
@@ -45,7 +45,7 @@ export function createConsoleRouter({ pages, texts, queries }: Parts): AnyRouter
     }),
   );
   return createRouter({
-    routeTree: root.addChildren([signIn, shell.addChildren(routes)]),
+    routeTree: root.addChildren([signIn, shell.addChildren([...routes, nowhere])]),
     // Filters read in the address as people write them: `?status=sent&q=anna`, every value a text.
     parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
     stringifySearch: writeSearch,

@@ -7,7 +7,7 @@ import { api, ok } from '../api/client.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { MayButton } from '../ui/may-button.tsx';
-import { type Campaign, isDeletable, isOpen, isUnderWay, NEED, ONE } from './campaign.ts';
+import { type Campaign, isDeletable, isOpen, isOver, isUnderWay, NEED, ONE } from './campaign.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { ExportDialog } from './export-dialog.tsx';
 import { useDuplicate } from './use-duplicate.ts';
@@ -57,7 +57,7 @@ export function Actions({ campaign }: ActionsProps) {
           {t('menu.edit')}
         </MayButton>
       )}
-      {isUnderWay(campaign) && !campaign.cancelled && <Hold campaign={campaign} onCancel={() => setOpen('cancel')} />}
+      {canBeHeld(campaign) && <Hold campaign={campaign} onCancel={() => setOpen('cancel')} />}
       <DeleteDialog
         campaign={open === 'delete' ? campaign : null}
         onClose={close}
@@ -69,6 +69,10 @@ export function Actions({ campaign }: ActionsProps) {
   );
 }
 
+/** What is being sent, and what missed its time and waits for somebody to resume it. */
+const canBeHeld = (campaign: Campaign): boolean =>
+  !isOver(campaign) && !campaign.cancelled && (isUnderWay(campaign) || campaign.paused);
+
 function useMove(move: 'pause' | 'resume' | 'cancel', id: number, onDone?: () => void) {
   const { t } = useTranslation('campaigns');
   return useAction({
@@ -79,16 +83,19 @@ function useMove(move: 'pause' | 'resume' | 'cancel', id: number, onDone?: () =>
   });
 }
 
-function Hold({ campaign: { id, paused }, onCancel }: ActionsProps & { readonly onCancel: () => void }) {
+function Hold({ campaign, onCancel }: ActionsProps & { readonly onCancel: () => void }) {
   const { t } = useTranslation('campaigns');
+  const { id, paused } = campaign;
   const pause = useMove('pause', id);
   const resume = useMove('resume', id);
   const [move, Sign, word] = paused ? [resume, Play, 'resume'] : [pause, Pause, 'pause'];
   return (
     <>
-      <MayButton need={NEED} variant="default" leftSection={<X size={16} />} onClick={onCancel}>
-        {t('cancel.open')}
-      </MayButton>
+      {isUnderWay(campaign) && (
+        <MayButton need={NEED} variant="default" leftSection={<X size={16} />} onClick={onCancel}>
+          {t('cancel.open')}
+        </MayButton>
+      )}
       <MayButton need={NEED} leftSection={<Sign size={16} />} loading={move.busy} onClick={() => move.run()}>
         {t(`${word}.open`)}
       </MayButton>

@@ -1,7 +1,7 @@
 import { Alert, Group, Stack } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { CalendarClock, Send } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
@@ -20,10 +20,16 @@ async function confirm(id: number): Promise<Campaign> {
   return ok(api.PUT(`${ONE}/confirm`, { params }));
 }
 
-type ConfirmProps = { readonly editor: EditorState; readonly counted: Counted; readonly isReady: boolean };
+type ConfirmProps = {
+  readonly editor: EditorState;
+  readonly counted: Counted;
+  readonly isReady: boolean;
+  /** The way back, at the left. */
+  readonly back: ReactNode;
+};
 
 /** The last word: a dialog that says to how many it goes, when, and for how much. */
-export function Confirm({ editor, counted: { campaign }, isReady }: ConfirmProps) {
+export function Confirm({ editor, counted: { campaign }, isReady, back }: ConfirmProps) {
   const { t } = useTranslation('campaigns');
   const problemText = useProblemText();
   const navigate = useNavigate();
@@ -42,7 +48,8 @@ export function Confirm({ editor, counted: { campaign }, isReady }: ConfirmProps
   return (
     <Stack>
       {send.error !== null && <Alert color="red">{problemText(send.error)}</Alert>}
-      <Group justify="flex-end">
+      <Group justify="space-between">
+        {back}
         <MayButton
           need={NEED}
           because={because}

@@ -70,7 +70,7 @@ function Content({ campaign }: { readonly campaign: Campaign }) {
     <>
       <LifeSteps campaign={campaign} />
       {failureReason !== null && (
-        <Alert color="red" icon={<TriangleAlert size={20} />}>
+        <Alert color={campaign.paused ? 'amber' : 'red'} icon={<TriangleAlert size={20} />}>
           {failureReason}
         </Alert>
       )}

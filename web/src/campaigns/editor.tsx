@@ -1,9 +1,10 @@
 import { Button, Group, Text } from '@mantine/core';
-import { ArrowLeft, ArrowRight, Save } from 'lucide-react';
+import { ArrowRight, Save } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../ui/page.tsx';
 import { Steps } from '../ui/stepper.tsx';
+import { BackButton } from './back-button.tsx';
 import { ChannelsStep } from './channels-step.tsx';
 import { placeOf, type StepId, STEPS } from './draft.ts';
 import { LeaveGuard } from './leave-guard.tsx';
@@ -44,7 +45,7 @@ export function Editor(input: EditorInput) {
         }))}
         active={step}
         onChange={(id) => goTo(STEPS.find((one) => one === id) ?? step)}
-        footer={<Footer step={step} goTo={goTo} />}
+        footer={step === 'review' ? undefined : <Footer step={step} goTo={goTo} />}
       />
       <LeaveGuard isDirty={form.isDirty()} />
     </Frame>
@@ -73,13 +74,7 @@ function Footer({ step, goTo }: FooterProps) {
   const [before, after] = [STEPS[at - 1], STEPS[at + 1]];
   return (
     <>
-      {before === undefined ? (
-        <span />
-      ) : (
-        <Button variant="default" leftSection={<ArrowLeft size={16} />} onClick={() => goTo(before)}>
-          {t('editor.back')}
-        </Button>
-      )}
+      {before === undefined ? <span /> : <BackButton onClick={() => goTo(before)} />}
       {after !== undefined && (
         <Button rightSection={<ArrowRight size={16} />} onClick={() => goTo(after)}>
           {t('editor.next', { step: t(`step.${after}`) })}

@@ -17,7 +17,7 @@ const findFunnel = (id: number, signal: AbortSignal) =>
 type Funnel = Awaited<ReturnType<typeof findFunnel>>;
 type FunnelStep = Funnel['steps'][number];
 
-const POLL_MS = 5000;
+const POLL_MS = 2000;
 
 /** How far the recipients came, channel by channel: who was reached on each, and who went on to the next. */
 export function Funnel({ campaign }: { readonly campaign: Campaign }) {
@@ -75,7 +75,7 @@ function Step({ step, recipients, isLast }: StepProps) {
       <dl className={classes.parts}>
         {words.map(({ part, count }) => (
           <div key={part} data-part={part}>
-            <dt>{t(`figures.${part}`)}</dt>
+            <dt>{t(part === 'pending' ? 'funnel.pending' : `figures.${part}`)}</dt>
             <dd>{format.number(count)}</dd>
           </div>
         ))}

@@ -64,11 +64,12 @@ function stepsOf(campaign: Campaign): readonly LifeStep[] {
 }
 
 const scheduledState = (campaign: Campaign): StepState =>
-  isOpen(campaign) ? 'todo' : isDeletable(campaign) ? 'current' : 'done';
+  isOpen(campaign) ? 'todo' : isDeletable(campaign) && !campaign.paused ? 'current' : 'done';
 
 function sendingState(campaign: Campaign): StepState {
-  if (isUnderWay(campaign)) return campaign.paused ? 'paused' : campaign.cancelled ? 'done' : 'current';
-  return isOver(campaign) ? 'done' : 'todo';
+  if (isOver(campaign)) return 'done';
+  if (stateOf(campaign) === 'PAUSED') return 'paused';
+  return isUnderWay(campaign) && !campaign.cancelled ? 'current' : isUnderWay(campaign) ? 'done' : 'todo';
 }
 
 function lastOf(campaign: Campaign): LifeStep {

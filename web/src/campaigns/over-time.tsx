@@ -44,7 +44,7 @@ export function OverTime({ campaign }: { readonly campaign: Campaign }) {
   const series = [
     { name: 'delivered', label: t('figures.delivered'), color: 'green.6' },
     { name: 'failed', label: t('figures.failed'), color: 'red.6' },
-    { name: 'pending', label: t('figures.pending'), color: 'blue.4' },
+    { name: 'pending', label: t('funnel.pending'), color: 'blue.4' },
   ];
   if (data?.total === 0) return null;
   return (

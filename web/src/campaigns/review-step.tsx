@@ -1,4 +1,4 @@
-import { Button, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { RotateCw } from 'lucide-react';
 import { useEffect, useRef } from 'react';
@@ -9,6 +9,7 @@ import { ErrorState } from '../ui/error-state.tsx';
 import { JobProgress } from '../ui/progress.tsx';
 import { Section } from '../ui/section.tsx';
 import { type Campaign, ONE } from './campaign.ts';
+import { BackButton } from './back-button.tsx';
 import { Confirm } from './confirm.tsx';
 import { Goal } from './goal.tsx';
 import { TestSend } from './test-send.tsx';
@@ -66,10 +67,12 @@ export function ReviewStep({ editor }: { readonly editor: EditorState }) {
         {count.error !== null && <ErrorState error={count.error} onRetry={() => count.run()} />}
         {count.made && <Goal counted={count.made} />}
       </Section>
-      {count.made && <Rest editor={editor} counted={count.made} />}
+      {count.made ? <Rest editor={editor} counted={count.made} /> : <Group>{backOf(editor)}</Group>}
     </Stack>
   );
 }
+
+const backOf = ({ goTo }: EditorState) => <BackButton onClick={() => goTo('time')} />;
 
 function Rest({ editor, counted }: { readonly editor: EditorState; readonly counted: Counted }) {
   const unmet = useUnmet(editor.form.getValues(), counted);
@@ -77,7 +80,7 @@ function Rest({ editor, counted }: { readonly editor: EditorState; readonly coun
     <>
       <TestSend id={counted.campaign.id} />
       <Unmet faults={unmet} goTo={editor.goTo} />
-      <Confirm editor={editor} counted={counted} isReady={unmet.length === 0} />
+      <Confirm editor={editor} counted={counted} isReady={unmet.length === 0} back={backOf(editor)} />
     </>
   );
 }

@@ -27,7 +27,7 @@ export function Samples({ draft }: { readonly draft: Draft }) {
   return (
     <Stack gap="sm">
       {skipped > 0 && <Alert color="amber">{t('samples.skipped', { count: skipped, of: data.data.length })}</Alert>}
-      <ul className={classes.lists} aria-label={t('samples.title')}>
+      <ul className={`${classes.lists} ${classes.whole}`} aria-label={t('samples.title')}>
         {data.data.map((sample, at) => (
           <SampleLine key={`${sample.phoneNumber}-${at}`} sample={sample} />
         ))}

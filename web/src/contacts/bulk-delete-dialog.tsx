@@ -55,7 +55,6 @@ async function removeAll(target: Target, onProgress: OnProgress): Promise<number
   return inBatches(ids, {
     size: BATCH,
     onProgress,
-    run: async (batch) =>
-      (await ok(api.DELETE(CONTACTS, { params: { query: { ids: batch.join(',') } } }))).deleted,
+    run: async (batch) => (await ok(api.DELETE(CONTACTS, { params: { query: { ids: batch.join(',') } } }))).deleted,
   });
 }

@@ -30,7 +30,8 @@ export const toValues = (contact: Partial<Contact>, fields: readonly CustomField
   customFields: Object.fromEntries(fields.map(({ name }) => [name, String(contact.customFields?.[name] ?? '')])),
 });
 
-const joined = ({ firstName, lastName }: Partial<Contact>): string => `${firstName ?? ''} ${lastName ?? ''}`.trim();
+type Names = { readonly firstName?: string | null; readonly lastName?: string | null };
+const joined = ({ firstName, lastName }: Names): string => `${firstName ?? ''} ${lastName ?? ''}`.trim();
 
 export function toPatch(values: ContactValues, fields: readonly CustomField[]): ContactPatch {
   const { firstName, lastName, fullName, phoneNumber, email, gender, isTest, customFields } = values;
@@ -60,7 +61,12 @@ export function ContactFields({ form, fields, readOnly = false }: ContactFieldsP
   return (
     <>
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-        <TextInput label={t('form.firstName')} maxLength={100} readOnly={readOnly} {...form.getInputProps('firstName')} />
+        <TextInput
+          label={t('form.firstName')}
+          maxLength={100}
+          readOnly={readOnly}
+          {...form.getInputProps('firstName')}
+        />
         <TextInput label={t('form.lastName')} maxLength={100} readOnly={readOnly} {...form.getInputProps('lastName')} />
         <TextInput
           type="tel"

@@ -60,7 +60,8 @@ const MOST_LISTS = 1000;
 /** The lists to choose from, by name. */
 export const listsQuery = queryOptions({
   queryKey: ['lists', 'all'],
-  queryFn: ({ signal }) => ok(api.GET(`${CONTACTS}/list`, { params: { query: { page: 0, limit: MOST_LISTS } }, signal })),
+  queryFn: ({ signal }) =>
+    ok(api.GET(`${CONTACTS}/list`, { params: { query: { page: 0, limit: MOST_LISTS } }, signal })),
   staleTime: 10_000,
 });
 

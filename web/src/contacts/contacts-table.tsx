@@ -1,7 +1,7 @@
 import { Checkbox, Group, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { SearchX } from 'lucide-react';
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ColumnChoice, useHiddenColumns } from '../ui/column-choice.tsx';
 import type { Column } from '../ui/data-table.tsx';
@@ -63,12 +63,11 @@ function WithFields({ listId, empty, fields }: ContactsTableProps & { readonly f
 }
 
 /** What was chosen holds for the filters it was chosen under; the order does not matter to it. */
-function useSelection({ sortBy: _, sortOrder: __, ...filters }: Query) {
-  const state = useState<Selection>(NOBODY);
-  const [, setSelection] = state;
-  const key = JSON.stringify(filters);
-  useEffect(() => setSelection(NOBODY), [key, setSelection]);
-  return state;
+function useSelection(query: Query) {
+  const key = JSON.stringify({ ...query, sortBy: undefined, sortOrder: undefined });
+  const [chosen, setChosen] = useState({ key, selection: NOBODY });
+  const set = (selection: Selection): void => setChosen({ key, selection });
+  return [chosen.key === key ? chosen.selection : NOBODY, set] as const;
 }
 
 const keyOf = (query: Query) => ['contacts', 'list', query];
@@ -126,4 +125,3 @@ function Rows({ search, setSearch, query, columns, selection, setSelection, tota
     />
   );
 }
-

@@ -33,7 +33,8 @@ function Create({ fields, onClose }: CreateProps) {
     validate: { phoneNumber: (number, { email }) => (number.trim() || email.trim() ? null : t('create.neither')) },
   });
   const create = useAction<ContactValues, Contact>({
-    run: (values) => ok(api.POST(CONTACTS, { body: toPatch(values, fields) })).catch((error) => rethrow(error, t('create.taken'))),
+    run: (values) =>
+      ok(api.POST(CONTACTS, { body: toPatch(values, fields) })).catch((error) => rethrow(error, t('create.taken'))),
     refresh: [['contacts']],
     done: ({ name }) => t('create.done', { name }),
     form,

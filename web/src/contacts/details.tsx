@@ -34,7 +34,12 @@ export function Details({ contact, fields }: DetailsProps) {
         <Stack>
           <ContactFields form={form} fields={fields} readOnly={!may(NEED)} />
           <Group justify="flex-end">
-            <MayButton need={NEED} type="submit" loading={change.busy} because={!form.isDirty() && t('detail.unchanged')}>
+            <MayButton
+              need={NEED}
+              type="submit"
+              loading={change.busy}
+              because={!form.isDirty() && t('detail.unchanged')}
+            >
               {t('ui:save')}
             </MayButton>
           </Group>

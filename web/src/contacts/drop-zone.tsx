@@ -44,7 +44,11 @@ export function DropZone({ file, accept, onFile }: DropZoneProps) {
         <Text size="sm" c="dimmed" ta="center">
           {t('import.kinds')}
         </Text>
-        <FileButton accept={accept} onChange={(chosen) => chosen && onFile(chosen)} inputProps={{ 'aria-label': t('import.file') }}>
+        <FileButton
+          accept={accept}
+          onChange={(chosen) => chosen && onFile(chosen)}
+          inputProps={{ 'aria-label': t('import.file') }}
+        >
           {(props) => (
             <Button {...props} variant="default">
               {t(file === null ? 'import.choose' : 'import.chooseOther')}

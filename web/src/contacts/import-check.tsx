@@ -10,7 +10,7 @@ import { JobProgress } from '../ui/progress.tsx';
 import { NEED } from './contact.ts';
 import { Back } from './import-file-step.tsx';
 import { type Import, importQuery, isUnderWay, sendFile } from './import-file.ts';
-import type { Draft } from './import-page.tsx';
+import type { Draft } from './import-draft.ts';
 import { Summary } from './import-summary.tsx';
 import { idOfChoice } from './list-choice.tsx';
 

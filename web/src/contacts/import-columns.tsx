@@ -6,7 +6,7 @@ import { MayButton } from '../ui/may-button.tsx';
 import { fieldsQuery, NEED } from './contact.ts';
 import { Back } from './import-file-step.tsx';
 import { type Beginning, readBeginning, type Targets } from './import-file.ts';
-import type { Draft } from './import-page.tsx';
+import type { Draft } from './import-draft.ts';
 import classes from './import-columns.module.css';
 
 type ColumnsStepProps = {

@@ -6,7 +6,7 @@ import { MayButton } from '../ui/may-button.tsx';
 import { NEED } from './contact.ts';
 import { DropZone } from './drop-zone.tsx';
 import { type Beginning, isVcard, readBeginning } from './import-file.ts';
-import type { Draft } from './import-page.tsx';
+import type { Draft } from './import-draft.ts';
 import { isComplete, ListChoiceField } from './list-choice.tsx';
 
 type FileStepProps = {

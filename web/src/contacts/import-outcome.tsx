@@ -61,5 +61,9 @@ const TONES: Readonly<Record<Import['status'], Tone>> = {
 export function ImportStatus({ made: { status, dryRun } }: { readonly made: Pick<Import, 'status' | 'dryRun'> }) {
   const { t } = useTranslation('contacts');
   const isTrial = dryRun && status === 'COMPLETED';
-  return <StatusBadge tone={isTrial ? 'neutral' : TONES[status]}>{t(`import.status.${isTrial ? 'TRIAL' : status}`)}</StatusBadge>;
+  return (
+    <StatusBadge tone={isTrial ? 'neutral' : TONES[status]}>
+      {t(`import.status.${isTrial ? 'TRIAL' : status}`)}
+    </StatusBadge>
+  );
 }

@@ -6,11 +6,12 @@ import { Steps } from '../ui/stepper.tsx';
 import { text, useUrlState } from '../ui/url-state.ts';
 import { CheckStep } from './import-check.tsx';
 import { ColumnsStep } from './import-columns.tsx';
-import { type Beginning, isVcard, type Targets } from './import-file.ts';
+import type { Draft } from './import-draft.ts';
+import { isVcard } from './import-file.ts';
 import { FileStep } from './import-file-step.tsx';
 import { Outcome } from './import-outcome.tsx';
 import { PastImports } from './past-imports.tsx';
-import { type ListChoice, NO_LIST } from './list-choice.tsx';
+import { NO_LIST } from './list-choice.tsx';
 
 const FIELDS = { list: text(), import: text() };
 
@@ -33,15 +34,6 @@ export function Page() {
     </Frame>
   );
 }
-
-/** What is settled so far. */
-export type Draft = {
-  readonly file: File | null;
-  readonly list: ListChoice;
-  /** null before the file is read, and for a vCard. */
-  readonly beginning: Beginning | null;
-  readonly targets: Targets;
-};
 
 type WizardProps = { readonly list: string; readonly onImported: (id: number) => void };
 type StepId = 'file' | 'columns' | 'check';
@@ -77,7 +69,9 @@ function Wizard({ list, onImported }: WizardProps) {
     {
       id: 'check',
       label: t('import.step.check'),
-      content: <CheckStep draft={draft} onBack={() => go(draft.beginning ? 'columns' : 'file')} onImported={onImported} />,
+      content: (
+        <CheckStep draft={draft} onBack={() => go(draft.beginning ? 'columns' : 'file')} onImported={onImported} />
+      ),
     },
   ];
   return (

@@ -20,7 +20,11 @@ export function Summary({ made }: SummaryProps) {
   return (
     <Stack gap="lg">
       {isUnderWay(made) && (
-        <JobProgress label={t(dryRun ? 'import.checking' : 'import.running', { fileName })} done={done} total={summary.total} />
+        <JobProgress
+          label={t(dryRun ? 'import.checking' : 'import.running', { fileName })}
+          done={done}
+          total={summary.total}
+        />
       )}
       {made.status === 'FAILED' && (
         <Alert color="red" title={t('import.failed')} role="alert">

@@ -7,7 +7,8 @@ import { CONTACTS, listsQuery } from './contact.ts';
 /** A list that is there, by its id; `new` with a name; '' for none. */
 export type ListChoice = { readonly list: string; readonly name: string };
 export const NO_LIST: ListChoice = { list: '', name: '' };
-export const isComplete = ({ list, name }: ListChoice): boolean => list !== '' && (list !== 'new' || name.trim() !== '');
+export const isComplete = ({ list, name }: ListChoice): boolean =>
+  list !== '' && (list !== 'new' || name.trim() !== '');
 
 type ListChoiceFieldProps = {
   readonly label: string;
@@ -28,7 +29,11 @@ export function ListChoiceField({ label, none, value, onChange, canBeNew = true 
     <Stack gap="sm">
       <NativeSelect
         label={label}
-        data={[{ value: '', label: none }, ...(canBeNew ? [{ value: 'new', label: t('listChoice.new') }] : []), ...there]}
+        data={[
+          { value: '', label: none },
+          ...(canBeNew ? [{ value: 'new', label: t('listChoice.new') }] : []),
+          ...there,
+        ]}
         value={value.list}
         onChange={(event) => onChange({ ...value, list: event.currentTarget.value })}
       />

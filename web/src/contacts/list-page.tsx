@@ -26,11 +26,7 @@ export function Page() {
   if (list.data !== undefined) return <Loaded list={list.data} trail={trail} />;
   return (
     <Frame title={t('list.title')} trail={trail}>
-      {list.error === null ? (
-        <TableSkeleton />
-      ) : (
-        <ErrorState error={list.error} onRetry={() => void list.refetch()} />
-      )}
+      {list.error === null ? <TableSkeleton /> : <ErrorState error={list.error} onRetry={() => void list.refetch()} />}
     </Frame>
   );
 }

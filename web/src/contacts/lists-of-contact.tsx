@@ -66,7 +66,10 @@ function Join({ id, there }: { readonly id: number; readonly there: readonly num
     <Group gap="xs" wrap="nowrap" mt="xs">
       <NativeSelect
         aria-label={t('detail.join')}
-        data={[{ value: '', label: t('detail.join') }, ...others.map((each) => ({ value: String(each.id), label: each.name }))]}
+        data={[
+          { value: '', label: t('detail.join') },
+          ...others.map((each) => ({ value: String(each.id), label: each.name })),
+        ]}
         value={list}
         onChange={(event) => setList(event.currentTarget.value)}
         style={{ flex: 1 }}

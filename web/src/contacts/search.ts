@@ -26,12 +26,10 @@ export type Search = ReturnType<typeof useUrlState<typeof FIELDS>>[0];
 export type SetSearch = ReturnType<typeof useUrlState<typeof FIELDS>>[1];
 
 /** All filters off; the order stays. */
-export const NO_FILTERS: Partial<Search> = {
-  ...{ q: '', list: '', reach: '', optedOut: '', valid: '', kind: '', from: '', to: '' },
-};
+export const NO_FILTERS = { q: '', list: '', reach: '', optedOut: '', valid: '', kind: '', from: '', to: '' } as const;
 
-export const isFiltered = ({ sort: _, ...filters }: Search): boolean =>
-  Object.values(filters).some((value) => value !== '');
+export const isFiltered = (search: Search): boolean =>
+  Object.entries(search).some(([name, value]) => name in NO_FILTERS && value !== '');
 
 const EVERY_CHANNEL = 'SMS,WHATSAPP,RCS';
 

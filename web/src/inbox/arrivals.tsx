@@ -1,5 +1,5 @@
 import { Alert, VisuallyHidden } from '@mantine/core';
-import { useTimeout } from '@mantine/hooks';
+import { useDebouncedValue } from '@mantine/hooks';
 import { WifiOff } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -23,15 +23,8 @@ export function Arrivals({ chat, onPoll }: ArrivalsProps) {
   const state = useLive(({ chatId, text }) => {
     if (chatId === chat) setArrived(text);
   });
-  const [isLost, setLost] = useState(false);
-  const { start, clear } = useTimeout(() => setLost(true), PATIENCE_MS);
-  useEffect(() => {
-    if (state === 'lost') start();
-    else {
-      clear();
-      setLost(false);
-    }
-  }, [state, start, clear]);
+  const [wasLost] = useDebouncedValue(state === 'lost', PATIENCE_MS);
+  const isLost = wasLost && state === 'lost';
   useEffect(() => onPoll(isLost ? POLL_MS : false), [isLost, onPoll]);
   return (
     <>

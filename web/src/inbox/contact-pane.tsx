@@ -11,6 +11,8 @@ import { ButtonLink } from '../ui/link.tsx';
 import { MsisdnText } from '../ui/msisdn-text.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { ChannelBadge, Channels } from '../ui/statuses.tsx';
+import { useIsPhone } from '../ui/use-is-phone.ts';
+import { Assignee } from './assignee.tsx';
 import type { Conversation } from './conversation.ts';
 import classes from './inbox.module.css';
 
@@ -21,6 +23,7 @@ export function ContactPane({ conversation }: ContactPaneProps) {
   const { t } = useTranslation('inbox');
   const { contact, channel } = conversation;
   const may = useSession().may({ scope: 'contacts' });
+  const isPhone = useIsPhone();
   return (
     <Stack gap="lg">
       <Stack gap={6} align="center" ta="center">
@@ -33,6 +36,7 @@ export function ContactPane({ conversation }: ContactPaneProps) {
         <ChannelBadge channel={channel} />
         {contact.optedOut && <StatusBadge tone="bad">{t('optedOutShort')}</StatusBadge>}
       </Stack>
+      {isPhone && <Assignee conversation={conversation} />}
       <Facts facts={useFacts(conversation)} />
       {contact.id !== null && may && <Known id={contact.id} />}
       {contact.id === null && (
@@ -44,7 +48,7 @@ export function ContactPane({ conversation }: ContactPaneProps) {
   );
 }
 
-function useFacts({ contact, channelIdentity, lastMessageDate, assignee }: Conversation): readonly Fact[] {
+function useFacts({ contact, channelIdentity, lastMessageDate }: Conversation): readonly Fact[] {
   const { t } = useTranslation('inbox');
   return [
     ...(contact.phoneNumber === null
@@ -52,7 +56,6 @@ function useFacts({ contact, channelIdentity, lastMessageDate, assignee }: Conve
       : [{ label: t('person.number'), value: <PhoneNumber number={contact.phoneNumber} /> }]),
     { label: t('person.identity'), value: <span className="foreign-text">{channelIdentity}</span> },
     { label: t('person.last'), value: <DateTime value={lastMessageDate} /> },
-    { label: t('assign.label'), value: assignee?.username ?? t('assign.nobody') },
   ];
 }
 

@@ -42,6 +42,7 @@ export function ConversationRow({ conversation, search }: ConversationRowProps) 
               size="sm"
               variant="filled"
               circle={unreadCount < 10}
+              style={{ flexShrink: 0 }}
               aria-label={t('unreadHere', { count: unreadCount })}
             >
               {unreadCount}

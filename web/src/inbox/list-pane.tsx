@@ -1,8 +1,7 @@
-import { Button, Loader, SegmentedControl, Stack } from '@mantine/core';
-import { useIntersection } from '@mantine/hooks';
+import { Button, SegmentedControl, Stack } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Inbox, SearchX } from 'lucide-react';
-import { type ReactNode, useEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -12,6 +11,7 @@ import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { ConversationRow } from './conversation-row.tsx';
 import { CHANNELS, listConversations, type Search } from './conversation.ts';
 import classes from './inbox.module.css';
+import { LoadMore } from './load-more.tsx';
 import { useAssignable } from './use-assignable.ts';
 
 type ListPaneProps = {
@@ -50,7 +50,7 @@ function Filters({ search, onSearch }: ListPaneProps) {
         value={search.show}
         onChange={(show) => onSearch({ show })}
       />
-      <SearchField label={t('filter.search')} value={search.q} onChange={(q) => onSearch({ q })} />
+      <SearchField wide label={t('filter.search')} value={search.q} onChange={(q) => onSearch({ q })} />
       <div className={classes.choices}>
         <ChoiceFilter
           label={t('filter.channel')}
@@ -89,7 +89,6 @@ function useConversations({ show, channel, assignee, q }: Search, pollMs: number
 function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
   const { t } = useTranslation('inbox');
   const list = useConversations(search, pollMs);
-  const root = useRef<HTMLDivElement>(null);
   if (list.isError) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />;
   if (list.isPending)
     return (
@@ -101,7 +100,7 @@ function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
   const rows = [...new Map(list.data.pages.flatMap(({ data }) => data.map((row) => [row.chatId, row]))).values()];
   if (rows.length === 0) return <Nothing search={search} onSearch={onSearch} create={create} />;
   return (
-    <div ref={root} className={classes.scroll} aria-busy={list.isPlaceholderData}>
+    <div className={classes.scroll} aria-busy={list.isPlaceholderData}>
       <nav aria-label={t('list')}>
         <ul className={classes.rows}>
           {rows.map((conversation) => (
@@ -112,31 +111,7 @@ function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
         </ul>
       </nav>
       {list.hasNextPage && (
-        <More root={root.current} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
-      )}
-    </div>
-  );
-}
-
-type MoreProps = { readonly root: HTMLElement | null; readonly busy: boolean; readonly onMore: () => void };
-
-/** Loads what follows as soon as it comes into view. */
-function More({ root, busy, onMore }: MoreProps) {
-  const { t } = useTranslation('inbox');
-  const { ref, entry } = useIntersection({ root, rootMargin: '200px' });
-  const isSeen = entry?.isIntersecting === true;
-  useEffect(() => {
-    if (isSeen && !busy) onMore();
-    // `onMore` is another function each time.
-  }, [isSeen, busy]);
-  return (
-    <div ref={ref} className={classes.more}>
-      {busy ? (
-        <Loader size="sm" aria-label={t('ui:loading')} />
-      ) : (
-        <Button variant="subtle" size="xs" onClick={onMore}>
-          {t('more')}
-        </Button>
+        <LoadMore label={t('more')} busy={list.isFetchingNextPage} onMore={() => void list.fetchNextPage()} />
       )}
     </div>
   );

@@ -1,7 +1,6 @@
-import { Button, Loader, Text } from '@mantine/core';
-import { useIntersection } from '@mantine/hooks';
+import { Loader, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../ui/error-state.tsx';
 import { Bubble } from './bubble.tsx';
@@ -9,6 +8,7 @@ import { Consent } from './consent.tsx';
 import type { Conversation } from './conversation.ts';
 import { DayLine } from './day-line.tsx';
 import classes from './inbox.module.css';
+import { LoadMore } from './load-more.tsx';
 import { listMessages, type Message, messagesOf, olderThan, threadKey } from './thread.ts';
 
 type MessagesProps = { readonly conversation: Conversation; readonly pollMs: number | false };
@@ -27,10 +27,8 @@ export function Messages({ conversation, pollMs }: MessagesProps) {
     getNextPageParam: olderThan,
     refetchInterval: pollMs,
   });
-  const root = useRef<HTMLDivElement>(null);
   return (
     <div
-      ref={root}
       className={classes.thread}
       // By keyboard it is scrolled as it has the focus.
       tabIndex={0}
@@ -42,10 +40,10 @@ export function Messages({ conversation, pollMs }: MessagesProps) {
       {thread.data && (
         <div className={classes.messages}>
           {thread.hasNextPage ? (
-            <Older
-              root={root.current}
+            <LoadMore
+              label={t('older')}
               busy={thread.isFetchingNextPage}
-              onOlder={() => void thread.fetchNextPage({ cancelRefetch: false })}
+              onMore={() => void thread.fetchNextPage({ cancelRefetch: false })}
             />
           ) : (
             <Text size="xs" c="dimmed" ta="center">
@@ -74,28 +72,4 @@ function withDays(messages: readonly Message[], conversation: Conversation): Rea
         : []),
     ];
   });
-}
-
-type OlderProps = { readonly root: HTMLElement | null; readonly busy: boolean; readonly onOlder: () => void };
-
-/** Loads what came before as soon as the beginning comes into view. */
-function Older({ root, busy, onOlder }: OlderProps) {
-  const { t } = useTranslation('inbox');
-  const { ref, entry } = useIntersection({ root, rootMargin: '300px 0px 0px' });
-  const isSeen = entry?.isIntersecting === true;
-  useEffect(() => {
-    if (isSeen && !busy) onOlder();
-    // `onOlder` is another function each time.
-  }, [isSeen, busy]);
-  return (
-    <div ref={ref} className={classes.more}>
-      {busy ? (
-        <Loader size="sm" aria-label={t('ui:loading')} />
-      ) : (
-        <Button variant="subtle" size="xs" onClick={onOlder}>
-          {t('older')}
-        </Button>
-      )}
-    </div>
-  );
 }

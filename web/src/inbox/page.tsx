@@ -34,7 +34,7 @@ export function Page() {
   const unread = useUnread(pollMs);
   const isPhone = useIsPhone();
   const isWide = useMediaQuery(WIDE, undefined, { getInitialValueInEffect: false }) ?? false;
-  const keys = useKeys();
+  const { ref, onKeyDown } = useKeys();
   const open = useOpen();
   const isReading = isPhone && search.chat !== '';
   const create = (
@@ -50,7 +50,7 @@ export function Page() {
         actions={isReading ? undefined : create}
       >
         <Arrivals chat={search.chat} onPoll={setPollMs} />
-        <div ref={keys.ref} onKeyDown={keys.onKeyDown} className={classes.panes} data-wide={isWide}>
+        <div ref={ref} onKeyDown={onKeyDown} className={classes.panes} data-wide={isWide}>
           {!isReading && <ListPane search={search} onSearch={setSearch} pollMs={pollMs} create={create} />}
           {search.chat !== '' ? (
             <ConversationPane key={search.chat} chatId={search.chat} pollMs={pollMs} isWide={isWide} />

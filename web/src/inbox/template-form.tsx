@@ -11,7 +11,7 @@ import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { Problem } from './answer-form.tsx';
 import classes from './inbox.module.css';
 import { type Reply, useReply } from './reply.ts';
-import { filledIn, listTemplates, previewTemplate, type Template, wantsLink } from './template.ts';
+import { filledIn, listTemplates, type Template, textOf, wantsLink } from './template.ts';
 
 const TYPING_MS = 300;
 
@@ -97,7 +97,7 @@ function Values({ template, target, because, onSent }: TemplateFormProps & { rea
             onChange={(event) => setHeaderLink(event.currentTarget.value)}
           />
         )}
-        <Preview {...filled} />
+        <Preview template={template} values={values} />
         {reply.error !== null && <Problem error={reply.error} />}
         <Group justify="flex-end">
           {because !== undefined && (
@@ -119,31 +119,17 @@ function Values({ template, target, because, onSent }: TemplateFormProps & { rea
   );
 }
 
-type PreviewProps = Parameters<typeof previewTemplate>[0];
+type PreviewProps = { readonly template: Template; readonly values: readonly string[] };
 
-/** The text with its values; a value that is missing stands as its placeholder. */
-function Preview({ template, values, headerLink }: PreviewProps) {
+function Preview(filled: PreviewProps) {
   const { t } = useTranslation('inbox');
-  const [shown] = useDebouncedValue(values, TYPING_MS);
-  const filled = {
-    template,
-    headerLink,
-    values: template.placeholders.map((label, at) => shown[at]?.trim() || `{{${label}}}`),
-  };
-  const { data } = useQuery({
-    queryKey: ['preview', 'WHATSAPP', template.id, filled.values],
-    queryFn: () => previewTemplate(filled),
-    placeholderData: keepPreviousData,
-    retry: false,
-  });
-  if (!data?.text) return null;
   return (
     <div role="group" aria-label={t('template.preview')}>
       <Text size="sm" fw={500} mb={4}>
         {t('template.preview')}
       </Text>
       <div className={classes.bubble} data-ours="true" data-preview="true">
-        <MessageText text={data.text} />
+        <MessageText text={textOf(filled)} />
       </div>
     </div>
   );

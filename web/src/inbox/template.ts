@@ -30,10 +30,21 @@ export const filledIn = ({ template, values, headerLink }: Filled) => ({
   ...(headerLink !== '' && { headerLink }),
 });
 
-/** What the person would read; nothing while a value is missing. */
-export const previewTemplate = (filled: Filled) =>
-  ok(
-    api.POST('/api/partner-gateway/v1/messages/preview', {
-      body: { channel: 'WHATSAPP', template: filledIn(filled) },
-    }),
-  );
+/** What the person will read: the texts of header, body and footer; a value that is missing stays its placeholder. */
+export function textOf({ template, values }: Pick<Filled, 'template' | 'values'>): string {
+  const given = new Map(template.placeholders.map((label, at) => [label, values[at]?.trim() ?? '']));
+  return ['HEADER', 'BODY', 'FOOTER']
+    .map((place) => {
+      const text = template.components.map((component) => partOf(component, place)).join('');
+      return text.replaceAll(/\{\{\s*([^{}|]+?)\s*\}\}/g, (whole, name: string) => {
+        const label = place === 'HEADER' ? `header.${name}` : name;
+        return given.get(label) || whole;
+      });
+    })
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+function partOf(component: { readonly type?: unknown; readonly text?: unknown }, place: string): string {
+  return component.type === place && typeof component.text === 'string' ? component.text : '';
+}

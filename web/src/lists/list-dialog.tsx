@@ -36,9 +36,7 @@ function ListForm({ list, onClose }: ListFormProps) {
   });
   const save = useAction({
     run: (body: ListValues) =>
-      list
-        ? ok(api.PUT(`${LISTS}/{id}`, { params: { path: { id: list.id } }, body }))
-        : ok(api.POST(LISTS, { body })),
+      list ? ok(api.PUT(`${LISTS}/{id}`, { params: { path: { id: list.id } }, body })) : ok(api.POST(LISTS, { body })),
     refresh: [['lists']],
     done: ({ name }) => t(list ? 'changed' : 'made', { name }),
     form,

@@ -105,12 +105,7 @@ function Actions({ list, onOpen }: { readonly list: List; readonly onOpen: (open
   const { name } = list;
   return (
     <>
-      <MayIcon
-        need={NEED}
-        because={because}
-        label={t('edit', { name })}
-        onClick={() => onOpen({ what: 'save', list })}
-      >
+      <MayIcon need={NEED} because={because} label={t('edit', { name })} onClick={() => onOpen({ what: 'save', list })}>
         <Pencil size={16} />
       </MayIcon>
       <MayIcon

@@ -14,7 +14,7 @@ export function Figures({ overview }: { readonly overview: Overview | undefined 
   const { t } = useTranslation('overview');
   const rate = overview?.rate;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 5 }}>
+    <SimpleGrid cols={{ base: 2, md: 5 }} spacing={{ base: 'xs', md: 'md' }}>
       <Stat
         label={t('figure.rate')}
         value={rate && <Num value={rate.accepted} options={ONE_DIGIT} />}
@@ -63,7 +63,7 @@ function Today({ overview: { totals, credit } }: { readonly overview: Overview }
       <Stat
         label={t('figure.failed')}
         value={<Num value={failed} />}
-        note={t('figure.failedNote', { share: ended === 0 ? '–' : format.percent(failed / ended) })}
+        note={ended > 0 && t('figure.failedNote', { share: format.percent(failed / ended) })}
         icon={CircleX}
       />
       <Stat

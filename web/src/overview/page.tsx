@@ -40,8 +40,8 @@ function Parts({ overview }: { readonly overview: Overview }) {
   const isNew = overview.series.every(({ sent, failed }) => sent + failed === 0);
   return (
     <>
-      {isNew && <FirstSteps />}
       <NeedsAttention items={overview.attention} />
+      {isNew && <FirstSteps />}
       {!isNew && <Traffic overview={overview} />}
       <Campaigns campaigns={overview.campaigns} />
     </>

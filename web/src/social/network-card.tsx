@@ -14,7 +14,8 @@ type NetworkCardProps = {
   /** Undefined: not connected. */
   readonly profile: Profile | undefined;
   readonly connecting: Connecting | undefined;
-  readonly onConnect: () => void;
+  /** `since`: when what is replaced was connected. */
+  readonly onConnect: (since: string | null) => void;
   readonly onGiveUp: () => void;
   readonly onOpen: (what: 'disconnect' | 'linked') => void;
 };
@@ -107,17 +108,7 @@ function Connected({ profile, onOpen }: NetworkCardProps & { readonly profile: P
 function Progress({ network, connecting, onGiveUp }: NetworkCardProps & { readonly connecting: Connecting }) {
   const { t } = useTranslation('social');
   if (connecting.step === 'asking') return null;
-  if (connecting.step === 'failed')
-    return (
-      <Alert color="red" icon={<TriangleAlert size={18} />} title={t('failed.title')} role="alert">
-        <Stack gap="xs">
-          <Text size="sm">{t(connecting.isOurs ? 'failed.ours' : 'failed.other')}</Text>
-          <Code block className={classes.reason}>
-            {connecting.reason}
-          </Code>
-        </Stack>
-      </Alert>
-    );
+  if (connecting.step === 'failed') return <Failed connecting={connecting} />;
   return (
     <Alert color="blue" role="status" title={t('waiting.title', { network: network.label })}>
       <Stack gap="xs" align="flex-start">
@@ -142,10 +133,26 @@ function Progress({ network, connecting, onGiveUp }: NetworkCardProps & { readon
   );
 }
 
+function Failed({ connecting }: { readonly connecting: Connecting & { readonly step: 'failed' } }) {
+  const { t } = useTranslation('social');
+  const { missing, reason } = connecting;
+  return (
+    <Alert color="amber" icon={<TriangleAlert size={18} />} title={t('failed.title')} role="alert">
+      <Stack gap="xs">
+        <Text size="sm">{missing.length > 0 ? t('failed.missing') : reason}</Text>
+        {missing.map((name) => (
+          <Code key={name} className={classes.reason}>
+            {name}
+          </Code>
+        ))}
+      </Stack>
+    </Alert>
+  );
+}
+
 function Actions({ network: { label }, profile, connecting, onConnect, onOpen }: NetworkCardProps) {
   const { t } = useTranslation('social');
   const busy = connecting?.step === 'asking';
-  const isGood = profile !== undefined && !profile.disconnected;
   return (
     <Group gap="xs" mt="auto" justify="flex-end">
       {profile && (
@@ -164,12 +171,12 @@ function Actions({ network: { label }, profile, connecting, onConnect, onOpen }:
       {connecting?.step !== 'waiting' && (
         <MayButton
           need={NEED}
-          variant={isGood ? 'default' : 'filled'}
+          variant={profile?.disconnected ? 'filled' : 'default'}
           size="sm"
           loading={busy}
           leftSection={profile ? <RefreshCw size={16} /> : <Link2 size={16} />}
           aria-label={t(profile ? 'connect.againLabel' : 'connect.label', { network: label })}
-          onClick={onConnect}
+          onClick={() => onConnect(profile?.connectedAt ?? null)}
         >
           {t(profile ? 'connect.again' : 'connect.open')}
         </MayButton>

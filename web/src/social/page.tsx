@@ -24,11 +24,14 @@ export function Page() {
   const connecting = useConnecting();
   const profiles = useQuery({
     queryKey: ['socials'],
-    queryFn: ({ signal }) => listProfiles(signal),
+    queryFn: async ({ signal }) => {
+      const found = await listProfiles(signal);
+      connecting.notice(found);
+      return found;
+    },
     refetchInterval: connecting.isWaiting ? WAITING_MS : false,
     refetchOnWindowFocus: 'always',
   });
-  connecting.look(profiles.data);
   if (profiles.isError)
     return (
       <Frame title={t('title')} description={t('description')}>
@@ -48,7 +51,7 @@ export function Page() {
               network={network}
               profile={profiles.data.find(({ platform }) => platform === network.platform)}
               connecting={connecting.of(network.platform)}
-              onConnect={() => connecting.begin(network.platform)}
+              onConnect={(since) => connecting.begin(network.platform, since)}
               onGiveUp={() => connecting.giveUp(network.platform)}
               onOpen={(what) => setOpen({ what, network })}
             />

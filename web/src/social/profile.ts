@@ -11,7 +11,7 @@ export const PLATFORMS = [
   { platform: 'facebook', label: 'Facebook', signs: 'f' },
   { platform: 'instagram', label: 'Instagram', signs: 'Ig' },
   { platform: 'linkedin', label: 'LinkedIn', signs: 'in' },
-  { platform: 'google', label: 'Google Business Profile', signs: 'G' },
+  { platform: 'google', label: 'Google', signs: 'G' },
   { platform: 'tiktok', label: 'TikTok', signs: 'T' },
 ] as const;
 export type Platform = (typeof PLATFORMS)[number]['platform'];

@@ -1,15 +1,20 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/errors.ts';
 import { useProblemText } from '../api/problem-text.ts';
 import { tell } from '../api/tell.ts';
-import { connectProfile, type Platform, PLATFORMS, type Profile } from './profile.ts';
+import { connectProfile, type Network, type Platform, PLATFORMS, type Profile } from './profile.ts';
 
-/** Where connecting a network is. `since`: when the profile that is there already was connected, if one is. */
+/** Where connecting a network is. */
 export type Connecting =
   | { readonly step: 'asking' }
+  /** `since`: when the profile that is there already was connected; null when none is. */
   | { readonly step: 'waiting'; readonly authorizeUrl: string; readonly since: string | null }
-  | { readonly step: 'failed'; readonly reason: string; readonly isOurs: boolean };
+  /** `missing`: the settings of the server that it names. */
+  | { readonly step: 'failed'; readonly reason: string; readonly missing: readonly string[] };
+
+/** As the server names its settings: `FACEBOOK_CLIENT_ID`. */
+const SETTING = /\b[A-Z]+_CLIENT_(?:ID|SECRET)\b/g;
 
 type All = Partial<Record<Platform, Connecting>>;
 
@@ -21,39 +26,34 @@ export function useConnecting() {
   const { t } = useTranslation('social');
   const problemText = useProblemText();
   const [all, setAll] = useState<All>({});
-  const [known, setKnown] = useState<readonly Profile[]>();
-  const set = useCallback((platform: Platform, now: Connecting | undefined): void => {
+  const set = (platform: Platform, now: Connecting | undefined): void =>
     setAll((before) => ({ ...before, [platform]: now }));
-  }, []);
-  const sinceOf = (platform: Platform): string | null =>
-    known?.find((profile) => profile.platform === platform)?.connectedAt ?? null;
-  const begin = async (platform: Platform): Promise<void> => {
+  const begin = async (platform: Platform, since: string | null): Promise<void> => {
     set(platform, { step: 'asking' });
     try {
       const { authorizeUrl } = await connectProfile(platform);
-      set(platform, { step: 'waiting', authorizeUrl, since: sinceOf(platform) });
+      set(platform, { step: 'waiting', authorizeUrl, since });
       window.open(authorizeUrl, '_blank', 'noopener,noreferrer');
     } catch (error) {
-      const isOurs = error instanceof ApiError && error.status === 502;
-      set(platform, { step: 'failed', reason: isOurs ? error.message : problemText(error), isOurs });
+      const missing = error instanceof ApiError && error.status === 502 ? (error.message.match(SETTING) ?? []) : [];
+      set(platform, { step: 'failed', reason: problemText(error), missing });
     }
   };
-  useEffect(() => {
-    for (const { platform, label } of PLATFORMS) {
-      const now = all[platform];
-      const profile = known?.find((each) => each.platform === platform);
-      if (now?.step !== 'waiting' || !profile || profile.connectedAt === now.since) continue;
-      set(platform, undefined);
-      void tell({ message: t('connect.done', { network: label }), tone: 'good', closeLabel: t('ui:close') });
-    }
-  }, [all, known, set, t]);
+  const isDone = ({ platform }: Network, profiles: readonly Profile[]): boolean => {
+    const now = all[platform];
+    const profile = profiles.find((each) => each.platform === platform);
+    return now?.step === 'waiting' && profile !== undefined && profile.connectedAt !== now.since;
+  };
   return {
     of: (platform: Platform): Connecting | undefined => all[platform],
-    begin: (platform: Platform): void => void begin(platform),
+    begin: (platform: Platform, since: string | null): void => void begin(platform, since),
     giveUp: (platform: Platform): void => set(platform, undefined),
-    /** Tells what is connected now. */
-    look: (profiles: readonly Profile[] | undefined): void => {
-      if (profiles !== known) setKnown(profiles);
+    /** What is connected now: ends the waiting for those that are there. */
+    notice(profiles: readonly Profile[]): void {
+      for (const network of PLATFORMS.filter((each) => isDone(each, profiles))) {
+        set(network.platform, undefined);
+        void tell({ message: t('connect.done', { network: network.label }), tone: 'good', closeLabel: t('ui:close') });
+      }
     },
     isWaiting: Object.values(all).some((now) => now?.step === 'waiting'),
   };

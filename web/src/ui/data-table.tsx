@@ -1,5 +1,4 @@
 import { Checkbox, Group, NativeSelect, Pagination, Stack, Text, UnstyledButton } from '@mantine/core';
-import type { UseQueryResult } from '@tanstack/react-query';
 import {
   columnVisibilityFeature,
   type ReactTable,
@@ -50,7 +49,13 @@ export type DataTableProps<T> = {
   /** For screen readers: "API keys". */
   readonly label: string;
   readonly columns: readonly Column<T>[];
-  readonly query: Pick<UseQueryResult<ListPage<T>>, 'data' | 'error' | 'isPending' | 'isFetching' | 'refetch'>;
+  readonly query: {
+    readonly data: ListPage<T> | undefined;
+    readonly error: Error | null;
+    readonly isPending: boolean;
+    readonly isFetching: boolean;
+    refetch(): unknown;
+  };
   readonly rowId: (row: T) => string;
   /** Of `useUrlState`, with `listFields()`. */
   readonly search: ListSearch;
@@ -66,6 +71,8 @@ export type DataTableProps<T> = {
   readonly onSelect?: (ids: ReadonlySet<string>) => void;
   /** Beside the choice of columns: what to do with those selected. */
   readonly toolbar?: ReactNode;
+  /** In place of the choice of pages, for lists that go on from where the last answer ended. */
+  readonly footer?: ReactNode;
 };
 
 const features = tableFeatures({ rowSelectionFeature, columnVisibilityFeature });
@@ -92,7 +99,7 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
         </Group>
       )}
       <Rows table={table} {...props} />
-      <Footer {...props} />
+      {props.footer ?? <Footer {...props} />}
     </Stack>
   );
 }

@@ -29,10 +29,16 @@ export function FilterBar({ children, isFiltered = false, onClear }: FilterBarPr
 
 const TYPING_MS = 300;
 
-type SearchFieldProps = { readonly label: string; readonly value: string; readonly onChange: (text: string) => void };
+type SearchFieldProps = {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+  /** As wide as what it stands in. */
+  readonly wide?: boolean;
+};
 
 /** A text that filters, a moment after the last letter or at once with Enter. */
-export function SearchField({ label, value, onChange }: SearchFieldProps) {
+export function SearchField({ label, value, onChange, wide = false }: SearchFieldProps) {
   const { t } = useTranslation('ui');
   const [text, setText] = useState(value);
   const [shown, setShown] = useState(value);
@@ -57,7 +63,7 @@ export function SearchField({ label, value, onChange }: SearchFieldProps) {
       value={text}
       onChange={(event) => type(event.currentTarget.value)}
       onKeyDown={(event) => event.key === 'Enter' && onChange(text)}
-      w={{ base: '100%', xs: 260 }}
+      w={wide ? '100%' : { base: '100%', xs: 260 }}
     />
   );
 }

@@ -23,7 +23,7 @@ export function MediaPicker({ onChoose }: { readonly onChoose: (media: Media) =>
     <Stack>
       <DropArea onFiles={uploads.add} />
       <UploadList rows={uploads.rows} />
-      <SearchField label={t('mediaPicker.search')} value={name} onChange={setName} />
+      <SearchField wide label={t('mediaPicker.search')} value={name} onChange={setName} />
       <Library name={name} onChoose={onChoose} />
     </Stack>
   );

@@ -1,5 +1,5 @@
 import { Breadcrumbs, Group, Stack, Text, Title } from '@mantine/core';
-import { useLocation } from '@tanstack/react-router';
+import { useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { TextLink } from './link.tsx';
@@ -62,11 +62,15 @@ function Trail({ trail }: { readonly trail: NonNullable<PageProps['trail']> }) {
 
 let lastPath: string | null = null;
 
-/** Who uses a screen reader or the keyboard starts at the top of the new page; not at the very first one. */
+/**
+ * Who uses a screen reader or the keyboard starts at the top of the new page; not at the very first one. The path is that
+ * of the page that is drawn: the one of the address changes while the page before still stands.
+ */
 function usePageFocus(title: string) {
   const heading = useRef<HTMLHeadingElement>(null);
-  const { pathname } = useLocation();
+  const pathname = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname ?? null });
   useEffect(() => {
+    if (pathname === null) return;
     if (lastPath !== null && lastPath !== pathname) heading.current?.focus({ preventScroll: true });
     lastPath = pathname;
   }, [pathname]);

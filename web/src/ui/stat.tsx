@@ -25,7 +25,7 @@ export function Stat({ label, value, note, icon: Icon }: StatProps) {
         <Text component="dd" m={0} fz={24} lh={1.25} fw={650} className="tabular">
           {value === undefined ? <Skeleton h={30} w={96} /> : value}
         </Text>
-        {note !== undefined && (
+        {note !== undefined && note !== false && (
           <Text component="dd" m={0} size="xs" c="dimmed">
             {note}
           </Text>

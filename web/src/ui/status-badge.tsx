@@ -25,7 +25,11 @@ const TONES: Readonly<Record<Tone, readonly [color: string, icon: LucideIcon]>> 
 export function StatusBadge({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
   const [color, Icon] = TONES[tone];
   return (
-    <Badge color={color} leftSection={<Icon size={13} aria-hidden="true" />} style={{ flexShrink: 0 }}>
+    <Badge
+      color={color}
+      leftSection={<Icon size={13} aria-hidden="true" />}
+      style={{ flexShrink: 0, minWidth: 'max-content' }}
+    >
       {children}
     </Badge>
   );

@@ -1,5 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
-import { isSignedOut } from '../api/errors.ts';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import { type Media, uploadMedia } from '../api/media.ts';
 
 /** One file on its way. `error` is what was rejected with. */
@@ -17,58 +16,75 @@ const AT_ONCE = 2;
 
 /** Sends files, some at a time, and tells how far each is. Ends those under way when the component goes. */
 export function useUploads(onUploaded: (media: Media) => void) {
-  const [rows, setRows] = useState<readonly UploadRow[]>([]);
-  const waiting = useRef<{ id: number; file: File }[]>([]);
-  const running = useRef(0);
-  const nextId = useRef(1);
-  const listener = useRef(onUploaded);
-  listener.current = onUploaded;
-  const ending = useEnding();
-  const change = useCallback((id: number, patch: Partial<UploadRow>): void => {
-    setRows((all) => all.map((row) => (row.id === id ? { ...row, ...patch } : row)));
-  }, []);
-  const pump = useCallback((): void => {
-    while (running.current < AT_ONCE) {
-      const next = waiting.current.shift();
-      if (!next) return;
-      running.current += 1;
-      change(next.id, { state: 'running' });
-      void uploadMedia(next.file, { signal: ending(), onProgress: (sent) => change(next.id, { sent }) })
-        .then(
-          (media) => {
-            change(next.id, { state: 'done', sent: next.file.size });
-            listener.current(media);
-          },
-          (error: unknown) => change(next.id, isSignedOut(error) ? { state: 'failed' } : { state: 'failed', error }),
-        )
-        .finally(() => {
-          running.current -= 1;
-          pump();
-        });
+  const [uploads] = useState(createUploads);
+  const rows = useSyncExternalStore(uploads.listen, uploads.rows);
+  useEffect(() => uploads.end, [uploads]);
+  return {
+    rows,
+    add: (files: readonly File[]): void => uploads.add(files, onUploaded),
+    /** Puts those away that have ended. */
+    clear: uploads.clear,
+    busy: rows.some(isUnderWay),
+  };
+}
+
+type Job = { readonly id: number; readonly file: File; readonly onUploaded: (media: Media) => void };
+
+function createUploads() {
+  let rows: readonly UploadRow[] = [];
+  let nextId = 1;
+  let waiting: readonly Job[] = [];
+  const running = new Map<number, AbortController>();
+  const listeners = new Set<() => void>();
+  const show = (next: readonly UploadRow[]): void => {
+    rows = next;
+    for (const tell of listeners) tell();
+  };
+  const change = (id: number, patch: Partial<UploadRow>): void =>
+    show(rows.map((row) => (row.id === id ? { ...row, ...patch } : row)));
+
+  async function send({ id, file, onUploaded }: Job, signal: AbortSignal): Promise<void> {
+    change(id, { state: 'running' });
+    try {
+      const media = await uploadMedia(file, { signal, onProgress: (sent) => change(id, { sent }) });
+      change(id, { state: 'done', sent: file.size });
+      onUploaded(media);
+    } catch (error) {
+      change(id, { state: 'failed', error });
     }
-  }, [change, ending]);
-  const add = useCallback(
-    (files: readonly File[]): void => {
-      const added = files.map((file) => ({ id: nextId.current++, file }));
-      waiting.current.push(...added);
-      setRows((all) => [...all, ...added.map(({ id, file }) => rowOf(id, file))]);
+    running.delete(id);
+    pump();
+  }
+
+  function pump(): void {
+    const [next, ...later] = waiting;
+    if (!next || running.size >= AT_ONCE) return;
+    waiting = later;
+    const controller = new AbortController();
+    running.set(next.id, controller);
+    void send(next, controller.signal);
+    pump();
+  }
+
+  return {
+    rows: (): readonly UploadRow[] => rows,
+    listen(tell: () => void): () => void {
+      listeners.add(tell);
+      return () => listeners.delete(tell);
+    },
+    add(files: readonly File[], onUploaded: Job['onUploaded']): void {
+      const jobs = files.map((file) => ({ id: nextId++, file, onUploaded }));
+      waiting = [...waiting, ...jobs];
+      show([...rows, ...jobs.map(rowOf)]);
       pump();
     },
-    [pump],
-  );
-  const clear = useCallback((): void => setRows((all) => all.filter(isUnderWay)), []);
-  return { rows, add, clear, busy: rows.some(isUnderWay) };
+    clear: (): void => show(rows.filter(isUnderWay)),
+    end(): void {
+      waiting = [];
+      for (const controller of running.values()) controller.abort();
+    },
+  };
 }
 
-const rowOf = (id: number, { name, size }: File): UploadRow => ({ id, name, size, sent: 0, state: 'waiting' });
+const rowOf = ({ id, file: { name, size } }: Job): UploadRow => ({ id, name, size, sent: 0, state: 'waiting' });
 const isUnderWay = ({ state }: UploadRow): boolean => state === 'waiting' || state === 'running';
-
-/** The signal that ends when the component goes. */
-function useEnding(): () => AbortSignal {
-  const controller = useRef<AbortController>(new AbortController());
-  useEffect(() => {
-    controller.current = new AbortController();
-    return () => controller.current.abort();
-  }, []);
-  return useCallback(() => controller.current.signal, []);
-}

@@ -74,7 +74,14 @@ function OpenToAll({ account: { id, name } }: Props) {
       <MayButton need={OPERATOR} size="xs" variant="default" onClick={asking.open}>
         {t('access.open.open')}
       </MayButton>
-      <ConfirmDialog opened={isAsking} onClose={asking.close} title={t('access.open.title', { name })} action={t('access.open.submit')} onConfirm={() => open.run()} busy={open.busy}>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('access.open.title', { name })}
+        action={t('access.open.submit')}
+        onConfirm={() => open.run()}
+        busy={open.busy}
+      >
         {t('access.open.text')}
       </ConfirmDialog>
     </>

@@ -31,7 +31,10 @@ export type AccountDetails = Awaited<ReturnType<typeof findAccount>>;
 
 /** Keys of all that an account's page shows; what changes an account refreshes it and the list. */
 export const accountKey = (id: number) => ['operator', 'accounts', 'one', id] as const;
-export const ACCOUNT_KEYS = [['operator', 'accounts'], ['operator', 'overview']] as const;
+export const ACCOUNT_KEYS = [
+  ['operator', 'accounts'],
+  ['operator', 'overview'],
+] as const;
 
 export const accountQuery = (id: number) =>
   queryOptions({ queryKey: accountKey(id), queryFn: ({ signal }) => findAccount(id, signal) });

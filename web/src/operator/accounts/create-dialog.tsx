@@ -56,7 +56,14 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
             {t(`account.planHint.${plan}`)}
           </Text>
         </Stack>
-        <NumberInput label={t('account.create.credit')} description={t('account.create.creditHint')} min={0} decimalScale={6} hideControls {...form.getInputProps('credit')} />
+        <NumberInput
+          label={t('account.create.credit')}
+          description={t('account.create.creditHint')}
+          min={0}
+          decimalScale={6}
+          hideControls
+          {...form.getInputProps('credit')}
+        />
         <Checkbox.Group label={t('account.channels')} {...form.getInputProps('channels')}>
           <Group mt="xs">
             {CHANNELS.map((channel) => (
@@ -84,7 +91,11 @@ function Made({ made, onClose }: MadeProps) {
   return (
     <Stack>
       <Text size="sm">{t('account.create.made', { name: made.name, username: made.username })}</Text>
-      <SecretOnce label={t('account.create.password')} secret={made.password} note={t('account.create.passwordNote', { username: made.username })} />
+      <SecretOnce
+        label={t('account.create.password')}
+        secret={made.password}
+        note={t('account.create.passwordNote', { username: made.username })}
+      />
       <SecretOnce label={t('account.create.apiKey')} secret={made.apiKey} note={t('account.create.apiKeyNote')} />
       <Group justify="flex-end">
         <ButtonLink to={`/operator/accounts/${made.accountId}`} variant="default">

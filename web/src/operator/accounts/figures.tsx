@@ -21,7 +21,12 @@ export function Figures({ account }: { readonly account: AccountDetails }) {
         note={unlimited ? t('account.paysAfterwards') : t('account.availableNote')}
         icon={Wallet}
       />
-      <Stat label={t('account.frozen')} value={<Money amount={frozenCredit} currency={currency} />} note={t('account.frozenNote')} icon={Lock} />
+      <Stat
+        label={t('account.frozen')}
+        value={<Money amount={frozenCredit} currency={currency} />}
+        note={t('account.frozenNote')}
+        icon={Lock}
+      />
       <Stat
         label={t('account.sent24h')}
         value={<Num value={last24h.sent} />}

@@ -32,7 +32,9 @@ export function Ledger({ account: { id, currency, ledgerAgrees } }: { readonly a
       title={t('ledger.title')}
       description={t('ledger.description')}
       actions={
-        <StatusBadge tone={ledgerAgrees ? 'good' : 'bad'}>{t(ledgerAgrees ? 'ledger.agrees' : 'ledger.differs')}</StatusBadge>
+        <StatusBadge tone={ledgerAgrees ? 'good' : 'bad'}>
+          {t(ledgerAgrees ? 'ledger.agrees' : 'ledger.differs')}
+        </StatusBadge>
       }
     >
       <DataTable<LedgerEntry>
@@ -64,8 +66,18 @@ function useLedgerColumns(currency: string): readonly Column<LedgerEntry>[] {
       { id: 'at', header: t('ledger.at'), cell: ({ at }) => <DateTime value={at} show="exact" /> },
       { id: 'kind', header: t('ledger.what'), phone: 'title', cell: ({ kind }) => t(`ledger.kind.${kind}`) },
       { id: 'books', header: t('ledger.books'), phone: 'none', cell: ({ from, to }) => <Books from={from} to={to} /> },
-      { id: 'messages', header: t('messages'), align: 'right', cell: ({ messages }) => <Num value={messages === 0 ? null : messages} /> },
-      { id: 'amount', header: t('ledger.amount'), align: 'right', cell: ({ amount }) => <Money amount={amount} currency={currency} /> },
+      {
+        id: 'messages',
+        header: t('messages'),
+        align: 'right',
+        cell: ({ messages }) => <Num value={messages === 0 ? null : messages} />,
+      },
+      {
+        id: 'amount',
+        header: t('ledger.amount'),
+        align: 'right',
+        cell: ({ amount }) => <Money amount={amount} currency={currency} />,
+      },
       { id: 'reference', header: t('ledger.reference'), cell: ({ reference }) => <bdi>{reference || '–'}</bdi> },
     ],
     [t, currency],

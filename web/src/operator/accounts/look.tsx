@@ -18,7 +18,13 @@ export function LookIcon({ account: { id, name } }: LookProps) {
   const { t } = useTranslation('operator');
   const switching = useSwitchAccount();
   return (
-    <MayIcon need={OPERATOR} because={useHere(id)} label={t('account.look.label', { name })} loading={switching.busy} onClick={() => switching.run(id)}>
+    <MayIcon
+      need={OPERATOR}
+      because={useHere(id)}
+      label={t('account.look.label', { name })}
+      loading={switching.busy}
+      onClick={() => switching.run(id)}
+    >
       <Eye size={16} />
     </MayIcon>
   );
@@ -28,7 +34,14 @@ export function LookButton({ account: { id } }: LookProps) {
   const { t } = useTranslation('operator');
   const switching = useSwitchAccount();
   return (
-    <MayButton need={OPERATOR} because={useHere(id)} variant="default" leftSection={<Eye size={16} />} loading={switching.busy} onClick={() => switching.run(id)}>
+    <MayButton
+      need={OPERATOR}
+      because={useHere(id)}
+      variant="default"
+      leftSection={<Eye size={16} />}
+      loading={switching.busy}
+      onClick={() => switching.run(id)}
+    >
       {t('account.look.open')}
     </MayButton>
   );

@@ -43,7 +43,14 @@ function AccountTable() {
     queryKey: ['operator', 'accounts', 'list', search],
     queryFn: ({ signal }) =>
       listAccounts(
-        { page, limit, ...orderOf(sort, SORTS), ...(search.search && { search: search.search }), ...(status && { status }), ...(plan && { plan }) },
+        {
+          page,
+          limit,
+          ...orderOf(sort, SORTS),
+          ...(search.search && { search: search.search }),
+          ...(status && { status }),
+          ...(plan && { plan }),
+        },
         signal,
       ),
     placeholderData: keepPreviousData,

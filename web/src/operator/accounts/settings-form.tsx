@@ -62,7 +62,12 @@ export function SettingsForm({ account }: { readonly account: AccountDetails }) 
         <Stack>
           <Fields form={form} account={account} />
           <Group justify="flex-end">
-            <MayButton need={OPERATOR} type="submit" loading={saving.busy} because={!form.isDirty() && t('settings.unchanged')}>
+            <MayButton
+              need={OPERATOR}
+              type="submit"
+              loading={saving.busy}
+              because={!form.isDirty() && t('settings.unchanged')}
+            >
               {t('ui:save')}
             </MayButton>
           </Group>
@@ -86,7 +91,11 @@ function Fields({ form, account }: FieldsProps) {
         data={PLANS.map((value) => ({ value, label: t(`app:plan.${value}`) }))}
         {...form.getInputProps('plan')}
       />
-      <Checkbox.Group label={t('account.channels')} description={t('settings.channelsHint')} {...form.getInputProps('channels')}>
+      <Checkbox.Group
+        label={t('account.channels')}
+        description={t('settings.channelsHint')}
+        {...form.getInputProps('channels')}
+      >
         <Group mt="xs">
           {CHANNELS.map((channel) => (
             <Checkbox key={channel} value={channel} label={t(`ui:channel.${channel}`)} />
@@ -105,11 +114,39 @@ function Limits({ form, account: { contactLimits } }: FieldsProps) {
   const figure = { min: 0, allowDecimal: false, hideControls: true, thousandSeparator: ' ' } as const;
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
-      <NumberInput {...figure} label={t('settings.perMinute')} description={t('settings.perMinuteHint')} placeholder={t('settings.ofPlan')} {...form.getInputProps('ratePerMinute')} />
-      <NumberInput {...figure} label={t('settings.perSecond')} description={t('settings.perSecondHint')} placeholder={t('settings.ofPlan')} {...form.getInputProps('ratePerSecond')} />
-      <NumberInput {...figure} label={t('settings.contactLimit')} description={used} placeholder={t('settings.noLimit')} {...form.getInputProps('contactLimits.planLimit')} />
-      <NumberInput {...figure} label={t('settings.extraContacts')} description={t('settings.extraContactsHint')} {...form.getInputProps('contactLimits.extraLimit')} />
-      <TextInput label={t('settings.country')} description={t('settings.countryHint')} maxLength={2} {...form.getInputProps('defaultCountry')} />
+      <NumberInput
+        {...figure}
+        label={t('settings.perMinute')}
+        description={t('settings.perMinuteHint')}
+        placeholder={t('settings.ofPlan')}
+        {...form.getInputProps('ratePerMinute')}
+      />
+      <NumberInput
+        {...figure}
+        label={t('settings.perSecond')}
+        description={t('settings.perSecondHint')}
+        placeholder={t('settings.ofPlan')}
+        {...form.getInputProps('ratePerSecond')}
+      />
+      <NumberInput
+        {...figure}
+        label={t('settings.contactLimit')}
+        description={used}
+        placeholder={t('settings.noLimit')}
+        {...form.getInputProps('contactLimits.planLimit')}
+      />
+      <NumberInput
+        {...figure}
+        label={t('settings.extraContacts')}
+        description={t('settings.extraContactsHint')}
+        {...form.getInputProps('contactLimits.extraLimit')}
+      />
+      <TextInput
+        label={t('settings.country')}
+        description={t('settings.countryHint')}
+        maxLength={2}
+        {...form.getInputProps('defaultCountry')}
+      />
     </SimpleGrid>
   );
 }

@@ -16,7 +16,13 @@ export function StatusButton({ account: { id, name, status } }: { readonly accou
   const isOwn = useSession().ownAccountId === id && t('account.suspend.own');
   const verb = status === 'active' ? 'suspend' : 'activate';
   const move = useAction({
-    run: () => ok(api.PUT(`${ACCOUNTS}/{id}`, { params: { path: { id } }, body: { status: status === 'active' ? 'suspended' : 'active' } })),
+    run: () =>
+      ok(
+        api.PUT(`${ACCOUNTS}/{id}`, {
+          params: { path: { id } },
+          body: { status: status === 'active' ? 'suspended' : 'active' },
+        }),
+      ),
     refresh: ACCOUNT_KEYS,
     done: t(`account.${verb}.done`, { name }),
     onDone: asking.close,

@@ -40,7 +40,12 @@ function TopUp({ account: { id, availableCredit, currency }, onClose }: Props & 
   });
   const booking = useAction({
     run: ({ amount, reference }: Amount) =>
-      ok(api.POST(`${ACCOUNTS}/{id}/credit`, { params: { path: { id } }, body: { amount: Number(amount), ...(reference && { reference }) } })),
+      ok(
+        api.POST(`${ACCOUNTS}/{id}/credit`, {
+          params: { path: { id } },
+          body: { amount: Number(amount), ...(reference && { reference }) },
+        }),
+      ),
     refresh: [...ACCOUNT_KEYS, ['credit']],
     done: (credit) => t('account.topUp.done', { amount: format.money(credit.availableCredit, credit.currency) }),
     form,
@@ -58,9 +63,17 @@ function TopUp({ account: { id, availableCredit, currency }, onClose }: Props & 
           data-autofocus
           {...form.getInputProps('amount')}
         />
-        <TextInput label={t('account.topUp.reference')} description={t('account.topUp.referenceHint')} maxLength={200} {...form.getInputProps('reference')} />
+        <TextInput
+          label={t('account.topUp.reference')}
+          description={t('account.topUp.referenceHint')}
+          maxLength={200}
+          {...form.getInputProps('reference')}
+        />
         <Text size="sm" c="dimmed" className="tabular">
-          {t('account.topUp.change', { before: format.money(availableCredit, currency), after: format.money(after, currency) })}
+          {t('account.topUp.change', {
+            before: format.money(availableCredit, currency),
+            after: format.money(after, currency),
+          })}
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>

@@ -1,4 +1,4 @@
-import { Alert, Stack } from '@mantine/core';
+import { Alert, Stack, Text } from '@mantine/core';
 import { Webhook as WebhookIcon } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
@@ -17,7 +17,7 @@ type Props = { readonly account: AccountDetails };
 /** Where the account hears of its messages, and whether it does. */
 export function Webhook({ account: { id, webhook } }: Props) {
   const { t } = useTranslation('operator');
-  if (webhook === null) return <Section title={t('webhook.title')} description={t('webhook.none')} children={null} />;
+  if (webhook === null) return <None />;
   const tone = webhook.status === 'disabled' ? 'bad' : webhook.failingSince === null ? 'good' : 'warning';
   const state = webhook.status === 'active' && webhook.failingSince !== null ? 'failing' : webhook.status;
   return (
@@ -26,11 +26,24 @@ export function Webhook({ account: { id, webhook } }: Props) {
       <Facts
         facts={[
           { label: t('webhook.url'), value: <bdi>{webhook.url}</bdi> },
-          ...(webhook.failingSince === null ? [] : [{ label: t('webhook.failingSince'), value: <DateTime value={webhook.failingSince} /> }]),
+          ...(webhook.failingSince === null
+            ? []
+            : [{ label: t('webhook.failingSince'), value: <DateTime value={webhook.failingSince} /> }]),
           { label: t('webhook.pending'), value: <Num value={webhook.pending} /> },
           { label: t('webhook.dead'), value: <Num value={webhook.dead} /> },
         ]}
       />
+    </Section>
+  );
+}
+
+function None() {
+  const { t } = useTranslation('operator');
+  return (
+    <Section title={t('webhook.title')}>
+      <Text size="sm" c="dimmed">
+        {t('webhook.none')}
+      </Text>
     </Section>
   );
 }

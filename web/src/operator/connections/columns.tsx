@@ -13,16 +13,53 @@ export function useConnectionColumns(): readonly Column<Connection>[] {
   const { t } = useTranslation('operator');
   return useMemo(
     () => [
-      { id: 'name', header: t('connection.name'), phone: 'title', cell: (connection) => <Name connection={connection} /> },
+      {
+        id: 'name',
+        header: t('connection.name'),
+        phone: 'title',
+        cell: (connection) => <Name connection={connection} />,
+      },
       { id: 'state', header: t('state'), cell: (connection) => <Condition connection={connection} /> },
-      { id: 'links', header: t('connection.links'), align: 'right', cell: (connection) => <Links connection={connection} /> },
-      { id: 'window', header: t('connection.window'), align: 'right', phone: 'none', cell: (connection) => <WindowUse connection={connection} /> },
+      {
+        id: 'links',
+        header: t('connection.links'),
+        align: 'right',
+        cell: (connection) => <Links connection={connection} />,
+      },
+      {
+        id: 'window',
+        header: t('connection.window'),
+        align: 'right',
+        phone: 'none',
+        cell: (connection) => <WindowUse connection={connection} />,
+      },
       { id: 'rate', header: t('perSecond'), align: 'right', cell: (connection) => <Rate connection={connection} /> },
-      { id: 'accepted', header: t('connection.accepted1h'), align: 'right', cell: ({ lastHour }) => <Num value={lastHour.accepted} /> },
-      { id: 'refused', header: t('connection.refused1h'), align: 'right', cell: ({ lastHour }) => <Num value={lastHour.refused} /> },
+      {
+        id: 'accepted',
+        header: t('connection.accepted1h'),
+        align: 'right',
+        cell: ({ lastHour }) => <Num value={lastHour.accepted} />,
+      },
+      {
+        id: 'refused',
+        header: t('connection.refused1h'),
+        align: 'right',
+        cell: ({ lastHour }) => <Num value={lastHour.refused} />,
+      },
       { id: 'queued', header: t('waiting'), align: 'right', cell: (connection) => <Waiting connection={connection} /> },
-      { id: 'unknowns', header: t('connection.unknowns'), align: 'right', hidden: true, cell: ({ unknowns }) => <Num value={unknowns} /> },
-      { id: 'createdAt', header: t('connection.createdAt'), hidden: true, cell: ({ createdAt }) => <DateTime value={createdAt} show="day" /> },
+      {
+        id: 'unknowns',
+        header: t('connection.unknowns'),
+        align: 'right',
+        hidden: true,
+        cell: ({ unknowns }) => <Num value={unknowns} />,
+      },
+      {
+        id: 'createdAt',
+        header: t('connection.createdAt'),
+        hidden: true,
+        cell: ({ createdAt }) => <DateTime value={createdAt} show="day" />,
+      },
     ],
     [t],
   );

@@ -13,7 +13,10 @@ export const listConnections = (query: Page, signal: AbortSignal) =>
 export type Connection = Awaited<ReturnType<typeof listConnections>>['data'][number];
 
 /** What a change of a connection, or of what leads to it, makes old. */
-export const CONNECTION_KEYS = [['operator', 'connections'], ['operator', 'overview']] as const;
+export const CONNECTION_KEYS = [
+  ['operator', 'connections'],
+  ['operator', 'overview'],
+] as const;
 
 /** A gateway has a handful of connections: all of them in one page, for fields that choose one. */
 export const connectionsQuery = queryOptions({

@@ -25,10 +25,24 @@ export function DeleteButton({ connection }: { readonly connection: Connection }
   const because = connection.sandbox && t('connection.sandboxManaged');
   return (
     <>
-      <MayButton need={OPERATOR} because={because} variant="default" leftSection={<Trash2 size={16} />} onClick={asking.open}>
+      <MayButton
+        need={OPERATOR}
+        because={because}
+        variant="default"
+        leftSection={<Trash2 size={16} />}
+        onClick={asking.open}
+      >
         {t('connection.delete.open')}
       </MayButton>
-      <ConfirmDialog opened={isAsking} onClose={asking.close} title={t('connection.delete.title', { name })} action={t('connection.delete.submit')} onConfirm={() => remove.run()} busy={remove.busy} typed={name}>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('connection.delete.title', { name })}
+        action={t('connection.delete.submit')}
+        onConfirm={() => remove.run()}
+        busy={remove.busy}
+        typed={name}
+      >
         <Dependents connection={connection} />
       </ConfirmDialog>
     </>

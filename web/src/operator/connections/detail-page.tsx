@@ -87,7 +87,13 @@ function EditButton({ connection }: { readonly connection: Connection }) {
   const because = connection.sandbox && t('connection.sandboxManaged');
   return (
     <>
-      <MayButton need={OPERATOR} because={because} variant="default" leftSection={<Pencil size={16} />} onClick={() => setIsOpen(true)}>
+      <MayButton
+        need={OPERATOR}
+        because={because}
+        variant="default"
+        leftSection={<Pencil size={16} />}
+        onClick={() => setIsOpen(true)}
+      >
         {t('connection.edit.open')}
       </MayButton>
       <Suspense>{isOpen && <EditDialog connection={connection} onClose={() => setIsOpen(false)} />}</Suspense>
@@ -101,7 +107,12 @@ function Trouble({ connection: { fault, lastError, lastErrorAt, up, status } }: 
   const words = fault ?? (up || status === 'paused' ? null : lastError);
   if (words === null && (up || status === 'paused')) return null;
   return (
-    <Alert color="red" icon={<CircleAlert size={18} />} title={t(fault === null ? 'connection.isDown' : 'connection.hasFault')} role="alert">
+    <Alert
+      color="red"
+      icon={<CircleAlert size={18} />}
+      title={t(fault === null ? 'connection.isDown' : 'connection.hasFault')}
+      role="alert"
+    >
       <Text size="sm" className="foreign-text">
         {words ?? t('connection.noWords')}
       </Text>

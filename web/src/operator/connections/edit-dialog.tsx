@@ -1,12 +1,12 @@
-import { Button, Divider, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { type Connection, CONNECTION_KEYS, CONNECTIONS } from './connection.ts';
-import { FIELDS, filledOf, initialOf } from './fields.ts';
-import { type LinkValues, SecretFields, SettingsFields } from './settings-fields.tsx';
+import { FIELDS, filledOf, initialOf, settingsOf } from './fields.ts';
+import { LinkFields, type LinkValues } from './settings-fields.tsx';
 
 type EditProps = { readonly connection: Connection; readonly onClose: () => void };
 
@@ -14,15 +14,18 @@ type EditProps = { readonly connection: Connection; readonly onClose: () => void
 export function EditDialog({ connection, onClose }: EditProps) {
   const { t } = useTranslation('operator');
   const { name, kind, settings } = connection;
-  const { main, more, secret } = FIELDS[kind];
-  const before: LinkValues = { name, settings: initialOf([...main, ...more], settings), secret: initialOf(secret) };
+  const { secret } = FIELDS[kind];
+  const before: LinkValues = { name, settings: initialOf(settingsOf(kind), settings), secret: initialOf(secret) };
   const form = useForm<LinkValues>({ initialValues: before });
   const saving = useAction({
     run: (values: LinkValues) =>
       ok(
         api.PUT(`${CONNECTIONS}/{name}`, {
           params: { path: { name } },
-          body: changesOf(filledOf([...main, ...more], values.settings, before.settings), filledOf(secret, values.secret)),
+          body: changesOf(
+            filledOf(settingsOf(kind), values.settings, before.settings),
+            filledOf(secret, values.secret),
+          ),
         }),
       ),
     refresh: CONNECTION_KEYS,
@@ -37,9 +40,7 @@ export function EditDialog({ connection, onClose }: EditProps) {
           <Text size="sm" c="dimmed">
             {t('connection.edit.text')}
           </Text>
-          <SettingsFields form={form} kind={kind} />
-          <Divider />
-          <SecretFields form={form} kind={kind} isKept />
+          <LinkFields form={form} kind={kind} isKept />
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               {t('ui:cancel')}

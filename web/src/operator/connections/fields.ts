@@ -11,60 +11,119 @@ export type Field = {
   readonly isRequired?: boolean;
 };
 
-/** docs/carriers.md: those that every carrier hands out, and those that few need. */
+/** docs/carriers.md, in the order in which a form asks for them. */
 export type KindFields = {
-  readonly main: readonly Field[];
-  readonly more: readonly Field[];
+  /** What one needs to get in. */
+  readonly access: readonly Field[];
   readonly secret: readonly Field[];
+  /** What is agreed with a carrier besides. */
+  readonly main: readonly Field[];
+  /** What few carriers ask for. */
+  readonly more: readonly Field[];
 };
 
-const text = (name: string, fallback?: string): Field => ({ name, type: 'text', ...(fallback !== undefined && { fallback }) });
+const text = (name: string, fallback?: string): Field => ({
+  name,
+  type: 'text',
+  ...(fallback !== undefined && { fallback }),
+});
 const needed = (name: string): Field => ({ name, type: 'text', isRequired: true });
 const figure = (name: string, fallback: number): Field => ({ name, type: 'figure', fallback });
 const onOff = (name: string, fallback: boolean): Field => ({ name, type: 'switch', fallback });
-const oneOf = (name: string, options: readonly string[], fallback = ''): Field => ({ name, type: 'choice', options, fallback });
+const oneOf = (name: string, options: readonly string[], fallback = ''): Field => ({
+  name,
+  type: 'choice',
+  options,
+  fallback,
+});
 const secret = (name: string, isRequired = true): Field => ({ name, type: 'secret', isRequired });
 
 const SMPP: KindFields = {
+  access: [needed('host'), figure('port', 2775), needed('systemId')],
+  secret: [secret('password')],
   main: [
-    ...[needed('host'), figure('port', 2775), needed('systemId'), onOff('tls', false)],
-    ...[oneOf('bind', ['trx', 'tx+rx', 'tx', 'rx'], 'trx'), figure('binds', 1), figure('window', 10), figure('tps', 0)],
+    ...[
+      onOff('tls', false),
+      oneOf('bind', ['trx', 'tx+rx', 'tx', 'rx'], 'trx'),
+      figure('binds', 1),
+      figure('window', 10),
+      figure('tps', 0),
+    ],
   ],
   more: [
-    ...[text('systemType'), oneOf('interfaceVersion', ['51', '52', '80'], '52'), text('addressRange'), text('serviceType')],
+    ...[
+      text('systemType'),
+      oneOf('interfaceVersion', ['51', '52', '80'], '52'),
+      text('addressRange'),
+      text('serviceType'),
+    ],
     ...[oneOf('defaultAlphabet', ['gsm', 'latin1', 'ascii', 'utf8'], 'gsm'), figure('gsmDataCoding', 0)],
-    ...[oneOf('longMode', ['udh8', 'udh16', 'sar', 'payload'], 'udh8'), oneOf('validity', ['absolute', 'relative', 'empty'], 'absolute')],
-    ...[figure('enquireSeconds', 30), figure('submitTimeoutSeconds', 60), figure('bindTimeoutSeconds', 30), figure('throttlePauseMs', 1000)],
+    ...[
+      oneOf('longMode', ['udh8', 'udh16', 'sar', 'payload'], 'udh8'),
+      oneOf('validity', ['absolute', 'relative', 'empty'], 'absolute'),
+    ],
+    ...[
+      figure('enquireSeconds', 30),
+      figure('submitTimeoutSeconds', 60),
+      figure('bindTimeoutSeconds', 30),
+      figure('throttlePauseMs', 1000),
+    ],
     ...[text('tlsServername'), text('tlsCa'), figure('dlrOffsetMinutes', 0)],
-    ...[onOff('plusPrefix', false), onOff('dlrWithoutEsmClass', true), onOff('acceptedMeansDelivered', false), onOff('tlsInsecure', false)],
+    ...[
+      onOff('plusPrefix', false),
+      onOff('dlrWithoutEsmClass', true),
+      onOff('acceptedMeansDelivered', false),
+      onOff('tlsInsecure', false),
+    ],
   ],
-  secret: [secret('password')],
 };
 
 const WHATSAPP: KindFields = {
-  main: [needed('wabaId'), { name: 'phoneNumberIds', type: 'list', isRequired: true }, text('appId'), figure('tps', 80)],
+  access: [needed('wabaId'), { name: 'phoneNumberIds', type: 'list', isRequired: true }],
+  secret: [secret('accessToken'), secret('appSecret'), secret('verifyToken', false)],
+  main: [text('appId'), figure('tps', 80)],
   more: [
     ...[text('baseUrl', 'https://graph.facebook.com'), text('apiVersion', 'v23.0'), figure('concurrency', 50)],
     ...[figure('submitTimeoutSeconds', 30), figure('connectTimeoutSeconds', 10), figure('throttlePauseMs', 1000)],
     { name: 'mediaHosts', type: 'list', fallback: 'lookaside.fbsbx.com' },
   ],
-  secret: [secret('accessToken'), secret('appSecret'), secret('verifyToken', false)],
 };
 
 const TRAFFIC = ['AUTHENTICATION', 'TRANSACTION', 'PROMOTION', 'SERVICEREQUEST', 'ACKNOWLEDGEMENT'];
 
 const RCS: KindFields = {
-  main: [text('baseUrl', 'https://rcsbusinessmessaging.googleapis.com'), oneOf('trafficType', TRAFFIC), figure('tps', 0)],
+  access: [],
+  secret: [{ name: 'serviceAccount', type: 'key', isRequired: true }, secret('clientToken', false)],
+  main: [
+    text('baseUrl', 'https://rcsbusinessmessaging.googleapis.com'),
+    oneOf('trafficType', TRAFFIC),
+    figure('tps', 0),
+  ],
   more: [
     ...[figure('concurrency', 50), figure('defaultTtlSeconds', 1_296_000), figure('requestTimeoutSeconds', 20)],
-    ...[figure('connectTimeoutSeconds', 10), figure('resends', 2), figure('throttlePauseMs', 1000), figure('faultPauseSeconds', 30)],
-    ...[figure('reachableCacheSeconds', 86_400), figure('unreachableCacheSeconds', 21_600), figure('batchMinimum', 500)],
+    ...[
+      figure('connectTimeoutSeconds', 10),
+      figure('resends', 2),
+      figure('throttlePauseMs', 1000),
+      figure('faultPauseSeconds', 30),
+    ],
+    ...[
+      figure('reachableCacheSeconds', 86_400),
+      figure('unreachableCacheSeconds', 21_600),
+      figure('batchMinimum', 500),
+    ],
     figure('capabilityConcurrency', 10),
   ],
-  secret: [{ name: 'serviceAccount', type: 'key', isRequired: true }, secret('clientToken', false)],
 };
 
 export const FIELDS: Readonly<Record<Kind, KindFields>> = { smpp: SMPP, whatsapp: WHATSAPP, rcs: RCS };
+
+/** All settings of a kind. */
+export const settingsOf = (kind: Kind): readonly Field[] => [
+  ...FIELDS[kind].access,
+  ...FIELDS[kind].main,
+  ...FIELDS[kind].more,
+];
 
 export type Values = Record<string, string | boolean>;
 
@@ -78,9 +137,13 @@ export function initialOf(fields: readonly Field[], known: Readonly<Record<strin
 function shown({ type, fallback }: Field, known: unknown): string | boolean {
   if (type === 'switch') return Boolean(known ?? fallback);
   if (Array.isArray(known)) return known.join(', ');
-  if (type === 'choice') return String(known ?? fallback ?? '');
-  return known === undefined || known === null || String(known) === String(fallback) ? '' : String(known);
+  const word = wordOf(known);
+  if (type === 'choice') return word || wordOf(fallback);
+  return word === wordOf(fallback) ? '' : word;
 }
+
+const wordOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 /** What is sent of them: nothing of what is left empty, or `null` (back to the default) when something stood there. */
 export function filledOf(fields: readonly Field[], values: Values, before?: Values): Record<string, unknown> {

@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Cable, Gauge, Hourglass, ListOrdered } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Chart } from '../../ui/chart.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { useFormat } from '../../ui/format.ts';
 import { Num } from '../../ui/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Stat } from '../../ui/stat.tsx';
 import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { ChartOfSome } from '../shared/chart-of-some.tsx';
 import { type Connection, minutesQuery } from './connection.ts';
 import { Links } from './state.tsx';
 
@@ -18,17 +18,33 @@ export function Figures({ connection }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const format = useFormat();
   const { perSecond, rateLimit, inFlight, window, workers, queued, oldestSeconds } = connection;
-  const agreed = rateLimit === null ? t('connection.noAgreedRate') : t('connection.agreedRate', { agreed: format.number(rateLimit) });
-  const most = window === null ? undefined : t('connection.windowOf', { all: format.number(window * Math.max(1, workers)) });
+  const agreed =
+    rateLimit === null
+      ? t('connection.noAgreedRate')
+      : t('connection.agreedRate', { agreed: format.number(rateLimit) });
+  const most =
+    window === null ? undefined : t('connection.windowOf', { all: format.number(window * Math.max(1, workers)) });
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
-      <Stat label={t('perSecond')} value={<Num value={perSecond} options={{ maximumFractionDigits: 1 }} />} note={agreed} icon={Gauge} />
+    <SimpleGrid cols={{ base: 2, lg: 4 }}>
+      <Stat
+        label={t('perSecond')}
+        value={<Num value={perSecond} options={{ maximumFractionDigits: 1 }} />}
+        note={agreed}
+        icon={Gauge}
+      />
       <Stat label={t('connection.window')} value={<Num value={inFlight} />} note={most} icon={Hourglass} />
-      <Stat label={t('connection.linksUp')} value={<Links connection={connection} />} note={t('connection.workers', { count: workers })} icon={Cable} />
+      <Stat
+        label={t('connection.linksUp')}
+        value={<Links connection={connection} />}
+        note={t('connection.workers', { count: workers })}
+        icon={Cable}
+      />
       <Stat
         label={t('waiting')}
         value={<Num value={queued} />}
-        note={queued > 0 ? t('connection.oldest', { age: format.duration(oldestSeconds) }) : t('connection.nothingWaits')}
+        note={
+          queued > 0 ? t('connection.oldest', { age: format.duration(oldestSeconds) }) : t('connection.nothingWaits')
+        }
         icon={ListOrdered}
       />
     </SimpleGrid>
@@ -54,7 +70,9 @@ export function Minutes({ name }: { readonly name: string }) {
     <Section title={t('connection.lastHour')} description={t('connection.lastHourHint')}>
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <TableSkeleton rows={4} />}
-      {data && <Chart label={t('connection.lastHour')} rowLabel={t('minute')} rows={rows} series={series} height={220} />}
+      {data && (
+        <ChartOfSome label={t('connection.lastHour')} rowLabel={t('minute')} rows={rows} series={series} height={220} />
+      )}
     </Section>
   );
 }

@@ -9,7 +9,11 @@ type KindChoiceProps = { readonly kind: Kind; readonly onChange: (kind: Kind) =>
 export function KindChoice({ kind, onChange }: KindChoiceProps) {
   const { t } = useTranslation('operator');
   return (
-    <Radio.Group value={kind} onChange={(next) => onChange(KINDS.find((each) => each === next) ?? 'smpp')} aria-label={t('wizard.kind')}>
+    <Radio.Group
+      value={kind}
+      onChange={(next) => onChange(KINDS.find((each) => each === next) ?? 'smpp')}
+      aria-label={t('wizard.kind')}
+    >
       <SimpleGrid cols={{ base: 1, sm: 3 }} mt="md">
         {KINDS.map((each) => (
           <Radio.Card key={each} value={each} p="md" className={classes.card}>

@@ -19,11 +19,19 @@ export function Leads({ connection }: { readonly connection: Connection }) {
     <Section title={t('leads.title')}>
       <Facts
         facts={[
-          ...(kind === 'smpp' ? [{ label: t('leads.routes'), value: link(routes, '/operator/routes', { connection: name }) }] : []),
+          ...(kind === 'smpp'
+            ? [{ label: t('leads.routes'), value: link(routes, '/operator/routes', { connection: name }) }]
+            : []),
           ...(kind === 'smpp' ? [] : [{ label: t('leads.senders'), value: link(senders, '/operator/senders', {}) }]),
-          { label: t('leads.numbers'), value: link(numbers, '/operator/senders', { tab: 'numbers', connection: name }) },
+          {
+            label: t('leads.numbers'),
+            value: link(numbers, '/operator/senders', { tab: 'numbers', connection: name }),
+          },
           { label: t('leads.unknowns'), value: link(unknowns, '/operator/unknowns', { connection: name }) },
-          { label: t('leads.unmatched'), value: link(unmatchedReceipts, '/operator/health', { tab: 'receipts', connection: name }) },
+          {
+            label: t('leads.unmatched'),
+            value: link(unmatchedReceipts, '/operator/health', { tab: 'receipts', connection: name }),
+          },
         ]}
       />
     </Section>

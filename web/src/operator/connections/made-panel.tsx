@@ -16,7 +16,12 @@ export function MadePanel({ made: { name, kind, callbackUrl, tokens } }: MadePro
       <Stack gap="lg">
         {callbackUrl !== null && <Callback kind={kind} url={callbackUrl} />}
         {Object.entries(tokens).map(([token, value]) => (
-          <SecretOnce key={token} label={t(`wizard.token.${token}`)} secret={value} note={t('wizard.tokenNote', { token: t(`wizard.token.${token}`) })} />
+          <SecretOnce
+            key={token}
+            label={t(`wizard.token.${token}`)}
+            secret={value}
+            note={t('wizard.tokenNote', { token: t(`wizard.token.${token}`) })}
+          />
         ))}
         <Group>
           <ButtonLink to={`/operator/connections/${encodeURIComponent(name)}`} variant="default">

@@ -10,7 +10,7 @@ import { Steps } from '../../ui/stepper.tsx';
 import { choice, useUrlState } from '../../ui/url-state.ts';
 import { OPERATOR } from '../shared/need.ts';
 import { CONNECTION_KEYS, CONNECTIONS, type Kind, KINDS } from './connection.ts';
-import { FIELDS, initialOf } from './fields.ts';
+import { FIELDS, initialOf, settingsOf } from './fields.ts';
 import { KindChoice } from './kind-choice.tsx';
 import { linksOf } from './links-of.ts';
 import { MadePanel } from './made-panel.tsx';
@@ -23,7 +23,7 @@ const SEARCH = { kind: choice(KINDS, 'smpp'), step: choice(STEPS, 'kind') };
 
 const blankOf = (kind: Kind): LinkValues => ({
   name: '',
-  settings: initialOf([...FIELDS[kind].main, ...FIELDS[kind].more]),
+  settings: initialOf(settingsOf(kind)),
   secret: initialOf(FIELDS[kind].secret),
 });
 
@@ -43,11 +43,15 @@ export function Page() {
 function useMissing(kind: Kind) {
   const { t } = useTranslation('operator');
   return (values: LinkValues): Record<string, string> => {
-    const { main, secret } = FIELDS[kind];
+    const { access, secret } = FIELDS[kind];
     const empty = [
       ...(values.name.trim() === '' ? ['name'] : []),
-      ...main.filter(({ name, isRequired }) => isRequired && values.settings[name] === '').map(({ name }) => `settings.${name}`),
-      ...secret.filter(({ name, isRequired }) => isRequired && values.secret[name] === '').map(({ name }) => `secret.${name}`),
+      ...access
+        .filter(({ name, isRequired }) => isRequired && values.settings[name] === '')
+        .map(({ name }) => `settings.${name}`),
+      ...secret
+        .filter(({ name, isRequired }) => isRequired && values.secret[name] === '')
+        .map(({ name }) => `secret.${name}`),
     ];
     return Object.fromEntries(empty.map((path) => [path, t('wizard.missing')]));
   };
@@ -59,7 +63,8 @@ function Wizard({ kind }: { readonly kind: Kind }) {
   const [hasFault, setHasFault] = useState(false);
   const form = useForm<LinkValues>({ initialValues: blankOf(kind), validate: useMissing(kind) });
   const adding = useAction({
-    run: (values: LinkValues) => ok(api.POST(CONNECTIONS, { body: { name: values.name.trim(), ...linksOf(kind, values) } })),
+    run: (values: LinkValues) =>
+      ok(api.POST(CONNECTIONS, { body: { name: values.name.trim(), ...linksOf(kind, values) } })),
     refresh: CONNECTION_KEYS,
     form,
   });
@@ -70,7 +75,16 @@ function Wizard({ kind }: { readonly kind: Kind }) {
     setSearch({ step: isBehind ? 'settings' : (STEPS.find((each) => each === next) ?? 'kind') });
   };
   const add = (
-    <MayButton need={OPERATOR} loading={adding.busy} onClick={() => void form.onSubmit((values) => adding.run(values), () => goTo('test'))()}>
+    <MayButton
+      need={OPERATOR}
+      loading={adding.busy}
+      onClick={() =>
+        void form.onSubmit(
+          (values) => adding.run(values),
+          () => goTo('test'),
+        )()
+      }
+    >
       {t('wizard.add')}
     </MayButton>
   );
@@ -79,8 +93,18 @@ function Wizard({ kind }: { readonly kind: Kind }) {
       active={step}
       onChange={goTo}
       steps={[
-        { id: 'kind', label: t('wizard.kind'), note: t(`kind.${kind}.name`), content: <KindChoice kind={kind} onChange={(next) => setSearch({ kind: next })} /> },
-        { id: 'settings', label: t('wizard.settings'), hasFault: hasFault || adding.error !== null, content: <SettingsStep form={form} kind={kind} /> },
+        {
+          id: 'kind',
+          label: t('wizard.kind'),
+          note: t(`kind.${kind}.name`),
+          content: <KindChoice kind={kind} onChange={(next) => setSearch({ kind: next })} />,
+        },
+        {
+          id: 'settings',
+          label: t('wizard.settings'),
+          hasFault: hasFault || adding.error !== null,
+          content: <SettingsStep form={form} kind={kind} />,
+        },
         { id: 'test', label: t('wizard.test'), content: <TestStep form={form} kind={kind} /> },
       ]}
       footer={<Ways step={step} goTo={goTo} add={add} />}
@@ -88,7 +112,11 @@ function Wizard({ kind }: { readonly kind: Kind }) {
   );
 }
 
-type WaysProps = { readonly step: (typeof STEPS)[number]; readonly goTo: (step: string) => void; readonly add: React.ReactNode };
+type WaysProps = {
+  readonly step: (typeof STEPS)[number];
+  readonly goTo: (step: string) => void;
+  readonly add: React.ReactNode;
+};
 
 function Ways({ step, goTo, add }: WaysProps) {
   const { t } = useTranslation('operator');

@@ -14,7 +14,13 @@ export function PauseButton({ connection: { name, status, queued } }: { readonly
   const [isAsking, asking] = useDisclosure();
   const isPaused = status === 'paused';
   const move = useAction({
-    run: () => ok(api.PUT(`${CONNECTIONS}/{name}`, { params: { path: { name } }, body: { status: isPaused ? 'active' : 'paused' } })),
+    run: () =>
+      ok(
+        api.PUT(`${CONNECTIONS}/{name}`, {
+          params: { path: { name } },
+          body: { status: isPaused ? 'active' : 'paused' },
+        }),
+      ),
     refresh: CONNECTION_KEYS,
     done: t(isPaused ? 'connection.resume.done' : 'connection.pause.done', { name }),
     onDone: asking.close,
@@ -22,10 +28,24 @@ export function PauseButton({ connection: { name, status, queued } }: { readonly
   const press = isPaused ? () => move.run() : asking.open;
   return (
     <>
-      <MayButton need={OPERATOR} variant={isPaused ? 'filled' : 'default'} leftSection={isPaused ? <CirclePlay size={16} /> : <CirclePause size={16} />} loading={move.busy && isPaused} onClick={press}>
+      <MayButton
+        need={OPERATOR}
+        variant={isPaused ? 'filled' : 'default'}
+        leftSection={isPaused ? <CirclePlay size={16} /> : <CirclePause size={16} />}
+        loading={move.busy && isPaused}
+        onClick={press}
+      >
         {t(isPaused ? 'connection.resume.open' : 'connection.pause.open')}
       </MayButton>
-      <ConfirmDialog opened={isAsking} onClose={asking.close} title={t('connection.pause.title', { name })} action={t('connection.pause.submit')} onConfirm={() => move.run()} busy={move.busy} kind="normal">
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('connection.pause.title', { name })}
+        action={t('connection.pause.submit')}
+        onConfirm={() => move.run()}
+        busy={move.busy}
+        kind="normal"
+      >
         {t('connection.pause.text', { count: queued })}
       </ConfirmDialog>
     </>

@@ -1,9 +1,9 @@
-import { Divider, Stack, TextInput } from '@mantine/core';
+import { SimpleGrid, Stack, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../ui/section.tsx';
 import type { Kind } from './connection.ts';
-import { type LinkValues, SecretFields, SettingsFields } from './settings-fields.tsx';
+import { LinkFields, type LinkValues } from './settings-fields.tsx';
 
 type StepProps = { readonly form: UseFormReturnType<LinkValues>; readonly kind: Kind };
 
@@ -13,19 +13,18 @@ export function SettingsStep({ form, kind }: StepProps) {
   return (
     <Section title={t('wizard.settingsOf', { kind: t(`kind.${kind}.name`) })} description={t('wizard.settingsHint')}>
       <Stack gap="lg">
-        <TextInput
-          label={t('connection.name')}
-          description={t('wizard.nameHint')}
-          withAsterisk
-          maxLength={63}
-          autoComplete="off"
-          spellCheck={false}
-          maw={420}
-          {...form.getInputProps('name')}
-        />
-        <SecretFields form={form} kind={kind} />
-        <Divider />
-        <SettingsFields form={form} kind={kind} />
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          <TextInput
+            label={t('connection.name')}
+            description={t('wizard.nameHint')}
+            withAsterisk
+            maxLength={63}
+            autoComplete="off"
+            spellCheck={false}
+            {...form.getInputProps('name')}
+          />
+        </SimpleGrid>
+        <LinkFields form={form} kind={kind} />
       </Stack>
     </Section>
   );

@@ -1,30 +1,54 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Facts } from '../../ui/facts.tsx';
 import { useFormat } from '../../ui/format.ts';
 import { Section } from '../../ui/section.tsx';
+import { useWord } from '../shared/word.ts';
 import type { Connection } from './connection.ts';
-import { type Field, FIELDS } from './fields.ts';
+import { type Field, FIELDS, settingsOf } from './fields.ts';
 
-/** How it is set; its secrets are sealed and never shown. */
+/** How it is set; its secrets are sealed and never shown. Settings that few need are told when they are not usual. */
 export function Settings({ connection: { kind, settings } }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
+  const [isAll, setIsAll] = useState(false);
   const words = useWords();
-  const { main, more } = FIELDS[kind];
-  const told = [...main, ...more].filter(({ name }) => settings[name] !== undefined);
+  const all = settingsOf(kind).filter(({ name }) => !isEmpty(settings[name]));
+  const few = all.filter((field) => !FIELDS[kind].more.includes(field) || !isUsual(field, settings[field.name]));
   return (
     <Section title={t('connection.settings')} description={t('connection.settingsHint')}>
-      <Facts facts={told.map((field) => ({ label: t(`setting.${kind}.${field.name}`), value: <bdi>{words(field, settings[field.name])}</bdi> }))} />
+      <Facts
+        facts={(isAll ? all : few).map((field) => ({
+          label: t(`setting.${kind}.${field.name}`),
+          value: <bdi>{words(field, settings[field.name])}</bdi>,
+        }))}
+      />
+      {few.length < all.length && (
+        <Button
+          variant="subtle"
+          color="gray"
+          size="xs"
+          onClick={() => setIsAll(!isAll)}
+          style={{ alignSelf: 'flex-start' }}
+        >
+          {isAll ? t('connection.fewSettings') : t('connection.allSettings', { count: all.length - few.length })}
+        </Button>
+      )}
     </Section>
   );
 }
 
+const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === '';
+const isUsual = ({ fallback }: Field, value: unknown): boolean => String(value) === String(fallback);
+
 function useWords() {
   const { t } = useTranslation('operator');
+  const word = useWord();
   const format = useFormat();
   return ({ name, type }: Field, value: unknown): string => {
     if (type === 'switch') return t(value === true ? 'yes' : 'no');
-    if (type === 'choice') return t(`settingOption.${name}.${String(value)}`, { defaultValue: String(value) });
+    if (type === 'choice') return word(`settingOption.${name}.${String(value)}`, String(value));
     if (Array.isArray(value)) return value.join(', ');
-    return type === 'figure' && typeof value === 'number' && name !== 'port' ? format.number(value) : String(value);
+    return typeof value === 'number' && name !== 'port' ? format.number(value) : String(value);
   };
 }

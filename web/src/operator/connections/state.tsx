@@ -35,7 +35,12 @@ export function WindowUse({ connection: { inFlight, window, workers } }: Props) 
         {words}
       </Text>
       <Progress.Root size="xs">
-        <Progress.Section value={Math.min(100, (inFlight / all) * 100)} color="blue" aria-label={t('connection.window')} aria-valuetext={words} />
+        <Progress.Section
+          value={Math.min(100, (inFlight / all) * 100)}
+          color="blue"
+          aria-label={t('connection.window')}
+          aria-valuetext={words}
+        />
       </Progress.Root>
     </Stack>
   );

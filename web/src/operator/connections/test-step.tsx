@@ -20,19 +20,32 @@ export function TestStep({ form, kind }: StepProps) {
   const { t } = useTranslation('operator');
   const values = form.getValues();
   const trial = useAction({ run: () => trySettings(linksOf(kind, form.getValues())), form, quiet: true });
-  const shown = FIELDS[kind].main.filter(({ name }) => values.settings[name] !== '' && typeof values.settings[name] === 'string');
+  const shown = [...FIELDS[kind].access, ...FIELDS[kind].main].filter(
+    ({ name }) => values.settings[name] !== '' && typeof values.settings[name] === 'string',
+  );
   return (
     <Section
       title={t('wizard.testTitle', { name: values.name })}
       description={t('wizard.testHint')}
       actions={
-        <MayButton need={OPERATOR} variant="default" leftSection={<PlugZap size={16} />} loading={trial.busy} onClick={() => trial.run()}>
+        <MayButton
+          need={OPERATOR}
+          variant="default"
+          leftSection={<PlugZap size={16} />}
+          loading={trial.busy}
+          onClick={() => trial.run()}
+        >
           {t(trial.made ? 'trial.again' : 'trial.open')}
         </MayButton>
       }
     >
       <Stack gap="lg">
-        <Facts facts={shown.map(({ name }) => ({ label: t(`setting.${kind}.${name}`), value: <bdi>{values.settings[name]}</bdi> }))} />
+        <Facts
+          facts={shown.map(({ name }) => ({
+            label: t(`setting.${kind}.${name}`),
+            value: <bdi>{values.settings[name]}</bdi>,
+          }))}
+        />
         <Trial tried={trial.made} busy={trial.busy} error={trial.error} />
       </Stack>
     </Section>

@@ -12,7 +12,8 @@ const NAMES = ['resolve', 'connect', 'bind'] as const;
 export const trySettings = (body: { kind: Kind; settings: Record<string, unknown>; secret: Record<string, unknown> }) =>
   ok(api.POST(`${CONNECTIONS}/test`, { body }));
 
-export const tryConnection = (name: string) => ok(api.POST(`${CONNECTIONS}/{name}/test`, { params: { path: { name } } }));
+export const tryConnection = (name: string) =>
+  ok(api.POST(`${CONNECTIONS}/{name}/test`, { params: { path: { name } } }));
 
 type Tried = Awaited<ReturnType<typeof tryConnection>>;
 type Step = Tried['steps'][number];
@@ -26,7 +27,11 @@ export function Trial({ tried, busy, error }: TrialProps) {
   if (tried === undefined) return null;
   return (
     <Stack gap="sm" role="status" aria-label={t('trial.result')}>
-      <Alert color={tried.ok ? 'green' : 'red'} icon={tried.ok ? <CircleCheck size={18} /> : <CircleAlert size={18} />} title={t(tried.ok ? 'trial.good' : 'trial.bad')} />
+      <Alert
+        color={tried.ok ? 'green' : 'red'}
+        icon={tried.ok ? <CircleCheck size={18} /> : <CircleAlert size={18} />}
+        title={t(tried.ok ? 'trial.good' : 'trial.bad')}
+      />
       {tried.steps.map((step) => (
         <StepLine key={step.name} step={step} />
       ))}
@@ -59,7 +64,9 @@ function StepLine({ step: { name, ok: isGood, detail, durationMs } }: { readonly
         ? ([CircleCheck, 'var(--mantine-color-green-text)'] as const)
         : ([CircleAlert, 'var(--mantine-color-red-text)'] as const);
   const took = isGood === null ? '' : format.number(durationMs, { style: 'unit', unit: 'millisecond' });
-  return <Line icon={icon} color={color} name={name} detail={isGood === null ? t('trial.notReached') : detail} took={took} />;
+  return (
+    <Line icon={icon} color={color} name={name} detail={isGood === null ? t('trial.notReached') : detail} took={took} />
+  );
 }
 
 type LineProps = {

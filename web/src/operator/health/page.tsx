@@ -17,7 +17,12 @@ export function Page() {
   const Panel = PANELS[tab];
   return (
     <Frame title={t('health.title')} description={t('health.description')}>
-      <Tabs tabs={TABS} nameOf={(each) => t(`health.tab.${each}`)} active={tab} onChange={(next) => setSearch({ tab: next })}>
+      <Tabs
+        tabs={TABS}
+        nameOf={(each) => t(`health.tab.${each}`)}
+        active={tab}
+        onChange={(next) => setSearch({ tab: next })}
+      >
         <Panel />
       </Tabs>
     </Frame>

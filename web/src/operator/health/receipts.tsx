@@ -15,7 +15,8 @@ import { ConnectionLink } from '../shared/connection-link.tsx';
 
 const FIELDS = { ...listFields(), connection: text() };
 
-const listHours = (query: { connection?: string }, signal: AbortSignal) => ok(api.GET('/api/operator/v1/receipts/hours', { params: { query }, signal }));
+const listHours = (query: { connection?: string }, signal: AbortSignal) =>
+  ok(api.GET('/api/operator/v1/receipts/hours', { params: { query }, signal }));
 type Hour = Awaited<ReturnType<typeof listHours>>['data'][number];
 
 /** Of what each carrier took in an hour of the last day: how much it has reported the end of. */
@@ -29,7 +30,12 @@ export function Receipts() {
     queryKey: ['operator', 'health', 'receipts', connection],
     queryFn: ({ signal }) => listHours({ ...(connection && { connection }) }, signal),
     placeholderData: keepPreviousData,
-    select: ({ data }) => ({ data: data.toReversed().slice(page * limit, (page + 1) * limit), page, limit, total: data.length }),
+    select: ({ data }) => ({
+      data: data.toReversed().slice(page * limit, (page + 1) * limit),
+      page,
+      limit,
+      total: data.length,
+    }),
   });
   return (
     <Stack gap="lg">
@@ -37,7 +43,12 @@ export function Receipts() {
         {t('receipts.text')}
       </Text>
       <FilterBar isFiltered={connection !== ''} onClear={() => setSearch({ connection: '' })}>
-        <ChoiceFilter label={t('anyConnection')} options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))} value={connection} onChange={(next) => setSearch({ connection: next })} />
+        <ChoiceFilter
+          label={t('anyConnection')}
+          options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
+          value={connection}
+          onChange={(next) => setSearch({ connection: next })}
+        />
       </FilterBar>
       <DataTable<Hour>
         id="operator-receipts"
@@ -57,13 +68,33 @@ function useHourColumns(): readonly Column<Hour>[] {
   const { t } = useTranslation('operator');
   return useMemo(
     () => [
-      { id: 'hour', header: t('receipts.hour'), phone: 'title', cell: ({ hour }) => <DateTime value={hour} show="exact" /> },
+      {
+        id: 'hour',
+        header: t('receipts.hour'),
+        phone: 'title',
+        cell: ({ hour }) => <DateTime value={hour} show="exact" />,
+      },
       { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
-      { id: 'submitted', header: t('receipts.submitted'), align: 'right', cell: ({ submitted }) => <Num value={submitted} /> },
+      {
+        id: 'submitted',
+        header: t('receipts.submitted'),
+        align: 'right',
+        cell: ({ submitted }) => <Num value={submitted} />,
+      },
       { id: 'final', header: t('receipts.final'), align: 'right', cell: ({ final }) => <Num value={final} /> },
-      { id: 'share', header: t('receipts.share'), align: 'right', cell: ({ finalPercent }) => <Percent share={finalPercent / 100} /> },
+      {
+        id: 'share',
+        header: t('receipts.share'),
+        align: 'right',
+        cell: ({ finalPercent }) => <Percent share={finalPercent / 100} />,
+      },
       { id: 'open', header: t('receipts.open'), align: 'right', cell: ({ open }) => <Num value={open} /> },
-      { id: 'unmatched', header: t('receipts.unmatched'), align: 'right', cell: ({ unmatched }) => <Num value={unmatched} /> },
+      {
+        id: 'unmatched',
+        header: t('receipts.unmatched'),
+        align: 'right',
+        cell: ({ unmatched }) => <Num value={unmatched} />,
+      },
     ],
     [t],
   );

@@ -12,11 +12,13 @@ import { TableSkeleton } from '../../ui/table-skeleton.tsx';
 import { useUrlState, whole } from '../../ui/url-state.ts';
 import { OPERATOR } from '../shared/need.ts';
 import { CheckLine } from './check-line.tsx';
+import { CheckList } from './check-list.tsx';
 
 const HOURS = [24, 72, 168] as const;
 const FIELDS = { hours: whole(24) };
 
-const reconcile = (hours: number, signal: AbortSignal) => ok(api.GET('/api/operator/v1/reconciliation', { params: { query: { hours } }, signal }));
+const reconcile = (hours: number, signal: AbortSignal) =>
+  ok(api.GET('/api/operator/v1/reconciliation', { params: { query: { hours } }, signal }));
 type Check = Awaited<ReturnType<typeof reconcile>>['checks'][number];
 
 /** Five sums that must agree. It reads whole tables, so it is made when somebody asks for it. */
@@ -43,16 +45,26 @@ export function Reconciliation() {
               {t('health.asOf')} <DateTime value={data.asOf} />
             </Text>
           )}
-          <MayButton need={OPERATOR} variant="default" leftSection={<RefreshCw size={16} />} loading={isFetching} onClick={() => void refetch()}>
+          <MayButton
+            need={OPERATOR}
+            variant="default"
+            leftSection={<RefreshCw size={16} />}
+            loading={isFetching}
+            onClick={() => void refetch()}
+          >
             {t('health.again')}
           </MayButton>
         </Group>
       </Group>
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !data && <TableSkeleton rows={5} />}
-      {data?.checks.map((check) => (
-        <CheckResult key={check.name} check={check} />
-      ))}
+      {data && (
+        <CheckList label={t('health.tab.reconciliation')}>
+          {data.checks.map((check) => (
+            <CheckResult key={check.name} check={check} />
+          ))}
+        </CheckList>
+      )}
     </Stack>
   );
 }
@@ -61,7 +73,12 @@ function CheckResult({ check: { name, ok: isGood, detail, durationMs, data } }: 
   const { t } = useTranslation('operator');
   const format = useFormat();
   return (
-    <CheckLine name={t(`health.check.${name}.name`)} ok={isGood} detail={isGood ? t(`health.check.${name}.good`) : detail} note={format.number(durationMs, { style: 'unit', unit: 'millisecond' })}>
+    <CheckLine
+      name={t(`health.check.${name}.name`)}
+      ok={isGood}
+      detail={isGood ? t(`health.check.${name}.good`) : detail}
+      note={format.number(durationMs, { style: 'unit', unit: 'millisecond' })}
+    >
       {isGood === false && <Text size="sm">{t(`health.check.${name}.advice`)}</Text>}
       {isGood === false && data.length > 0 && <JsonView value={data} label={t('health.differences')} maxHeight={240} />}
     </CheckLine>

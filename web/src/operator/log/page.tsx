@@ -13,6 +13,7 @@ import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, useUrlState } from '../../ui/url-state.ts';
+import { useWord } from '../shared/word.ts';
 import { ShowIcon } from './show-icon.tsx';
 
 const ACTIONS = [
@@ -24,6 +25,15 @@ const FIELDS = { ...listFields(), action: choice(ACTIONS) };
 const listEntries = (query: { page: number; limit: number; action?: string }, signal: AbortSignal) =>
   ok(api.GET('/api/operator/v1/audit', { params: { query }, signal }));
 type Entry = Awaited<ReturnType<typeof listEntries>>['data'][number];
+
+/** What an entry is about, as far as its subject and its details tell. */
+function summaryOf({ action, subject, detail }: Entry): string {
+  const of = subject.replace(/^[a-z-]+:/, '');
+  if (action === 'route.add') return `+${String(detail['prefix'])} → ${String(detail['connection'])}`;
+  if (action.startsWith('price.')) return of.replace('/', ' +');
+  if (action === 'sending.pause') return String(detail['reason']);
+  return action.startsWith('route.') ? `#${of}` : of;
+}
 
 /** Who changed what of the gateway itself. */
 export function Page() {
@@ -40,7 +50,12 @@ export function Page() {
   return (
     <Frame title={t('log.title')} description={t('log.description')}>
       <FilterBar isFiltered={action !== ''} onClear={() => setSearch({ action: '' })}>
-        <ChoiceFilter label={t('log.anyAction')} options={ACTIONS.map((value) => ({ value, label: t(`log.action.${value.replace('.', '-')}`) }))} value={action} onChange={(next) => setSearch({ action: next })} />
+        <ChoiceFilter
+          label={t('log.anyAction')}
+          options={ACTIONS.map((value) => ({ value, label: t(`log.action.${value.replace('.', '-')}`) }))}
+          value={action}
+          onChange={(next) => setSearch({ action: next })}
+        />
       </FilterBar>
       <DataTable<Entry>
         id="operator-log"
@@ -51,7 +66,9 @@ export function Page() {
         search={search}
         onSearch={setSearch}
         onRowClick={setShown}
-        actions={(entry) => <ShowIcon label={t('log.show', { subject: entry.subject })} onClick={() => setShown(entry)} />}
+        actions={(entry) => (
+          <ShowIcon label={t('log.show', { subject: entry.subject })} onClick={() => setShown(entry)} />
+        )}
         empty={<EmptyState icon={ScrollText} title={t('log.none.title')} text={t('log.none.text')} />}
       />
       <SidePanel opened={shown !== null} onClose={() => setShown(null)} title={t('log.entry')}>
@@ -66,7 +83,7 @@ function useEntryColumns(): readonly Column<Entry>[] {
   return useMemo(
     () => [
       { id: 'action', header: t('log.what'), phone: 'title', cell: ({ action }) => <What action={action} /> },
-      { id: 'subject', header: t('log.subject'), cell: ({ subject }) => <bdi>{subject.replace(/^[a-z-]+:/, '')}</bdi> },
+      { id: 'subject', header: t('log.subject'), cell: (entry) => <bdi>{summaryOf(entry)}</bdi> },
       { id: 'actor', header: t('log.who'), cell: ({ actor }) => <Who actor={actor} /> },
       { id: 'at', header: t('log.when'), cell: ({ at }) => <DateTime value={at} /> },
     ],
@@ -75,8 +92,8 @@ function useEntryColumns(): readonly Column<Entry>[] {
 }
 
 function What({ action }: Pick<Entry, 'action'>) {
-  const { t } = useTranslation('operator');
-  return <span>{t(`log.action.${action.replace('.', '-')}`, { defaultValue: action })}</span>;
+  const word = useWord();
+  return <span>{word(`log.action.${action.replace('.', '-')}`, action)}</span>;
 }
 
 function Who({ actor: { username, kind } }: Pick<Entry, 'actor'>) {

@@ -5,7 +5,8 @@ import { DateTime } from '../../ui/date-time.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { Section } from '../../ui/section.tsx';
 import { StatusBadge, type Tone } from '../../ui/status-badge.tsx';
-import classes from './attention.module.css';
+import classes from '../shared/lines.module.css';
+import { useWord } from '../shared/word.ts';
 import type { Attention } from './overview.ts';
 
 const TONES: Readonly<Record<Attention['severity'], Tone>> = { error: 'bad', warning: 'warning', info: 'neutral' };
@@ -51,6 +52,7 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
 
 function Line({ attention }: { readonly attention: Attention }) {
   const { t } = useTranslation('operator');
+  const word = useWord();
   const { kind, severity, count, subject, since, detail } = attention;
   const way = wayTo(attention);
   return (
@@ -58,7 +60,7 @@ function Line({ attention }: { readonly attention: Attention }) {
       <Group gap="sm" align="flex-start" style={{ minWidth: 0, flex: 1 }}>
         <StatusBadge tone={TONES[severity]}>{t(`attention.severity.${severity}`)}</StatusBadge>
         <Stack gap={2} style={{ minWidth: 0, flex: '1 1 240px' }}>
-          <Text size="sm">{t(`attention.kind.${kind}`, { count: count ?? 0, subject, defaultValue: kind })}</Text>
+          <Text size="sm">{t(`attention.kind.${kind}`, { count: count ?? 0, subject })}</Text>
           {detail !== null && (
             <Text size="xs" c="dimmed" className="foreign-text">
               {detail}
@@ -72,7 +74,11 @@ function Line({ attention }: { readonly attention: Attention }) {
         </Stack>
       </Group>
       {way !== null && (
-        <TextLink to={way.to} {...(way.search && { search: way.search })} aria-label={t('attention.seeWhat', { what: subject ?? t(`attention.short.${kind}`, { defaultValue: kind }) })}>
+        <TextLink
+          to={way.to}
+          {...(way.search && { search: way.search })}
+          aria-label={t('attention.seeWhat', { what: subject ?? word(`attention.short.${kind}`, kind) })}
+        >
           {t('attention.see')}
         </TextLink>
       )}

@@ -14,8 +14,19 @@ export function ChannelFigures({ channels }: Pick<Overview, 'channels'>) {
   const columns: readonly PlainColumn<Row>[] = [
     { id: 'channel', header: t('channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
     { id: 'sent', header: t('overview.sent'), align: 'right', cell: ({ sent }) => <Num value={sent} /> },
-    { id: 'delivered', header: t('overview.delivered'), align: 'right', cell: (row) => <Percent share={shareOf(row)} /> },
-    { id: 'read', header: t('overview.read'), align: 'right', wideOnly: true, cell: ({ read }) => <Num value={read} /> },
+    {
+      id: 'delivered',
+      header: t('overview.delivered'),
+      align: 'right',
+      cell: (row) => <Percent share={shareOf(row)} />,
+    },
+    {
+      id: 'read',
+      header: t('overview.read'),
+      align: 'right',
+      wideOnly: true,
+      cell: ({ read }) => <Num value={read} />,
+    },
     { id: 'failed', header: t('overview.failed'), align: 'right', cell: ({ failed }) => <Num value={failed} /> },
   ];
   return (

@@ -45,10 +45,33 @@ function useColumns(): readonly PlainColumn<Row>[] {
     { id: 'name', header: t('connection.name'), cell: ({ name }) => <ConnectionLink name={name} /> },
     { id: 'channel', header: t('channel'), wideOnly: true, cell: ({ channel }) => <ChannelBadge channel={channel} /> },
     { id: 'state', header: t('state'), cell: (row) => <ConnectionState connection={row} /> },
-    { id: 'rate', header: t('perSecond'), align: 'right', cell: ({ perSecond }) => <Num value={perSecond} options={{ maximumFractionDigits: 1 }} /> },
-    { id: 'accepted', header: t('connection.accepted1h'), align: 'right', wideOnly: true, cell: ({ lastHour }) => <Num value={lastHour.accepted} /> },
-    { id: 'refused', header: t('connection.refused1h'), align: 'right', wideOnly: true, cell: ({ lastHour }) => <Num value={lastHour.refused} /> },
+    {
+      id: 'rate',
+      header: t('perSecond'),
+      align: 'right',
+      cell: ({ perSecond }) => <Num value={perSecond} options={{ maximumFractionDigits: 1 }} />,
+    },
+    {
+      id: 'accepted',
+      header: t('connection.accepted1h'),
+      align: 'right',
+      wideOnly: true,
+      cell: ({ lastHour }) => <Num value={lastHour.accepted} />,
+    },
+    {
+      id: 'refused',
+      header: t('connection.refused1h'),
+      align: 'right',
+      wideOnly: true,
+      cell: ({ lastHour }) => <Num value={lastHour.refused} />,
+    },
     { id: 'queued', header: t('waiting'), align: 'right', cell: ({ queued }) => <Num value={queued} /> },
-    { id: 'oldest', header: t('queue.age'), align: 'right', wideOnly: true, cell: ({ queued, oldestSeconds }) => <Duration seconds={queued === 0 ? null : oldestSeconds} /> },
+    {
+      id: 'oldest',
+      header: t('queue.age'),
+      align: 'right',
+      wideOnly: true,
+      cell: ({ queued, oldestSeconds }) => <Duration seconds={queued === 0 ? null : oldestSeconds} />,
+    },
   ];
 }

@@ -12,20 +12,33 @@ export function Figures({ overview }: { readonly overview: Overview | undefined 
   const format = useFormat();
   const { perSecond, workers, last24h, queue, accounts } = overview ?? {};
   const ended = (last24h?.delivered ?? 0) + (last24h?.failed ?? 0);
-  const share = last24h && ended > 0 ? t('overview.deliveredShare', { share: format.percent(last24h.delivered / ended) }) : t('overview.noneEnded');
+  const share =
+    last24h && ended > 0
+      ? t('overview.deliveredShare', { share: format.percent(last24h.delivered / ended) })
+      : t('overview.noneEnded');
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
+    <SimpleGrid cols={{ base: 2, lg: 4 }}>
       <Stat
         label={t('overview.perSecond')}
         value={perSecond === undefined ? undefined : <Num value={perSecond} options={{ maximumFractionDigits: 1 }} />}
         note={workers === undefined ? undefined : t('overview.workers', { count: workers })}
         icon={Gauge}
       />
-      <Stat label={t('overview.sent24h')} value={last24h && <Num value={last24h.sent} />} note={last24h && share} icon={Send} />
+      <Stat
+        label={t('overview.sent24h')}
+        value={last24h && <Num value={last24h.sent} />}
+        note={last24h && share}
+        icon={Send}
+      />
       <Stat
         label={t('overview.queue')}
         value={queue && <Num value={queue.waiting} />}
-        note={queue && (queue.oldestSeconds === null ? t('queue.nothingDue') : t('queue.oldest', { age: format.duration(queue.oldestSeconds) }))}
+        note={
+          queue &&
+          (queue.oldestSeconds === null
+            ? t('queue.nothingDue')
+            : t('queue.oldest', { age: format.duration(queue.oldestSeconds) }))
+        }
         icon={ListOrdered}
       />
       <Stat

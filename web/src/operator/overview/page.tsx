@@ -19,7 +19,11 @@ export function Page() {
   const { t } = useTranslation('operator');
   const { data, error, refetch } = useQuery(overviewQuery);
   return (
-    <Frame title={t('overview.title')} description={t('overview.description')} actions={data && !data.fence.paused && <PauseButton />}>
+    <Frame
+      title={t('overview.title')}
+      description={t('overview.description')}
+      actions={data && !data.fence.paused && <PauseButton />}
+    >
       {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
       {data?.fence.paused && <FenceAlert fence={data.fence} />}
       {(data || !error) && <Figures overview={data} />}

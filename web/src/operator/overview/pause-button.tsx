@@ -42,7 +42,13 @@ function Pause({ onClose }: { readonly onClose: () => void }) {
     <form onSubmit={form.onSubmit((values) => pausing.run(values))}>
       <Stack>
         <Text size="sm">{t('fence.pause.text')}</Text>
-        <TextInput label={t('fence.reason')} description={t('fence.pause.reasonHint')} maxLength={200} data-autofocus {...form.getInputProps('reason')} />
+        <TextInput
+          label={t('fence.reason')}
+          description={t('fence.pause.reasonHint')}
+          maxLength={200}
+          data-autofocus
+          {...form.getInputProps('reason')}
+        />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {t('ui:cancel')}

@@ -21,15 +21,28 @@ export function ResumeDialog({ onClose }: { readonly onClose: () => void }) {
       <Stack>
         {error && <ErrorState error={error} />}
         {!error && !data && <TableSkeleton rows={3} />}
-        {data && (data.queued.length > 0 ? <Queued queued={data.queued} /> : <Text size="sm">{t('fence.resume.nothing')}</Text>)}
-        {data && data.campaigns.length > 0 && <Text size="sm">{t('fence.resume.campaigns', { count: data.campaigns.length })}</Text>}
+        {data &&
+          (data.queued.length > 0 ? (
+            <Queued queued={data.queued} />
+          ) : (
+            <Text size="sm">{t('fence.resume.nothing')}</Text>
+          ))}
+        {data && data.campaigns.length > 0 && (
+          <Text size="sm">{t('fence.resume.campaigns', { count: data.campaigns.length })}</Text>
+        )}
         {data && <Decide onClose={onClose} isEmpty={data.queued.length === 0 && data.campaigns.length === 0} />}
       </Stack>
     </Dialog>
   );
 }
 
-type Row = { readonly accountId: number; readonly account: string; readonly messages: number; readonly scheduled: number; readonly oldest: string };
+type Row = {
+  readonly accountId: number;
+  readonly account: string;
+  readonly messages: number;
+  readonly scheduled: number;
+  readonly oldest: string;
+};
 
 function Queued({ queued }: { readonly queued: readonly Row[] }) {
   const { t } = useTranslation('operator');
@@ -41,8 +54,19 @@ function Queued({ queued }: { readonly queued: readonly Row[] }) {
       columns={[
         { id: 'account', header: t('account.word'), cell: ({ account }) => <bdi>{account}</bdi> },
         { id: 'messages', header: t('messages'), align: 'right', cell: ({ messages }) => <Num value={messages} /> },
-        { id: 'scheduled', header: t('queue.scheduled'), align: 'right', wideOnly: true, cell: ({ scheduled }) => <Num value={scheduled} /> },
-        { id: 'oldest', header: t('fence.resume.oldest'), align: 'right', cell: ({ oldest }) => <DateTime value={oldest} /> },
+        {
+          id: 'scheduled',
+          header: t('queue.scheduled'),
+          align: 'right',
+          wideOnly: true,
+          cell: ({ scheduled }) => <Num value={scheduled} />,
+        },
+        {
+          id: 'oldest',
+          header: t('fence.resume.oldest'),
+          align: 'right',
+          cell: ({ oldest }) => <DateTime value={oldest} />,
+        },
       ]}
     />
   );
@@ -54,13 +78,18 @@ function Decide({ onClose, isEmpty }: { readonly onClose: () => void; readonly i
   const resuming = useAction({
     run: () => ok(api.POST(`${FENCE}/resume`, { body: { discard: isDiscarded } })),
     refresh: SENDING_KEYS,
-    done: ({ discarded }) => (discarded === null ? t('fence.resume.done') : t('fence.resume.discarded', { count: discarded })),
+    done: ({ discarded }) =>
+      discarded === null ? t('fence.resume.done') : t('fence.resume.discarded', { count: discarded }),
     onDone: onClose,
   });
   return (
     <>
       {!isEmpty && (
-        <Radio.Group value={isDiscarded ? 'discard' : 'send'} onChange={(value) => setIsDiscarded(value === 'discard')} label={t('fence.resume.question')}>
+        <Radio.Group
+          value={isDiscarded ? 'discard' : 'send'}
+          onChange={(value) => setIsDiscarded(value === 'discard')}
+          label={t('fence.resume.question')}
+        >
           <Stack gap="sm" mt="xs">
             <Radio value="send" label={t('fence.resume.send')} description={t('fence.resume.sendHint')} />
             <Radio value="discard" label={t('fence.resume.discard')} description={t('fence.resume.discardHint')} />

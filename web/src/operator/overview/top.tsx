@@ -12,7 +12,11 @@ type Row = Overview['top'][number];
 export function Top({ top }: Pick<Overview, 'top'>) {
   const { t } = useTranslation('operator');
   const columns: readonly PlainColumn<Row>[] = [
-    { id: 'account', header: t('account.word'), cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} /> },
+    {
+      id: 'account',
+      header: t('account.word'),
+      cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} />,
+    },
     { id: 'sent', header: t('overview.sent'), align: 'right', cell: ({ sent }) => <Num value={sent} /> },
   ];
   return (
@@ -22,7 +26,12 @@ export function Top({ top }: Pick<Overview, 'top'>) {
           {t('overview.noTop')}
         </Text>
       ) : (
-        <PlainTable label={t('overview.top')} columns={columns} rows={top} rowId={({ accountId }) => String(accountId)} />
+        <PlainTable
+          label={t('overview.top')}
+          columns={columns}
+          rows={top}
+          rowId={({ accountId }) => String(accountId)}
+        />
       )}
     </Section>
   );

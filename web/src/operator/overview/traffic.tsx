@@ -1,8 +1,8 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Chart } from '../../ui/chart.tsx';
 import { useFormat } from '../../ui/format.ts';
 import { Section } from '../../ui/section.tsx';
+import { ChartOfSome } from '../shared/chart-of-some.tsx';
 import type { Overview } from './overview.ts';
 
 /** What carriers took in the last hour, by the minute. */
@@ -21,7 +21,7 @@ export function Traffic({ series }: Pick<Overview, 'series'>) {
   ];
   return (
     <Section title={t('overview.traffic')} description={t('overview.trafficHint')}>
-      <Chart label={t('overview.traffic')} rowLabel={t('minute')} rows={rows} series={lines} height={240} />
+      <ChartOfSome label={t('overview.traffic')} rowLabel={t('minute')} rows={rows} series={lines} height={240} />
     </Section>
   );
 }

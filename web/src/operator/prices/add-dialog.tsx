@@ -19,7 +19,12 @@ export function AddDialog({ opened, onClose }: AddProps) {
   );
 }
 
-type NewPrice = { readonly channel: Channel; readonly prefix: string; readonly price: number | string; readonly refundUndelivered: boolean };
+type NewPrice = {
+  readonly channel: Channel;
+  readonly prefix: string;
+  readonly price: number | string;
+  readonly refundUndelivered: boolean;
+};
 
 function Add({ onClose }: Pick<AddProps, 'onClose'>) {
   const { t } = useTranslation('operator');
@@ -29,7 +34,8 @@ function Add({ onClose }: Pick<AddProps, 'onClose'>) {
     validate: { price: (price) => (price === '' ? t('price.add.priceMissing') : null) },
   });
   const adding = useAction({
-    run: ({ price, prefix, ...rest }: NewPrice) => setPrice({ ...rest, prefix: prefix.replaceAll(/[\s+]/g, ''), price: Number(price) }),
+    run: ({ price, prefix, ...rest }: NewPrice) =>
+      setPrice({ ...rest, prefix: prefix.replaceAll(/[\s+]/g, ''), price: Number(price) }),
     refresh: PRICE_KEYS,
     done: t('price.add.done'),
     form,
@@ -38,8 +44,20 @@ function Add({ onClose }: Pick<AddProps, 'onClose'>) {
   return (
     <form onSubmit={form.onSubmit((values) => adding.run(values))}>
       <Stack>
-        <NativeSelect label={t('channel')} data={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))} {...form.getInputProps('channel')} />
-        <TextInput label={t('prefix.label')} description={t('prefix.hint')} inputMode="tel" dir="ltr" maxLength={16} data-autofocus {...form.getInputProps('prefix')} />
+        <NativeSelect
+          label={t('channel')}
+          data={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+          {...form.getInputProps('channel')}
+        />
+        <TextInput
+          label={t('prefix.label')}
+          description={t('prefix.hint')}
+          inputMode="tel"
+          dir="ltr"
+          maxLength={16}
+          data-autofocus
+          {...form.getInputProps('prefix')}
+        />
         <NumberInput
           label={t(form.getValues().channel === 'SMS' ? 'price.add.perPart' : 'price.add.perMessage', { currency })}
           min={0}
@@ -47,7 +65,11 @@ function Add({ onClose }: Pick<AddProps, 'onClose'>) {
           hideControls
           {...form.getInputProps('price')}
         />
-        <Checkbox label={t('price.add.refund')} description={t('price.add.refundHint')} {...form.getInputProps('refundUndelivered', { type: 'checkbox' })} />
+        <Checkbox
+          label={t('price.add.refund')}
+          description={t('price.add.refundHint')}
+          {...form.getInputProps('refundUndelivered', { type: 'checkbox' })}
+        />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {t('ui:cancel')}

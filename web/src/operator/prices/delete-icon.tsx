@@ -24,7 +24,14 @@ export function DeleteIcon({ price }: { readonly price: Price }) {
       <MayIcon need={OPERATOR} label={t('price.delete.label', { of })} onClick={asking.open}>
         <Trash2 size={16} />
       </MayIcon>
-      <ConfirmDialog opened={isAsking} onClose={asking.close} title={t('price.delete.title', { of })} action={t('price.delete.submit')} onConfirm={() => remove.run()} busy={remove.busy}>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('price.delete.title', { of })}
+        action={t('price.delete.submit')}
+        onConfirm={() => remove.run()}
+        busy={remove.busy}
+      >
         {t('price.delete.text')}
       </ConfirmDialog>
     </>

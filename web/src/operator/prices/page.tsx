@@ -44,7 +44,8 @@ function PriceTable({ add }: { readonly add: React.ReactNode }) {
   const prefix = search.prefix.replaceAll(/\D/g, '');
   const query = useQuery({
     queryKey: ['operator', 'prices', 'list', search],
-    queryFn: ({ signal }) => listPrices({ page, limit, ...(channel && { channel }), ...(prefix && { prefix }) }, signal),
+    queryFn: ({ signal }) =>
+      listPrices({ page, limit, ...(channel && { channel }), ...(prefix && { prefix }) }, signal),
     placeholderData: keepPreviousData,
   });
   return (

@@ -1,11 +1,10 @@
-import { Group, NumberInput, UnstyledButton } from '@mantine/core';
+import { Group, NumberInput, Text, UnstyledButton } from '@mantine/core';
 import { Pencil } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { useSession } from '../../api/session.ts';
 import { useFormat } from '../../ui/format.ts';
-import { Money } from '../../ui/money.tsx';
 import { type Price, PRICE_KEYS, setPrice } from './price.ts';
 
 type CellProps = { readonly price: Price };
@@ -17,11 +16,21 @@ export function PriceCell({ price }: CellProps) {
   const { currency } = useSession().account;
   const [isEdited, setIsEdited] = useState(false);
   if (isEdited) return <PriceField price={price} onDone={() => setIsEdited(false)} />;
-  const words = format.money(price.price, currency);
+  const words = format.number(price.price, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: 4,
+    maximumFractionDigits: 6,
+  });
   return (
-    <UnstyledButton onClick={() => setIsEdited(true)} aria-label={t('price.change', { price: words, of: nameOf(price) })}>
+    <UnstyledButton
+      onClick={() => setIsEdited(true)}
+      aria-label={t('price.change', { price: words, of: nameOf(price) })}
+    >
       <Group gap={6} wrap="nowrap" justify="flex-end">
-        <Money amount={price.price} currency={currency} />
+        <Text span size="sm" className="tabular">
+          {words}
+        </Text>
         <Pencil size={13} aria-hidden="true" color="var(--mantine-color-dimmed)" />
       </Group>
     </UnstyledButton>
@@ -37,7 +46,13 @@ function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void
   const [value, setValue] = useState<number | string>(price.price);
   const isLeft = useRef(false);
   const saving = useAction({
-    run: (next: number) => setPrice({ channel: price.channel, prefix: price.prefix, price: next, refundUndelivered: price.refundUndelivered }),
+    run: (next: number) =>
+      setPrice({
+        channel: price.channel,
+        prefix: price.prefix,
+        price: next,
+        refundUndelivered: price.refundUndelivered,
+      }),
     refresh: PRICE_KEYS,
     done: t('price.saved', { of: nameOf(price) }),
     onDone,

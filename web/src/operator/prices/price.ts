@@ -1,5 +1,5 @@
 import { api, ok } from '../../api/client.ts';
-import { CHANNELS } from '../accounts/account.ts';
+import type { CHANNELS } from '../accounts/account.ts';
 
 export const PRICES = '/api/operator/v1/prices';
 export type Channel = (typeof CHANNELS)[number];

@@ -5,10 +5,11 @@ import { nameOf } from './price-cell.tsx';
 import { type Price, PRICE_KEYS, setPrice } from './price.ts';
 
 /** Whether what was not delivered is given back. */
-export function RefundSwitch({ price: { id: _, ...price } }: { readonly price: Price }) {
+export function RefundSwitch({ price }: { readonly price: Price }) {
   const { t } = useTranslation('operator');
   const saving = useAction({
-    run: (refundUndelivered: boolean) => setPrice({ ...price, refundUndelivered }),
+    run: (refundUndelivered: boolean) =>
+      setPrice({ channel: price.channel, prefix: price.prefix, price: price.price, refundUndelivered }),
     refresh: PRICE_KEYS,
     done: t('price.saved', { of: nameOf(price) }),
   });

@@ -31,7 +31,12 @@ export function Depths() {
     refetchInterval: LIVE_MS,
   });
   const filter = (
-    <ChoiceFilter label={t('anyConnection')} options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))} value={connection} onChange={(next) => setSearch({ connection: next })} />
+    <ChoiceFilter
+      label={t('anyConnection')}
+      options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
+      value={connection}
+      onChange={(next) => setSearch({ connection: next })}
+    />
   );
   return (
     <Section title={t('queue.depths')} description={t('queue.depthsHint')} actions={filter}>
@@ -53,15 +58,42 @@ function useDepthColumns(): readonly Column<Depth>[] {
   const { t } = useTranslation('operator');
   return useMemo(
     () => [
-      { id: 'account', header: t('account.word'), phone: 'title', cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} /> },
+      {
+        id: 'account',
+        header: t('account.word'),
+        phone: 'title',
+        cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} />,
+      },
       { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
       { id: 'priority', header: t('queue.priority'), align: 'right', cell: ({ priority }) => <Num value={priority} /> },
       { id: 'waiting', header: t('queue.due'), align: 'right', cell: ({ waiting }) => <Num value={waiting} /> },
-      { id: 'oldest', header: t('queue.age'), align: 'right', cell: ({ oldestSeconds }) => <Duration seconds={oldestSeconds} /> },
+      {
+        id: 'oldest',
+        header: t('queue.age'),
+        align: 'right',
+        cell: ({ oldestSeconds }) => <Duration seconds={oldestSeconds} />,
+      },
       { id: 'inFlight', header: t('queue.inFlight'), align: 'right', cell: ({ inFlight }) => <Num value={inFlight} /> },
-      { id: 'scheduled', header: t('queue.scheduled'), align: 'right', cell: ({ scheduled }) => <Num value={scheduled} /> },
-      { id: 'missed', header: t('queue.missed'), align: 'right', hidden: true, cell: ({ missed }) => <Num value={missed} /> },
-      { id: 'parked', header: t('queue.held'), align: 'right', hidden: true, cell: ({ parked }) => <Num value={parked} /> },
+      {
+        id: 'scheduled',
+        header: t('queue.scheduled'),
+        align: 'right',
+        cell: ({ scheduled }) => <Num value={scheduled} />,
+      },
+      {
+        id: 'missed',
+        header: t('queue.missed'),
+        align: 'right',
+        hidden: true,
+        cell: ({ missed }) => <Num value={missed} />,
+      },
+      {
+        id: 'parked',
+        header: t('queue.held'),
+        align: 'right',
+        hidden: true,
+        cell: ({ parked }) => <Num value={parked} />,
+      },
     ],
     [t],
   );

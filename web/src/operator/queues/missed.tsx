@@ -52,13 +52,24 @@ function MissedLine({ missed }: { readonly missed: Missed }) {
         </MayButton>
       </Group>
       {(['release', 'cancel'] as const).map((decision) => (
-        <Decide key={decision} decision={decision} missed={missed} opened={asked === decision} onClose={() => setAsked(null)} />
+        <Decide
+          key={decision}
+          decision={decision}
+          missed={missed}
+          opened={asked === decision}
+          onClose={() => setAsked(null)}
+        />
       ))}
     </Group>
   );
 }
 
-type DecideProps = { readonly decision: Decision; readonly missed: Missed; readonly opened: boolean; readonly onClose: () => void };
+type DecideProps = {
+  readonly decision: Decision;
+  readonly missed: Missed;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+};
 
 function Decide({ decision, missed: { id, account, messages }, opened, onClose }: DecideProps) {
   const { t } = useTranslation('operator');

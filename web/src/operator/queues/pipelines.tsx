@@ -1,44 +1,35 @@
-import { Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { Facts } from '../../ui/facts.tsx';
-import { useFormat } from '../../ui/format.ts';
+import { Duration } from '../../ui/date-time.tsx';
 import { Num } from '../../ui/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { type PlainColumn, PlainTable } from '../shared/plain-table.tsx';
+import { useWord } from '../shared/word.ts';
 import type { Queues } from './queue.ts';
 
-type PipelinesProps = { readonly queues: Queues | undefined };
+type Pipeline = Queues['pipelines'][number];
 
 /** The work behind the interface: receipts, campaigns, imports and the like. */
-export function Pipelines({ queues }: PipelinesProps) {
+export function Pipelines({ queues }: { readonly queues: Queues | undefined }) {
   const { t } = useTranslation('operator');
+  const word = useWord();
+  const columns: readonly PlainColumn<Pipeline>[] = [
+    { id: 'name', header: t('pipeline.work'), cell: ({ name }) => word(`pipeline.name.${name}`, name) },
+    { id: 'waiting', header: t('pipeline.due'), align: 'right', cell: ({ waiting }) => <Num value={waiting} /> },
+    {
+      id: 'oldest',
+      header: t('queue.age'),
+      align: 'right',
+      cell: ({ oldestSeconds }) => <Duration seconds={oldestSeconds} />,
+    },
+  ];
   return (
     <Section title={t('pipeline.title')} description={t('pipeline.hint')}>
       {queues === undefined ? (
         <TableSkeleton rows={6} />
       ) : (
-        <Facts
-          facts={queues.pipelines.map((pipeline) => ({
-            label: t(`pipeline.name.${pipeline.name}`, { defaultValue: pipeline.name }),
-            value: <Waiting pipeline={pipeline} />,
-          }))}
-        />
+        <PlainTable label={t('pipeline.title')} columns={columns} rows={queues.pipelines} rowId={({ name }) => name} />
       )}
     </Section>
-  );
-}
-
-function Waiting({ pipeline: { waiting, oldestSeconds } }: { readonly pipeline: Queues['pipelines'][number] }) {
-  const { t } = useTranslation('operator');
-  const format = useFormat();
-  return (
-    <Group gap="sm" justify="flex-end">
-      {oldestSeconds !== null && (
-        <Text size="xs" c="dimmed">
-          {t('queue.oldest', { age: format.duration(oldestSeconds) })}
-        </Text>
-      )}
-      <Num value={waiting} />
-    </Group>
   );
 }

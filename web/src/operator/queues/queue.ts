@@ -14,7 +14,8 @@ export const queuesQuery = queryOptions({
 });
 
 type Listed = { readonly page: number; readonly limit: number; readonly connection?: string };
-export const listDepths = (query: Listed, signal: AbortSignal) => ok(api.GET(`${QUEUES}/messages`, { params: { query }, signal }));
+export const listDepths = (query: Listed, signal: AbortSignal) =>
+  ok(api.GET(`${QUEUES}/messages`, { params: { query }, signal }));
 export type Depth = Awaited<ReturnType<typeof listDepths>>['data'][number];
 
 const listMissed = (signal: AbortSignal) => ok(api.GET(MISSED, { params: { query: { limit: 100 } }, signal }));
@@ -25,4 +26,7 @@ export const missedQuery = queryOptions({
   refetchInterval: LIVE_MS * 2,
 });
 
-export const QUEUE_KEYS = [['operator', 'queues'], ['operator', 'overview']] as const;
+export const QUEUE_KEYS = [
+  ['operator', 'queues'],
+  ['operator', 'overview'],
+] as const;

@@ -37,7 +37,16 @@ function Add({ onClose, connection }: Omit<AddProps, 'opened'>) {
   });
   const adding = useAction({
     run: ({ prefix, priority, ...rest }: NewRoute) =>
-      ok(api.POST(ROUTES, { body: { channel: 'SMS', prefix: prefix.replaceAll(/[\s+]/g, ''), ...rest, ...(priority !== '' && { priority: Number(priority) }) } })),
+      ok(
+        api.POST(ROUTES, {
+          body: {
+            channel: 'SMS',
+            prefix: prefix.replaceAll(/[\s+]/g, ''),
+            ...rest,
+            ...(priority !== '' && { priority: Number(priority) }),
+          },
+        }),
+      ),
     refresh: ROUTE_KEYS,
     done: t('route.add.done'),
     form,
@@ -46,10 +55,32 @@ function Add({ onClose, connection }: Omit<AddProps, 'opened'>) {
   return (
     <form onSubmit={form.onSubmit((values) => adding.run(values))}>
       <Stack>
-        <NativeSelect label={t('connection.one')} data={[{ value: '', label: t('route.add.choose') }, ...names]} {...form.getInputProps('connection')} />
-        <TextInput label={t('prefix.label')} description={t('prefix.hint')} inputMode="tel" dir="ltr" maxLength={16} data-autofocus {...form.getInputProps('prefix')} />
-        <NumberInput label={t('route.priority')} description={t('route.add.priorityHint')} allowDecimal={false} hideControls {...form.getInputProps('priority')} />
-        <Radio.Group label={t('route.onUnknown')} description={t('route.add.unknownHint')} {...form.getInputProps('onUnknown')}>
+        <NativeSelect
+          label={t('connection.one')}
+          data={[{ value: '', label: t('route.add.choose') }, ...names]}
+          {...form.getInputProps('connection')}
+        />
+        <TextInput
+          label={t('prefix.label')}
+          description={t('prefix.hint')}
+          inputMode="tel"
+          dir="ltr"
+          maxLength={16}
+          data-autofocus
+          {...form.getInputProps('prefix')}
+        />
+        <NumberInput
+          label={t('route.priority')}
+          description={t('route.add.priorityHint')}
+          allowDecimal={false}
+          hideControls
+          {...form.getInputProps('priority')}
+        />
+        <Radio.Group
+          label={t('route.onUnknown')}
+          description={t('route.add.unknownHint')}
+          {...form.getInputProps('onUnknown')}
+        >
           <Stack gap="xs" mt="xs">
             <Radio value="hold" label={t('route.unknown.hold')} description={t('route.add.holdHint')} />
             <Radio value="resubmit" label={t('route.unknown.resubmit')} description={t('route.add.resubmitHint')} />

@@ -23,7 +23,14 @@ export function DeleteIcon({ route: { id, prefix, connection } }: { readonly rou
       <MayIcon need={OPERATOR} label={t('route.delete.label', of)} onClick={asking.open}>
         <Trash2 size={16} />
       </MayIcon>
-      <ConfirmDialog opened={isAsking} onClose={asking.close} title={t('route.delete.title', of)} action={t('route.delete.submit')} onConfirm={() => remove.run()} busy={remove.busy}>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('route.delete.title', of)}
+        action={t('route.delete.submit')}
+        onConfirm={() => remove.run()}
+        busy={remove.busy}
+      >
         {t('route.delete.text')}
       </ConfirmDialog>
     </>

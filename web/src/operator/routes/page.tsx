@@ -54,7 +54,11 @@ export function Page() {
         }
       />
       <RouteCheck number={search.number} onChange={(number) => setSearch({ number })} />
-      <AddDialog opened={search.add !== ''} onClose={() => setSearch({ add: '' })} connection={search.add === NONE ? '' : search.add} />
+      <AddDialog
+        opened={search.add !== ''}
+        onClose={() => setSearch({ add: '' })}
+        connection={search.add === NONE ? '' : search.add}
+      />
     </Frame>
   );
 }
@@ -67,7 +71,12 @@ function ConnectionFilter({ value, onChange }: FilterProps) {
   const names = (data?.data ?? []).filter(({ kind }) => kind === 'smpp').map(({ name }) => name);
   return (
     <FilterBar isFiltered={value !== ''} onClear={() => onChange('')}>
-      <ChoiceFilter label={t('anyConnection')} options={names.map((name) => ({ value: name, label: name }))} value={value} onChange={onChange} />
+      <ChoiceFilter
+        label={t('anyConnection')}
+        options={names.map((name) => ({ value: name, label: name }))}
+        value={value}
+        onChange={onChange}
+      />
     </FilterBar>
   );
 }

@@ -14,4 +14,7 @@ export const checkQuery = (number: string) =>
     enabled: number !== '',
   });
 
-export const ROUTE_KEYS = [['operator', 'routes'], ['operator', 'connections']] as const;
+export const ROUTE_KEYS = [
+  ['operator', 'routes'],
+  ['operator', 'connections'],
+] as const;

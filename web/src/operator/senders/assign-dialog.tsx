@@ -22,7 +22,12 @@ export function AssignDialog({ opened, onClose, connection }: AssignProps) {
 }
 
 const EVERY = 'every';
-type Values = { readonly identity: string; readonly connection: string; readonly name: string; readonly accountId: string };
+type Values = {
+  readonly identity: string;
+  readonly connection: string;
+  readonly name: string;
+  readonly accountId: string;
+};
 
 function Assign({ onClose, connection }: Omit<AssignProps, 'opened'>) {
   const { t } = useTranslation('operator');
@@ -38,7 +43,11 @@ function Assign({ onClose, connection }: Omit<AssignProps, 'opened'>) {
   });
   const assigning = useAction({
     run: ({ accountId, identity, ...rest }: Values) =>
-      ok(api.POST(SENDERS, { body: { ...rest, identity: identity.trim(), accountId: accountId === EVERY ? null : Number(accountId) } })),
+      ok(
+        api.POST(SENDERS, {
+          body: { ...rest, identity: identity.trim(), accountId: accountId === EVERY ? null : Number(accountId) },
+        }),
+      ),
     refresh: SENDER_KEYS,
     done: t('sender.assign.done'),
     form,
@@ -47,10 +56,30 @@ function Assign({ onClose, connection }: Omit<AssignProps, 'opened'>) {
   return (
     <form onSubmit={form.onSubmit((values) => assigning.run(values))}>
       <Stack>
-        <NativeSelect label={t('connection.one')} data={[{ value: '', label: t('route.add.choose') }, ...names]} {...form.getInputProps('connection')} />
-        <TextInput label={t('sender.identity')} description={t('sender.identityHint')} maxLength={128} dir="ltr" autoComplete="off" {...form.getInputProps('identity')} />
-        <TextInput label={t('sender.shownName')} description={t('sender.shownNameHint')} maxLength={200} {...form.getInputProps('name')} />
-        <AccountChoice label={t('account.word')} also={{ value: EVERY, label: t('sender.everyAccount') }} {...form.getInputProps('accountId')} />
+        <NativeSelect
+          label={t('connection.one')}
+          data={[{ value: '', label: t('route.add.choose') }, ...names]}
+          {...form.getInputProps('connection')}
+        />
+        <TextInput
+          label={t('sender.identity')}
+          description={t('sender.identityHint')}
+          maxLength={128}
+          dir="ltr"
+          autoComplete="off"
+          {...form.getInputProps('identity')}
+        />
+        <TextInput
+          label={t('sender.shownName')}
+          description={t('sender.shownNameHint')}
+          maxLength={200}
+          {...form.getInputProps('name')}
+        />
+        <AccountChoice
+          label={t('account.word')}
+          also={{ value: EVERY, label: t('sender.everyAccount') }}
+          {...form.getInputProps('accountId')}
+        />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {t('ui:cancel')}

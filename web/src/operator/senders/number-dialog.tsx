@@ -45,8 +45,19 @@ function Assign({ onClose }: Pick<DialogProps, 'onClose'>) {
   return (
     <form onSubmit={form.onSubmit((values) => assigning.run(values))}>
       <Stack>
-        <NativeSelect label={t('connection.one')} data={[{ value: '', label: t('route.add.choose') }, ...names]} {...form.getInputProps('connection')} />
-        <TextInput label={t('inbound.number')} description={t('inbound.numberHint')} dir="ltr" maxLength={21} autoComplete="off" {...form.getInputProps('number')} />
+        <NativeSelect
+          label={t('connection.one')}
+          data={[{ value: '', label: t('route.add.choose') }, ...names]}
+          {...form.getInputProps('connection')}
+        />
+        <TextInput
+          label={t('inbound.number')}
+          description={t('inbound.numberHint')}
+          dir="ltr"
+          maxLength={21}
+          autoComplete="off"
+          {...form.getInputProps('number')}
+        />
         <AccountChoice label={t('account.word')} {...form.getInputProps('accountId')} />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>

@@ -42,7 +42,12 @@ export function Numbers() {
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end">
         <FilterBar isFiltered={connection !== ''} onClear={() => setSearch({ connection: '' })}>
-          <ChoiceFilter label={t('anyConnection')} options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))} value={connection} onChange={(next) => setSearch({ connection: next })} />
+          <ChoiceFilter
+            label={t('anyConnection')}
+            options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
+            value={connection}
+            onChange={(next) => setSearch({ connection: next })}
+          />
         </FilterBar>
         {add}
       </Group>
@@ -70,9 +75,18 @@ function useNumberColumns(): readonly Column<InboundNumber>[] {
   const { t } = useTranslation('operator');
   return useMemo(
     () => [
-      { id: 'number', header: t('inbound.number'), phone: 'title', cell: ({ number }) => number === '*' ? t('inbound.every') : <MsisdnText number={number} /> },
+      {
+        id: 'number',
+        header: t('inbound.number'),
+        phone: 'title',
+        cell: ({ number }) => (number === '*' ? t('inbound.every') : <MsisdnText number={number} />),
+      },
       { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
-      { id: 'account', header: t('account.word'), cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} /> },
+      {
+        id: 'account',
+        header: t('account.word'),
+        cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} />,
+      },
       { id: 'createdAt', header: t('inbound.since'), cell: ({ createdAt }) => <DateTime value={createdAt} /> },
     ],
     [t],

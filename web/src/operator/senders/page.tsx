@@ -18,7 +18,12 @@ export function Page() {
   const Panel = PANELS[tab];
   return (
     <Frame title={t('sender.title')} description={t('sender.description')}>
-      <Tabs tabs={TABS} nameOf={(each) => t(`sender.tab.${each}`)} active={tab} onChange={(next) => setSearch({ tab: next })}>
+      <Tabs
+        tabs={TABS}
+        nameOf={(each) => t(`sender.tab.${each}`)}
+        active={tab}
+        onChange={(next) => setSearch({ tab: next })}
+      >
         <Panel />
       </Tabs>
     </Frame>

@@ -23,7 +23,14 @@ export function RemoveNumber({ number: { number, connection, account } }: { read
       <MayIcon need={OPERATOR} label={t('inbound.remove.label', of)} onClick={asking.open}>
         <Trash2 size={16} />
       </MayIcon>
-      <ConfirmDialog opened={isAsking} onClose={asking.close} title={t('inbound.remove.title', of)} action={t('inbound.remove.submit')} onConfirm={() => remove.run()} busy={remove.busy}>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={asking.close}
+        title={t('inbound.remove.title', of)}
+        action={t('inbound.remove.submit')}
+        onConfirm={() => remove.run()}
+        busy={remove.busy}
+      >
         {t('inbound.remove.text')}
       </ConfirmDialog>
     </>

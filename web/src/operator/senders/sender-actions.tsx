@@ -49,7 +49,14 @@ function Remove({ sender: { id }, name, opened, onClose }: RemoveProps) {
     onDone: onClose,
   });
   return (
-    <ConfirmDialog opened={opened} onClose={onClose} title={t('sender.remove.title', { name })} action={t('sender.remove.submit')} onConfirm={() => remove.run()} busy={remove.busy}>
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={t('sender.remove.title', { name })}
+      action={t('sender.remove.submit')}
+      onConfirm={() => remove.run()}
+      busy={remove.busy}
+    >
       {t('sender.remove.text')}
     </ConfirmDialog>
   );
@@ -68,7 +75,8 @@ function Register({ sender: { id }, onClose }: Props & { readonly onClose: () =>
     },
   });
   const register = useAction({
-    run: (body: { identity: string; connection: string }) => ok(api.POST(`${SENDERS}/{id}/register`, { params: { path: { id } }, body })),
+    run: (body: { identity: string; connection: string }) =>
+      ok(api.POST(`${SENDERS}/{id}/register`, { params: { path: { id } }, body })),
     refresh: SENDER_KEYS,
     done: t('sender.register.done'),
     form,
@@ -78,7 +86,11 @@ function Register({ sender: { id }, onClose }: Props & { readonly onClose: () =>
     <form onSubmit={form.onSubmit((values) => register.run(values))}>
       <Stack>
         <Text size="sm">{t('sender.register.text')}</Text>
-        <NativeSelect label={t('connection.one')} data={[{ value: '', label: t('route.add.choose') }, ...names]} {...form.getInputProps('connection')} />
+        <NativeSelect
+          label={t('connection.one')}
+          data={[{ value: '', label: t('route.add.choose') }, ...names]}
+          {...form.getInputProps('connection')}
+        />
         <TextInput label={t('sender.identity')} dir="ltr" maxLength={128} {...form.getInputProps('identity')} />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>

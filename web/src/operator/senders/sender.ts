@@ -20,4 +20,8 @@ export const listTemplates = (query: Page & TemplateFilter, signal: AbortSignal)
   ok(api.GET('/api/operator/v1/templates', { params: { query }, signal }));
 export type Template = Awaited<ReturnType<typeof listTemplates>>['data'][number];
 
-export const SENDER_KEYS = [['operator', 'senders'], ['operator', 'connections'], ['operator', 'overview']] as const;
+export const SENDER_KEYS = [
+  ['operator', 'senders'],
+  ['operator', 'connections'],
+  ['operator', 'overview'],
+] as const;

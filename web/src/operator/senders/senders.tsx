@@ -28,7 +28,11 @@ export function Senders() {
   const { page, limit, channel } = search;
   const query = useQuery({
     queryKey: ['operator', 'senders', 'list', search],
-    queryFn: ({ signal }) => listSenders({ page, limit, ...(channel && { channel }), ...(search.search && { search: search.search }) }, signal),
+    queryFn: ({ signal }) =>
+      listSenders(
+        { page, limit, ...(channel && { channel }), ...(search.search && { search: search.search }) },
+        signal,
+      ),
     placeholderData: keepPreviousData,
   });
   const add = (
@@ -39,9 +43,21 @@ export function Senders() {
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end">
-        <FilterBar isFiltered={channel !== '' || search.search !== ''} onClear={() => setSearch({ channel: '', search: '' })}>
-          <SearchField label={t('sender.search')} value={search.search} onChange={(next) => setSearch({ search: next })} />
-          <ChoiceFilter label={t('anyChannel')} options={NETWORKS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))} value={channel} onChange={(next) => setSearch({ channel: next })} />
+        <FilterBar
+          isFiltered={channel !== '' || search.search !== ''}
+          onClear={() => setSearch({ channel: '', search: '' })}
+        >
+          <SearchField
+            label={t('sender.search')}
+            value={search.search}
+            onChange={(next) => setSearch({ search: next })}
+          />
+          <ChoiceFilter
+            label={t('anyChannel')}
+            options={NETWORKS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+            value={channel}
+            onChange={(next) => setSearch({ channel: next })}
+          />
         </FilterBar>
         {add}
       </Group>
@@ -95,7 +111,15 @@ function Name({ sender: { name, identity } }: { readonly sender: Sender }) {
 }
 
 /** The account that something belongs to, or every one. */
-export function Owner({ owner: { accountId, account } }: { readonly owner: { readonly accountId: number | null; readonly account: string | null } }) {
+export function Owner({
+  owner: { accountId, account },
+}: {
+  readonly owner: { readonly accountId: number | null; readonly account: string | null };
+}) {
   const { t } = useTranslation('operator');
-  return accountId === null ? <span>{t('sender.everyAccount')}</span> : <AccountLink id={accountId} name={account ?? String(accountId)} />;
+  return accountId === null ? (
+    <span>{t('sender.everyAccount')}</span>
+  ) : (
+    <AccountLink id={accountId} name={account ?? String(accountId)} />
+  );
 }

@@ -10,11 +10,18 @@ import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
 import { StatusBadge, type Tone } from '../../ui/status-badge.tsx';
 import { ChannelBadge } from '../../ui/statuses.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { useWord } from '../shared/word.ts';
 import { listTemplates, NETWORKS, type Template } from './sender.ts';
 import { Owner } from './senders.tsx';
 
 const STATUSES = ['APPROVED', 'PENDING', 'REJECTED', 'PAUSED', 'DISABLED'] as const;
-const TONES: Readonly<Record<string, Tone>> = { APPROVED: 'good', PENDING: 'progress', REJECTED: 'bad', PAUSED: 'paused', DISABLED: 'bad' };
+const TONES: Readonly<Record<string, Tone>> = {
+  APPROVED: 'good',
+  PENDING: 'progress',
+  REJECTED: 'bad',
+  PAUSED: 'paused',
+  DISABLED: 'bad',
+};
 const FIELDS = { ...listFields(), channel: choice(NETWORKS), status: choice(STATUSES), search: text() };
 
 /** The templates of all accounts, the last changed first. */
@@ -26,15 +33,41 @@ export function Templates() {
   const query = useQuery({
     queryKey: ['operator', 'senders', 'templates', search],
     queryFn: ({ signal }) =>
-      listTemplates({ page, limit, ...(channel && { channel }), ...(status && { status }), ...(search.search && { search: search.search }) }, signal),
+      listTemplates(
+        {
+          page,
+          limit,
+          ...(channel && { channel }),
+          ...(status && { status }),
+          ...(search.search && { search: search.search }),
+        },
+        signal,
+      ),
     placeholderData: keepPreviousData,
   });
   return (
     <Stack gap="lg">
-      <FilterBar isFiltered={channel !== '' || status !== '' || search.search !== ''} onClear={() => setSearch({ channel: '', status: '', search: '' })}>
-        <SearchField label={t('template.search')} value={search.search} onChange={(next) => setSearch({ search: next })} />
-        <ChoiceFilter label={t('anyChannel')} options={NETWORKS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))} value={channel} onChange={(next) => setSearch({ channel: next })} />
-        <ChoiceFilter label={t('template.anyStatus')} options={STATUSES.map((value) => ({ value, label: t(`template.status.${value}`) }))} value={status} onChange={(next) => setSearch({ status: next })} />
+      <FilterBar
+        isFiltered={channel !== '' || status !== '' || search.search !== ''}
+        onClear={() => setSearch({ channel: '', status: '', search: '' })}
+      >
+        <SearchField
+          label={t('template.search')}
+          value={search.search}
+          onChange={(next) => setSearch({ search: next })}
+        />
+        <ChoiceFilter
+          label={t('anyChannel')}
+          options={NETWORKS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+          value={channel}
+          onChange={(next) => setSearch({ channel: next })}
+        />
+        <ChoiceFilter
+          label={t('template.anyStatus')}
+          options={STATUSES.map((value) => ({ value, label: t(`template.status.${value}`) }))}
+          value={status}
+          onChange={(next) => setSearch({ status: next })}
+        />
       </FilterBar>
       <DataTable<Template>
         id="operator-templates"
@@ -74,10 +107,10 @@ const Name = ({ template: { name, language, category } }: { readonly template: T
 );
 
 function Status({ template: { status, reason } }: { readonly template: Template }) {
-  const { t } = useTranslation('operator');
+  const word = useWord();
   return (
     <Stack gap={2} align="flex-start">
-      <StatusBadge tone={TONES[status] ?? 'neutral'}>{t(`template.status.${status}`, { defaultValue: status })}</StatusBadge>
+      <StatusBadge tone={TONES[status] ?? 'neutral'}>{word(`template.status.${status}`, status)}</StatusBadge>
       {reason !== null && (
         <Text size="xs" c="dimmed" className="foreign-text">
           {reason}

@@ -26,7 +26,8 @@ export function AccountChoice({ label, value = '', onChange, error, also }: Acco
   const [asked] = useDebouncedValue(search.trim(), TYPING_MS);
   const { data } = useQuery({
     queryKey: ['operator', 'accounts', 'choice', asked],
-    queryFn: ({ signal }) => listAccounts({ page: 0, limit: MOST, sort: 'name', ...(asked && { search: asked }) }, signal),
+    queryFn: ({ signal }) =>
+      listAccounts({ page: 0, limit: MOST, sort: 'name', ...(asked && { search: asked }) }, signal),
     placeholderData: keepPreviousData,
   });
   const hidden = (data?.total ?? 0) - (data?.data.length ?? 0);

@@ -26,7 +26,16 @@ export function NumberCheck({ label, value, onChange, before, children }: Number
       >
         <Group gap="sm" align="flex-end">
           {before}
-          <TextInput label={label} placeholder="+39 347 000 0001" type="tel" dir="ltr" maxLength={32} value={text} onChange={(event) => setText(event.currentTarget.value)} w={{ base: '100%', xs: 240 }} />
+          <TextInput
+            label={label}
+            placeholder="+39 347 000 0001"
+            type="tel"
+            dir="ltr"
+            maxLength={32}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            w={{ base: '100%', xs: 240 }}
+          />
           <Button type="submit" variant="default">
             {t('check')}
           </Button>

@@ -40,7 +40,12 @@ export function Page() {
   return (
     <Frame title={t('unknown.title')} description={t('unknown.description')}>
       <FilterBar isFiltered={connection !== ''} onClear={() => setSearch({ connection: '' })}>
-        <ChoiceFilter label={t('anyConnection')} options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))} value={connection} onChange={(next) => setSearch({ connection: next })} />
+        <ChoiceFilter
+          label={t('anyConnection')}
+          options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
+          value={connection}
+          onChange={(next) => setSearch({ connection: next })}
+        />
       </FilterBar>
       {(query.data?.total ?? 0) > 0 && (
         <Alert color="blue" icon={<Info size={18} />}>
@@ -72,7 +77,10 @@ export function Page() {
 
 function Toolbar({ count, onSettle }: { readonly count: number; readonly onSettle: () => void }) {
   const { t } = useTranslation('operator');
-  const because = count === 0 ? t('unknown.settle.chooseFirst') : count > MOST_AT_ONCE && t('unknown.settle.tooMany', { most: MOST_AT_ONCE });
+  const because =
+    count === 0
+      ? t('unknown.settle.chooseFirst')
+      : count > MOST_AT_ONCE && t('unknown.settle.tooMany', { most: MOST_AT_ONCE });
   return (
     <>
       <MayButton need={OPERATOR} size="xs" because={because} leftSection={<Gavel size={14} />} onClick={onSettle}>
@@ -91,9 +99,18 @@ function useUnknownColumns(): readonly Column<Unknown>[] {
   const { t } = useTranslation('operator');
   return useMemo(
     () => [
-      { id: 'destination', header: t('unknown.destination'), phone: 'title', cell: ({ destination }) => <MsisdnText number={destination} /> },
+      {
+        id: 'destination',
+        header: t('unknown.destination'),
+        phone: 'title',
+        cell: ({ destination }) => <MsisdnText number={destination} />,
+      },
       { id: 'sender', header: t('unknown.sender'), cell: ({ sender }) => <bdi>{sender}</bdi> },
-      { id: 'account', header: t('account.word'), cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} /> },
+      {
+        id: 'account',
+        header: t('account.word'),
+        cell: ({ accountId, account }) => <AccountLink id={accountId} name={account} />,
+      },
       { id: 'connection', header: t('connection.one'), cell: ({ connection }) => <ConnectionLink name={connection} /> },
       { id: 'parts', header: t('unknown.parts'), align: 'right', cell: ({ parts }) => <Num value={parts} /> },
       { id: 'since', header: t('unknown.since'), cell: ({ since }) => <DateTime value={since} /> },

@@ -29,7 +29,11 @@ function Settle({ messageIds, onClose, onDone }: SettleProps) {
   const settling = useAction({
     run: (as: Verdict) => settle([...messageIds], as),
     refresh: UNKNOWN_KEYS,
-    done: ({ settled, results }) => t(settled === results.length ? 'unknown.settle.done' : 'unknown.settle.some', { count: settled, all: results.length }),
+    done: ({ settled, results }) =>
+      t(settled === results.length ? 'unknown.settle.done' : 'unknown.settle.some', {
+        count: settled,
+        all: results.length,
+      }),
     onDone() {
       onDone();
       onClose();
@@ -44,10 +48,19 @@ function Settle({ messageIds, onClose, onDone }: SettleProps) {
     >
       <Stack>
         <Text size="sm">{t('unknown.settle.text')}</Text>
-        <Radio.Group value={verdict} onChange={(next) => setVerdict(VERDICTS.find((each) => each === next) ?? '')} label={t('unknown.settle.question')}>
+        <Radio.Group
+          value={verdict}
+          onChange={(next) => setVerdict(VERDICTS.find((each) => each === next) ?? '')}
+          label={t('unknown.settle.question')}
+        >
           <Stack gap="sm" mt="xs">
             {VERDICTS.map((each) => (
-              <Radio key={each} value={each} label={t(`unknown.verdict.${each}`)} description={t(`unknown.consequence.${each}`)} />
+              <Radio
+                key={each}
+                value={each}
+                label={t(`unknown.verdict.${each}`)}
+                description={t(`unknown.consequence.${each}`)}
+              />
             ))}
           </Stack>
         </Radio.Group>
@@ -55,7 +68,12 @@ function Settle({ messageIds, onClose, onDone }: SettleProps) {
           <Button variant="default" onClick={onClose}>
             {t('ui:cancel')}
           </Button>
-          <Button type="submit" disabled={verdict === ''} loading={settling.busy} {...(verdict === 'not-sent' && { color: 'red' })}>
+          <Button
+            type="submit"
+            disabled={verdict === ''}
+            loading={settling.busy}
+            {...(verdict === 'not-sent' && { color: 'red' })}
+          >
             {t(verdict === 'not-sent' ? 'unknown.settle.sendAgain' : 'unknown.settle.submit')}
           </Button>
         </Group>

@@ -7,10 +7,21 @@ export type Verdict = (typeof VERDICTS)[number];
 /** The server settles so many at a time. */
 export const MOST_AT_ONCE = 100;
 
-type Listed = { readonly page: number; readonly limit: number; readonly accountId?: number; readonly connection?: string };
-export const listUnknowns = (query: Listed, signal: AbortSignal) => ok(api.GET(UNKNOWNS, { params: { query }, signal }));
+type Listed = {
+  readonly page: number;
+  readonly limit: number;
+  readonly accountId?: number;
+  readonly connection?: string;
+};
+export const listUnknowns = (query: Listed, signal: AbortSignal) =>
+  ok(api.GET(UNKNOWNS, { params: { query }, signal }));
 export type Unknown = Awaited<ReturnType<typeof listUnknowns>>['data'][number];
 
-export const settle = (messageIds: string[], as: Verdict) => ok(api.POST(`${UNKNOWNS}/settle`, { body: { messageIds, as } }));
+export const settle = (messageIds: string[], as: Verdict) =>
+  ok(api.POST(`${UNKNOWNS}/settle`, { body: { messageIds, as } }));
 
-export const UNKNOWN_KEYS = [['operator', 'unknowns'], ['operator', 'connections'], ['operator', 'overview']] as const;
+export const UNKNOWN_KEYS = [
+  ['operator', 'unknowns'],
+  ['operator', 'connections'],
+  ['operator', 'overview'],
+] as const;

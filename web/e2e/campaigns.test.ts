@@ -1,0 +1,327 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+const PG = '/api/partner-gateway/v1';
+/** Campaigns on a slow rate, and pages in two themes and two widths, take their time on a busy machine. */
+const LONG_MS = 240_000;
+const WAIT_MS = 90_000;
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+}, LONG_MS);
+afterAll(() => site[Symbol.asyncDispose]());
+
+const SMS = { sendingMode: 'SMS', smsSender: 'Acme', smsBody: 'Hello {{firstName|you}}' };
+const NETWORKS = {
+  whatsappTemplateId: '900000000000001',
+  rcsAgentId: 'sandbox',
+  rcsTemplateId: '01900000-0000-7000-8000-000000000001',
+};
+
+async function call(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+  const answer = await site.program.client.request(method, `${PG}${path}`, body && { body });
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  const isRecord = typeof answer.body === 'object' && answer.body !== null;
+  return isRecord ? { ...answer.body } : {};
+}
+
+const idOf = ({ id }: Record<string, unknown>): number => Number(id);
+
+let next = 0;
+
+/** Numbers that the sandbox delivers to: they do not end as one of those that it fails. */
+const numbers = (count: number): string[] =>
+  Array.from({ length: count }, () => `+39333${String(1_000_000 + (next += 11)).slice(0, 7)}`);
+
+async function listOf(name: string, phoneNumbers: readonly string[]): Promise<number> {
+  const contactIds = await Promise.all(
+    phoneNumbers.map(async (phoneNumber, at) =>
+      idOf(await call('POST', '/contacts', { phoneNumber, firstName: `Person${at}`, fullName: `Person${at} Rossi` })),
+    ),
+  );
+  const id = idOf(await call('POST', '/contacts/list', { name }));
+  await call('POST', '/contacts/list/contacts', { listIds: [id], contactIds });
+  return id;
+}
+
+const draft = async (body: object): Promise<number> => idOf(await call('POST', '/campaigns', { ...SMS, ...body }));
+
+async function confirmed(body: object): Promise<number> {
+  const id = await draft({ ...body, readyToSend: true });
+  await call('POST', `/campaigns/${id}/calculateGoal`);
+  await call('PUT', `/campaigns/${id}/confirm`);
+  return id;
+}
+
+const badge = (page: Page, status: string) => page.getByRole('main').getByText(status, { exact: true }).first();
+
+test(
+  'a campaign goes from the empty form over the price to its end, with a pause in between',
+  async () => {
+    await listOf('Customers', numbers(60));
+    const { page, watch } = await site.signIn();
+    await page.goto(site.url('/campaigns'));
+    await page.getByRole('button', { name: 'New campaign' }).first().click();
+    await page.getByLabel('Name of the campaign').fill('Spring news');
+    await page.getByLabel('SMS sender').fill('Acme');
+    await page.getByRole('button', { name: 'Next: Recipients' }).click();
+    await page.getByRole('checkbox', { name: 'Customers' }).check();
+    await page.getByText('1–8 of 60').waitFor();
+    await page.getByRole('button', { name: 'Next: Text' }).click();
+
+    // The field of the contact is chosen by keyboard, and the preview fills it in.
+    const text = page.getByLabel('Text of the SMS');
+    await text.pressSequentially('Hello {{firstN');
+    await page.getByRole('option', { name: /firstName/ }).waitFor();
+    await page.keyboard.press('Enter');
+    expect(await text.inputValue()).toBe('Hello {{firstName}}');
+    await text.press('End');
+    await page.keyboard.type(', spring is here');
+    const phone = page.getByRole('figure', { name: 'Preview on a phone' });
+    await phone.getByText('Hello Person0, spring is here').waitFor();
+    await page.getByRole('button', { name: 'Next recipient' }).click();
+    await phone.getByText('Hello Person1, spring is here').waitFor();
+
+    await page.getByRole('button', { name: 'Next: Time' }).click();
+    await page.getByLabel('Recipients a second, at most').fill('3');
+    await page.getByRole('button', { name: 'Next: Review' }).click();
+    await page.getByText('Everything is ready').waitFor();
+    const price = page.getByRole('table', { name: 'What the price is made of' });
+    expect(await price.getByRole('row', { name: /Italy/ }).textContent()).toMatch(/SMS.*Italy.*60.*1.*€0.035.*€2.10/);
+    await page.getByRole('button', { name: 'Send to 60 recipients' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Send “Spring news” to 60 recipients now?' });
+    await dialog.getByText(/€2.10 at most/).waitFor();
+    await dialog.getByRole('button', { name: 'Send now' }).click();
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await badge(page, 'Paused').waitFor();
+    const id = Number(new URL(page.url()).pathname.split('/').at(-1));
+    expect(await call('GET', `/campaigns/${id}`)).toMatchObject({ status: 2, paused: true });
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('60 of 60').waitFor({ timeout: WAIT_MS });
+    await badge(page, 'Completed').waitFor({ timeout: WAIT_MS });
+    expect(await call('GET', `/campaigns/${id}`)).toMatchObject({ status: 3, totalSuccess: 60, actualCost: 2.1 });
+    await page.getByRole('table', { name: 'Recipients' }).getByText('Delivered').first().waitFor();
+    expect(watch.problems()).toEqual([]);
+  },
+  LONG_MS,
+);
+
+test('a campaign is scheduled for a time in a zone, and deleted before it', async () => {
+  const id = await draft({ name: 'Greetings', destinations: numbers(3) });
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url(`/campaigns/editor?id=${id}&step=time`));
+  await page.getByRole('radio', { name: /At a set time/ }).check();
+  await page.getByLabel('Date and time').fill('2030-01-31T09:00');
+  await page.getByLabel('Time zone').selectOption('America/New_York');
+  await page.getByRole('button', { name: 'Next: Review' }).click();
+  await page.getByRole('button', { name: 'Schedule for 3 recipients' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/31 Jan 2030, 15:00/).waitFor();
+  await dialog.getByRole('button', { name: 'Schedule' }).click();
+  await badge(page, 'Scheduled').waitFor();
+  expect(await call('GET', `/campaigns/${id}`)).toMatchObject({
+    status: 1,
+    scheduledDate: '2030-01-31 14:00:00.000+0000',
+    totalDestinations: 3,
+  });
+
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page
+    .getByRole('dialog', { name: 'Delete “Greetings”?' })
+    .getByText(/return to your credit/)
+    .waitFor();
+  await page.getByRole('button', { name: 'Delete the campaign' }).click();
+  await page.getByRole('heading', { name: 'Campaigns', level: 1 }).waitFor();
+  const answer = await site.program.client.request('GET', `${PG}/campaigns/${id}`);
+  expect(answer.status).toBe(404);
+  expect(watch.problems()).toEqual([]);
+});
+
+test(
+  'a combined campaign shows who went on from channel to channel',
+  async () => {
+    const id = await draft({
+      ...{ name: 'New programme', sendingMode: 'WHATSAPP_RCS_SMS', ...NETWORKS, ...(await whatsappNumber()) },
+      destinations: ['+393401110007', '+393402220008', ...numbers(4)],
+    });
+    const { page, watch } = await site.signIn();
+    await page.goto(site.url(`/campaigns/editor?id=${id}&step=channels`));
+    const chain = page.getByRole('list', { name: 'Order of the channels' });
+    await chain.getByLabel('Wait for RCS').selectOption('30');
+    await page.getByRole('button', { name: /Review/ }).click();
+    await page.getByRole('button', { name: 'Send to 6 recipients' }).click();
+    await page.getByRole('button', { name: 'Send now' }).click();
+    await badge(page, 'Completed').waitFor({ timeout: WAIT_MS });
+    await page.getByText('2 recipients went on to the next channel').nth(1).waitFor();
+    const saved = await call('GET', `/campaigns/${id}`);
+    expect(saved['fallback']).toMatchObject({ after: { WHATSAPP: 3600, RCS: 30 } });
+    await page.getByLabel('Any status').selectOption('Delivered');
+    await page
+      .getByRole('row', { name: /\+393401110007/ })
+      .getByText('Attempt 3')
+      .waitFor();
+    expect(watch.problems()).toEqual([]);
+  },
+  LONG_MS,
+);
+
+async function whatsappNumber(): Promise<{ whatsappPhoneNumberId: unknown }> {
+  const { body } = await site.program.client.request('GET', '/api/message-server/whatsapp/phone-numbers');
+  const { data } = Object(body);
+  return { whatsappPhoneNumberId: data[0].phoneNumberId };
+}
+
+test('what is missing or refused stands at its field, in the step that has it', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/campaigns/editor'));
+  await page.getByRole('button', { name: 'Save draft' }).click();
+  await expect.poll(() => page.getByText('This is needed').count()).toBe(2);
+  await page.getByLabel('Name of the campaign').fill('Faulty');
+  await page.getByLabel('SMS sender').fill('Much too long a name');
+  await page.getByRole('button', { name: /Text/ }).first().click();
+  await page.getByText('This is needed').waitFor();
+  await page.getByLabel('Text of the SMS').fill('Hello {{shoeSize}}');
+  await page.keyboard.press('Escape');
+  watch.expect('400');
+  await page.getByRole('button', { name: 'Save draft' }).click();
+  await page.getByText(/must have 1 to 11 letters and digits/).waitFor();
+  await page.getByRole('button', { name: /Text/ }).first().click();
+  await page.getByText('no contact has the field {{shoeSize}}').first().waitFor();
+  const { data } = await call('GET', '/campaigns?search=Faulty');
+  expect(data).toEqual([]);
+
+  // What cannot be confirmed is listed, with the way to the step that mends it.
+  await page.getByLabel('Text of the SMS').fill('Hello');
+  await page
+    .getByRole('button', { name: /Channels/ })
+    .first()
+    .click();
+  await page.getByLabel('SMS sender').fill('Acme');
+  await page.getByRole('button', { name: /Review/ }).click();
+  await page.getByText('Before it can be sent').waitFor();
+  await page
+    .getByRole('button', { name: /Send to 0/ })
+    .and(page.locator('[aria-disabled]'))
+    .waitFor();
+  await page.getByRole('button', { name: 'To: Recipients' }).click();
+  await page.getByRole('heading', { name: 'Who would get it' }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('unsaved changes are not lost by a click on a link', async () => {
+  const id = await draft({ name: 'Half done' });
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url(`/campaigns/editor?id=${id}`));
+  await page.getByLabel('Name of the campaign').fill('Half done, changed');
+  await page.getByRole('navigation', { name: 'Above this page' }).getByRole('link', { name: 'Campaigns' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Leave without saving?' });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Save draft' }).click();
+  await page.getByText('All changes are saved').waitFor();
+  expect(await call('GET', `/campaigns/${id}`)).toMatchObject({ name: 'Half done, changed' });
+  await page.getByRole('navigation', { name: 'Above this page' }).getByRole('link', { name: 'Campaigns' }).click();
+  await page.getByRole('heading', { name: 'Campaigns', level: 1 }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('filters stand in the address, and a copy is a draft of its own', async () => {
+  await draft({ name: 'Winter sale' });
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/campaigns?q=winter&state=DRAFT'));
+  const row = page.getByRole('row', { name: /Winter sale/ });
+  await row.waitFor();
+  expect(await page.getByRole('row').count()).toBe(2);
+  await page.getByLabel('Any status').selectOption('Completed');
+  await page.getByText('No campaign fits').waitFor();
+  expect(new URL(page.url()).searchParams.get('state')).toBe('COMPLETED');
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await row.getByRole('button', { name: 'More about Winter sale' }).click();
+  await page.getByRole('menuitem', { name: 'Duplicate' }).click();
+  await page.getByLabel('Name of the campaign').waitFor();
+  expect(await page.getByLabel('Name of the campaign').inputValue()).toBe('Winter sale (copy)');
+  expect(watch.problems()).toEqual([]);
+});
+
+test('who only reads sees what they may not do, and why', async () => {
+  const id = await confirmed({ name: 'Slow', destinations: numbers(40), rate: 1 });
+  await call('PUT', `/campaigns/${id}/pause`);
+  const { page, watch } = await site.signIn(await site.person('viewer'));
+  await page.goto(site.url('/campaigns'));
+  const create = page.getByRole('button', { name: 'New campaign' });
+  await create.hover();
+  await page.getByRole('tooltip', { name: /reads only/ }).waitFor();
+  expect(await create.getAttribute('aria-disabled')).toBe('true');
+  await page.getByRole('button', { name: 'More about Slow', exact: true }).click();
+  const copy = page.getByRole('menuitem', { name: /Duplicate.*reads only/ });
+  await copy.waitFor();
+  expect(await copy.isDisabled()).toBe(true);
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: 'Slow', exact: true }).click();
+  await page.getByRole('button', { name: 'Resume' }).click({ force: true });
+  expect(await page.getByRole('button', { name: 'Resume' }).getAttribute('aria-disabled')).toBe('true');
+  expect(await call('GET', `/campaigns/${id}`)).toMatchObject({ paused: true });
+  await call('PUT', `/campaigns/${id}/cancel`);
+  expect(watch.problems()).toEqual([]);
+});
+
+test(
+  'the list, the steps of the editor and the campaign are accessible in both themes and at both widths',
+  async () => {
+    const id = await draft({
+      ...{ name: 'Loyalty', sendingMode: 'WHATSAPP_SMS', ...NETWORKS, ...(await whatsappNumber()) },
+      contactListIds: [await listOf('Loyal customers', numbers(12))],
+    });
+    const window = await site.signIn();
+    const { page } = window;
+    await page.goto(site.url('/campaigns'));
+    await page.getByRole('link', { name: 'Loyalty' }).waitFor();
+    await checkPage(window, 'campaigns');
+    const steps = [
+      ['channels', 'Wait for WhatsApp'],
+      ['recipients', '1–8 of 12'],
+      ['text', 'Price for this recipient'],
+      ['time', 'Quiet hours'],
+      ['review', 'Everything is ready'],
+    ] as const;
+    for (const [step, shown] of steps) {
+      await page.goto(site.url(`/campaigns/editor?id=${id}&step=${step}`));
+      await page.getByText(shown).first().waitFor();
+      await checkPage(window, `campaigns-editor-${step}`);
+    }
+    await page.getByRole('button', { name: 'Send to 12 recipients' }).click();
+    await page.getByRole('button', { name: 'Send now' }).waitFor();
+    await checkPage(window, 'campaigns-confirm');
+    await page.goto(site.url(`/campaigns/${id}`));
+    await page.getByRole('link', { name: 'Review and confirm' }).waitFor();
+    await checkPage(window, 'campaigns-draft');
+  },
+  LONG_MS,
+);
+
+test(
+  'a campaign that is held, its dialogs and its end are accessible in both themes and at both widths',
+  async () => {
+    const slow = { sendingMode: 'WHATSAPP_SMS', ...NETWORKS, ...(await whatsappNumber()), rate: 2 };
+    const id = await confirmed({ name: 'Held', ...slow, destinations: ['+393401110007', ...numbers(40)] });
+    await call('PUT', `/campaigns/${id}/pause`);
+    const window = await site.signIn();
+    const { page } = window;
+    await page.goto(site.url(`/campaigns/${id}`));
+    await page.getByRole('table', { name: 'Recipients' }).waitFor();
+    await checkPage(window, 'campaigns-paused');
+    await page.getByRole('button', { name: 'Cancel campaign' }).click();
+    await page.getByRole('button', { name: 'End the campaign' }).waitFor();
+    await checkPage(window, 'campaigns-cancel');
+    await page.getByRole('button', { name: 'End the campaign' }).click();
+    await badge(page, 'Cancelled').waitFor();
+    await page.getByRole('button', { name: 'Delivery report' }).click();
+    await page.getByRole('button', { name: 'Make the report' }).click();
+    await page.getByRole('link', { name: 'Download' }).waitFor({ timeout: WAIT_MS });
+    await checkPage(window, 'campaigns-export');
+  },
+  LONG_MS,
+);

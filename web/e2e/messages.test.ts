@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+const send = (phoneNumber: string, more: object = {}) =>
+  site.program.client.send({ phoneNumber, message: 'Your parcel is at the door', ...more });
+
+test('a message is found by number, id and status, and the address keeps the search', async () => {
+  const { messageId } = await send('+393331234567', { customerMessageId: 'parcel-1' });
+  const failed = await send('+393331239901', { message: 'Nobody gets this' });
+  await site.program.client.untilStatus(messageId, 'DELIVERED');
+  await site.program.client.untilStatus(failed.messageId, 'UNDELIVERABLE');
+  const window = await site.signIn();
+  const { page } = window;
+  await page.goto(site.url('/messages'));
+  await page.getByText('2 messages').waitFor();
+  await checkPage(window, 'messages');
+
+  await page.getByRole('searchbox', { name: 'Number, your id or ours' }).fill('parcel-1');
+  await page.getByText('1 message', { exact: true }).waitFor();
+  expect(new URL(page.url()).searchParams.get('q')).toBe('parcel-1');
+  await page.reload();
+  await page.getByText('1 message', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.getByLabel('All statuses').selectOption('UNDELIVERABLE');
+  await page.getByText('1 message', { exact: true }).waitFor();
+  await page.getByText('Nobody gets this').waitFor();
+
+  await page.getByRole('searchbox').fill('no such thing');
+  await page.getByRole('heading', { name: 'No message fits' }).waitFor();
+});
+
+test('one message is explained step by step, in the words of its carrier, until it has ended', async () => {
+  const { messageId } = await send('+393331239901');
+  const window = await site.signIn();
+  const { page } = window;
+  await page.goto(site.url(`/messages/${messageId}`));
+  await page.getByRole('heading', { name: /^Message to/ }).waitFor();
+  const steps = page.getByRole('list', { name: 'What happened' }).getByRole('listitem');
+  await steps.filter({ hasText: 'Attempt 1: the carrier took it' }).waitFor();
+  await steps.filter({ hasText: 'Ended' }).getByText('Undeliverable').waitFor();
+  await steps.filter({ hasText: 'Receipt' }).first().waitFor();
+  expect(await steps.first().textContent()).toContain('Accepted');
+  await checkPage(window, 'message');
+});
+
+test('a message that waits for its time is cancelled, and its credit returns', async () => {
+  const { messageId } = await site.program.client.sendAsMessageServer({
+    ...{ destination: '+393331234568', sender: 'Acme', body: 'Tomorrow' },
+    scheduledDate: new Date(Date.now() + 86_400_000).toISOString(),
+  });
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url(`/messages/${messageId}`));
+  await page.getByRole('button', { name: 'Cancel the message' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the message' }).click();
+  await page.getByText('The message is cancelled').waitFor();
+  expect((await site.program.client.status(messageId)).deliveryStatus).toBe('DELETED');
+  await page.getByRole('listitem').filter({ hasText: 'Cancelled' }).first().waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('an id that nobody has is said to be none', async () => {
+  const { page } = await site.signIn();
+  await page.goto(site.url('/messages/0190c42e-0000-7000-8000-000000000000'));
+  await page.getByRole('heading', { name: 'No such message' }).waitFor();
+});

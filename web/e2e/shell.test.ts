@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { enter, openSite, type Site } from './harness.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+test('an operator looks at another account, is told so on every page, and comes back', async () => {
+  const { page, watch } = await site.signIn(await site.operator());
+  await page.getByRole('button', { name: /sign out/ }).click();
+  await page.getByRole('menuitem', { name: 'Look at another account' }).click();
+  await page.getByRole('button', { name: 'Look at it: Acme' }).click();
+  const banner = page.getByRole('status').filter({ hasText: 'You are looking at the account “Acme”' });
+  await banner.waitFor();
+  await page.goto(site.url('/api-keys'));
+  await page.getByText('first key').waitFor();
+  await banner.getByRole('button', { name: 'Back to my account' }).click();
+  await banner.waitFor({ state: 'detached' });
+  await page.getByRole('banner').getByText('Operations').waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('who is no operator is offered no other account', async () => {
+  const { page } = await site.signIn();
+  await page.getByRole('button', { name: /sign out/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+  expect(await page.getByRole('menuitem', { name: 'Look at another account' }).count()).toBe(0);
+});
+
+test('a session that ends while a page is open leads to the sign-in page, and from there back', async () => {
+  const { page, context, watch } = await site.signIn();
+  await page.goto(site.url('/api-keys'));
+  await page.getByText('first key').waitFor();
+  await context.clearCookies();
+  watch.expect('401');
+  await page.getByRole('link', { name: 'Overview', exact: true }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await enter(page, site.owner);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a failure shows what happened with the id of the request, and another try mends it', async () => {
+  const { page, watch } = await site.signIn();
+  let isBroken = true;
+  await page.route('**/v1/authentication?*', (route) => {
+    const body = JSON.stringify({ status: 500, error: 'Internal Server Error', message: 'Internal error' });
+    const headers = { 'x-request-id': 'the-request', 'content-type': 'application/json' };
+    return isBroken ? route.fulfill({ status: 500, headers, body }) : route.continue();
+  });
+  watch.expect('500');
+  await page.goto(site.url('/api-keys'));
+  await page.getByRole('alert').getByText('the-request').waitFor();
+  isBroken = false;
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('first key').waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('on a phone the navigation opens over the page and closes with the choice', async () => {
+  const { page } = await site.signIn(site.owner, { width: 390, height: 844 });
+  const link = page.getByRole('link', { name: 'API keys' });
+  expect(await link.isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Open the navigation' }).click();
+  await link.click();
+  await page.getByRole('heading', { name: 'API keys' }).waitFor();
+  await link.waitFor({ state: 'hidden' });
+});
+
+test('by keyboard one gets past the navigation, and a change of page puts the focus on its heading', async () => {
+  const { page } = await site.signIn();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate('document.activeElement.id')).toBe('main');
+  await page.getByRole('link', { name: 'API keys' }).press('Enter');
+  await page.getByRole('heading', { name: 'API keys' }).waitFor();
+  await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1');
+  expect(await page.title()).toBe('API keys · Heliograph');
+});
+
+test('an address that leads nowhere says so and leads back', async () => {
+  const { page } = await site.signIn();
+  await page.goto(site.url('/nowhere'));
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+  await page.getByRole('main').getByRole('link', { name: 'To the overview' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+});
+
+test('markup that a script puts into the page is refused, and scripts from elsewhere are, too', async () => {
+  const { page, watch } = await site.signIn();
+  watch.expect(/Markup is refused|Content Security Policy|TrustedScriptURL|failed:|foreign:/);
+  const wroteMarkup = await page.evaluate(
+    '(() => { try { document.body.appendChild(document.createElement("div")).innerHTML = "<img src=x onerror=alert(1)>"; return true } catch { return false } })()',
+  );
+  expect(wroteMarkup).toBe(false);
+  const ranForeign = await page.evaluate(
+    '(() => { try { const made = document.createElement("script"); made.src = "https://example.com/x.js"; document.head.append(made); return true } catch { return false } })()',
+  );
+  expect(ranForeign).toBe(false);
+  expect(watch.problems()).toEqual([]);
+});

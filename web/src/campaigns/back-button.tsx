@@ -1,0 +1,13 @@
+import { Button } from '@mantine/core';
+import { ArrowLeft } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+
+/** To the step before. */
+export function BackButton({ onClick }: { readonly onClick: () => void }) {
+  const { t } = useTranslation('campaigns');
+  return (
+    <Button variant="default" leftSection={<ArrowLeft size={16} />} onClick={onClick}>
+      {t('editor.back')}
+    </Button>
+  );
+}

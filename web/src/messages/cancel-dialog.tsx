@@ -1,0 +1,30 @@
+import { Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { cancelMessage, type Message } from './message.ts';
+
+type Props = { readonly message: Message; readonly opened: boolean; readonly onClose: () => void };
+
+/** Takes back a message that no carrier has. */
+export function CancelDialog({ message: { messageId, destination }, opened, onClose }: Props) {
+  const { t } = useTranslation('messages');
+  const cancel = useAction({
+    run: () => cancelMessage(messageId),
+    done: t('cancel.done'),
+    refresh: [['message', messageId], ['messages'], ['credit']],
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={t('cancel.title', { destination })}
+      action={t('cancel.action')}
+      busy={cancel.busy}
+      onConfirm={() => cancel.run()}
+    >
+      <Text size="sm">{t('cancel.text')}</Text>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,78 @@
+import { Text } from '@mantine/core';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSession } from '../api/session.ts';
+import type { Column } from '../ui/data-table.tsx';
+import { DateTime } from '../ui/date-time.tsx';
+import { TextLink } from '../ui/link.tsx';
+import { MessageText } from '../ui/message-text.tsx';
+import { Money } from '../ui/money.tsx';
+import { MsisdnText } from '../ui/msisdn-text.tsx';
+import { Num } from '../ui/num.tsx';
+import { ChannelBadge, MessageStatus } from '../ui/statuses.tsx';
+import type { Message } from './message.ts';
+
+/** READ is no status of its own in the record: it is told by its time. */
+export const shownStatus = ({ deliveryStatus, readAt }: Pick<Message, 'deliveryStatus' | 'readAt'>): string =>
+  readAt === null ? deliveryStatus : 'READ';
+
+export function useMessageColumns(): readonly Column<Message>[] {
+  const { t } = useTranslation('messages');
+  const { currency } = useSession().account;
+  return useMemo(
+    () => [
+      {
+        id: 'destination',
+        header: t('column.destination'),
+        phone: 'title',
+        cell: ({ messageId, destination }) => (
+          <TextLink to={`/messages/${messageId}`}>
+            <MsisdnText number={destination} />
+          </TextLink>
+        ),
+      },
+      { id: 'status', header: t('column.status'), cell: (message) => <MessageStatus status={shownStatus(message)} /> },
+      { id: 'channel', header: t('column.channel'), cell: ({ channel }) => <ChannelBadge channel={channel} /> },
+      { id: 'text', header: t('column.text'), cell: (message) => <Excerpt message={message} /> },
+      { id: 'sender', header: t('column.sender'), hidden: true, cell: ({ sender }) => sender },
+      {
+        id: 'source',
+        header: t('column.source'),
+        hidden: true,
+        cell: ({ source, simulation }) => t(simulation ? 'simulated' : `source.${source}`),
+      },
+      {
+        id: 'customerMessageId',
+        header: t('column.customerMessageId'),
+        hidden: true,
+        cell: ({ customerMessageId }) => customerMessageId ?? '–',
+      },
+      {
+        id: 'parts',
+        header: t('column.parts'),
+        align: 'right',
+        phone: 'none',
+        cell: ({ parts }) => <Num value={parts} />,
+      },
+      {
+        id: 'price',
+        header: t('column.price'),
+        align: 'right',
+        phone: 'none',
+        cell: ({ price }) => <Money amount={price} currency={currency} />,
+      },
+      { id: 'acceptedAt', header: t('column.acceptedAt'), cell: ({ acceptedAt }) => <DateTime value={acceptedAt} /> },
+    ],
+    [t, currency],
+  );
+}
+
+function Excerpt({ message: { text, campaignId } }: { readonly message: Message }) {
+  const { t } = useTranslation('messages');
+  if (text !== '') return <MessageText text={text} lines={1} />;
+  return (
+    <Text size="sm" c="dimmed">
+      {t(campaignId === null ? 'noText' : 'byTemplate')}
+    </Text>
+  );
+}

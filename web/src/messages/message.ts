@@ -1,0 +1,93 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { api, ok } from '../api/client.ts';
+import { choice, text } from '../ui/url-state.ts';
+
+export const CHANNELS = ['SMS', 'WHATSAPP', 'RCS'] as const;
+export const SOURCES = ['API', 'CAMPAIGN', 'INBOX'] as const;
+/** docs/message-states.md. */
+export const STATUSES = [
+  ...(['ACCEPTED', 'DELIVERED', 'UNDELIVERABLE', 'EXPIRED', 'REJECTED', 'DELETED', 'UNKNOWN', 'ERROR'] as const),
+  ...(['DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'] as const),
+] as const;
+/** Days back from now; longer ones are asked for by dates. */
+export const RANGES = ['1', '7', '30', '90'] as const;
+
+/** The filters in the address. */
+export const FIELDS = {
+  q: text(),
+  channel: choice(CHANNELS),
+  status: choice(STATUSES),
+  source: choice(SOURCES),
+  campaign: text(),
+  days: choice(RANGES, '7'),
+};
+export type Filters = {
+  readonly q: string;
+  readonly channel: (typeof CHANNELS)[number] | '';
+  readonly status: (typeof STATUSES)[number] | '';
+  readonly source: (typeof SOURCES)[number] | '';
+  readonly campaign: string;
+  readonly days: (typeof RANGES)[number];
+};
+
+const DAY_MS = 86_400_000;
+const PAGE = 50;
+
+/** Messages that fit, the newest first; each page says where the next one begins. */
+export const messagesQuery = (filters: Filters) =>
+  infiniteQueryOptions({
+    queryKey: ['messages', filters],
+    initialPageParam: '',
+    queryFn: ({ signal, pageParam }) =>
+      ok(
+        api.GET('/api/partner-gateway/v1/messages', {
+          params: { query: { ...asked(filters), limit: PAGE, ...(pageParam !== '' && { before: pageParam }) } },
+          signal,
+        }),
+      ),
+    getNextPageParam: ({ next }) => next,
+  });
+
+function asked({ q, channel, status, source, campaign, days }: Filters) {
+  return {
+    from: new Date(Date.now() - Number(days) * DAY_MS).toISOString(),
+    ...(q !== '' && { q }),
+    ...(channel !== '' && { channel }),
+    ...(status !== '' && { status }),
+    ...(source !== '' && { source }),
+    ...(/^\d{1,15}$/.test(campaign) && { campaignId: Number(campaign) }),
+  };
+}
+
+/** The first answer that has the message is enough: ids are unique whatever the range. */
+export const messageQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['message', id],
+    queryFn: async ({ signal }) => {
+      const params = { query: { q: id, limit: 1 } };
+      return (await ok(api.GET('/api/partner-gateway/v1/messages', { params, signal }))).data[0] ?? null;
+    },
+  });
+
+/** Everything that happened to it. */
+export const timelineQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['message', id, 'timeline'],
+    queryFn: ({ signal }) =>
+      ok(
+        api.GET('/api/partner-gateway/v1/messages/{messageId}/timeline', {
+          params: { path: { messageId: id } },
+          signal,
+        }),
+      ),
+  });
+
+export const cancelMessage = (messageId: string) =>
+  ok(api.DELETE('/api/partner-gateway/v1/messages/{messageId}', { params: { path: { messageId } } }));
+
+export type Message = NonNullable<Awaited<ReturnType<NonNullable<ReturnType<typeof messageQuery>['queryFn']>>>>;
+export type Timeline = Awaited<ReturnType<NonNullable<ReturnType<typeof timelineQuery>['queryFn']>>>;
+export type TimelineEvent = Timeline['events'][number];
+
+/** It has no end yet: the page looks again. */
+export const isOpen = (status: string): boolean => status === 'ACCEPTED' || status === 'UNKNOWN';

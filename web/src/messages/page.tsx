@@ -1,0 +1,86 @@
+import { Button, Group, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { MessageSquareText, Send } from 'lucide-react';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../ui/data-table.tsx';
+import { DateTime } from '../ui/date-time.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { ButtonLink } from '../ui/link.tsx';
+import { Page as Frame } from '../ui/page.tsx';
+import { useUrlState } from '../ui/url-state.ts';
+import { useMessageColumns } from './columns.tsx';
+import { isFiltered, MessageFilters } from './filters.tsx';
+import { FIELDS, type Filters, type Message, messagesQuery } from './message.ts';
+
+/** Search over the messages of all channels. */
+export function Page() {
+  const { t } = useTranslation('messages');
+  const [filters, setFilters] = useUrlState(FIELDS);
+  return (
+    <Frame title={t('title')} description={t('description')}>
+      <MessageFilters filters={filters} onChange={setFilters} />
+      <Found filters={filters} />
+    </Frame>
+  );
+}
+
+function Found({ filters }: { readonly filters: Filters }) {
+  const { t } = useTranslation('messages');
+  const navigate = useNavigate();
+  const columns = useMessageColumns();
+  const { data, error, isPending, isFetching, refetch, ...more } = useInfiniteQuery(messagesQuery(filters));
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = more;
+  const list = useMemo(() => {
+    const rows = data?.pages.flatMap((page) => page.data);
+    // While more may follow, an empty answer is no empty list: the search looks through so many at a time.
+    return rows && { data: rows, page: 0, limit: rows.length, total: hasNextPage ? rows.length + 1 : rows.length };
+  }, [data, hasNextPage]);
+  const searchedTo = data?.pages.at(-1)?.searchedTo;
+  return (
+    <DataTable<Message>
+      id="messages"
+      label={t('title')}
+      columns={columns}
+      query={{ data: list, error, isPending, isFetching, refetch }}
+      rowId={({ messageId }) => messageId}
+      search={{ page: 0, limit: 8 }}
+      onSearch={() => undefined}
+      onRowClick={({ messageId }) => void navigate({ to: `/messages/${messageId}` })}
+      empty={<Nothing filtered={isFiltered(filters)} />}
+      footer={
+        <Group justify="space-between" gap="sm">
+          <Text size="sm" c="dimmed" role="status">
+            {t('found', { count: list?.data.length ?? 0 })}
+            {hasNextPage && searchedTo !== undefined && (
+              <>
+                {' · '}
+                {t('searchedTo')} <DateTime value={searchedTo} show="exact" />
+              </>
+            )}
+          </Text>
+          {hasNextPage && (
+            <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+              {t('more')}
+            </Button>
+          )}
+        </Group>
+      }
+    />
+  );
+}
+
+function Nothing({ filtered }: { readonly filtered: boolean }) {
+  const { t } = useTranslation('messages');
+  const kind = filtered ? 'none' : 'empty';
+  return (
+    <EmptyState icon={MessageSquareText} title={t(`${kind}.title`)} text={t(`${kind}.text`)}>
+      {!filtered && (
+        <ButtonLink to="/send" leftSection={<Send size={16} aria-hidden="true" />}>
+          {t('empty.send')}
+        </ButtonLink>
+      )}
+    </EmptyState>
+  );
+}
