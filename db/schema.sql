@@ -1336,6 +1336,8 @@ CREATE TABLE webhook_delivery (
   next_attempt_at timestamp with time zone,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
   failures jsonb DEFAULT '[]'::jsonb NOT NULL,
+  tried_at timestamp with time zone,
+  answer text,
   CONSTRAINT webhook_delivery_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT webhook_delivery_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'DEAD'::text])))
 ) PARTITION BY RANGE (id);

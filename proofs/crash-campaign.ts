@@ -24,6 +24,8 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 const WINDOW = 10;
 const WORKERS = 2;
 const PATIENCE_MS = 20_000;
+/** Until the carrier sees a submit again: workers that are killed one after the other start slowly on a busy machine. */
+const STANDSTILL_MS = 120_000;
 /** Somewhere within the first steps of the campaign, or of a worker. */
 const FIRST_STEPS_MS = 300;
 
@@ -92,7 +94,7 @@ async function killSending(run: Run, stage: Stage, crew: Crew, size: Size): Prom
   const points = [...killPoints(run, size.kills, size.recipients), ...ofPostgres].sort((a, b) => a - b);
   let postgresKills = 0;
   for (const point of points) {
-    if (!(await untilSubmits(stage, point, PATIENCE_MS))) break;
+    if (!(await untilSubmits(stage, point, STANDSTILL_MS))) break;
     if (ofPostgres.delete(point)) {
       // A worker that is starting ends when it finds no database.
       await crew.settled();

@@ -1,4 +1,4 @@
-import { Group, Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Column } from '../ui/data-table.tsx';
@@ -6,7 +6,7 @@ import { DateTime } from '../ui/date-time.tsx';
 import { TextLink } from '../ui/link.tsx';
 import { MsisdnText } from '../ui/msisdn-text.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import { type Contact, type CustomField, useSaveContact } from './contact.ts';
+import { CHANNELS, type Contact, type CustomField, useSaveContact } from './contact.ts';
 import { CustomText, toCustomValue } from './custom-value.tsx';
 import { EditCell } from './edit-cell.tsx';
 
@@ -24,7 +24,6 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         id: 'fullName',
         header: t('column.name'),
         sortable: true,
-        phone: 'title',
         width: 220,
         cell: (contact) => <Name contact={contact} />,
       },
@@ -32,7 +31,7 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         id: 'phoneNumber',
         header: t('column.phoneNumber'),
         sortable: true,
-        width: 150,
+        width: 170,
         cell: (contact) => <Phone contact={contact} />,
       },
       {
@@ -40,21 +39,19 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         header: t('column.email'),
         sortable: true,
         width: 200,
-        phone: 'none',
         cell: (contact) => <Email contact={contact} />,
       },
       {
         id: 'reach',
         header: t('column.reach'),
         width: 150,
-        phone: 'none',
+        hidden: true,
         cell: ({ communicationSupported }) => <Reach channels={communicationSupported} />,
       },
       {
         id: 'optedOut',
         header: t('column.optedOut'),
-        width: 120,
-        phone: 'none',
+        width: 140,
         cell: ({ optedOut }) => <OptedOut channels={optedOut} />,
       },
       ...fields.map((field, at) => customColumn(field, at >= SHOWN_FIELDS)),
@@ -62,7 +59,6 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         id: 'lastContactDate',
         header: t('column.lastContactDate'),
         width: 130,
-        phone: 'none',
         hidden: true,
         cell: ({ lastContactDate }) => <DateTime value={lastContactDate} />,
       },
@@ -71,7 +67,6 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         header: t('column.createdAt'),
         sortable: true,
         width: 120,
-        phone: 'none',
         cell: ({ createdAt }) => <DateTime value={createdAt} />,
       },
       {
@@ -79,7 +74,6 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         header: t('column.updatedAt'),
         sortable: true,
         width: 120,
-        phone: 'none',
         hidden: true,
         cell: ({ updatedAt }) => <DateTime value={updatedAt} />,
       },
@@ -92,7 +86,6 @@ const customColumn = (field: CustomField, hidden: boolean): Column<Contact> => (
   id: `field-${field.id}`,
   header: field.name,
   width: 130,
-  phone: 'none',
   hidden,
   ...(field.type === 'number' && { align: 'right' }),
   cell: (contact) => <Custom field={field} contact={contact} />,
@@ -176,7 +169,43 @@ function Reach({ channels }: { readonly channels: Contact['communicationSupporte
 }
 
 function OptedOut({ channels }: { readonly channels: Contact['optedOut'] }) {
-  const { t } = useTranslation('ui');
+  const { t } = useTranslation('contacts');
   if (channels.length === 0) return <Nothing />;
-  return <StatusBadge tone="warning">{channels.map((channel) => t(`channel.${channel}`)).join(', ')}</StatusBadge>;
+  const isAll = channels.length === CHANNELS.length;
+  const names = channels.map((channel) => t(`ui:channel.${channel}`)).join(', ');
+  return <StatusBadge tone="warning">{isAll ? t('allChannels') : names}</StatusBadge>;
+}
+
+/** On a phone there is one column; what can be changed is changed on the contact's page. */
+export function usePhoneColumns(): Columns {
+  const { t } = useTranslation('contacts');
+  return useMemo(
+    () => [
+      {
+        id: 'fullName',
+        header: t('column.name'),
+        sortable: true,
+        width: 200,
+        cell: (contact) => <Person contact={contact} />,
+      },
+    ],
+    [t],
+  );
+}
+
+function Person({ contact }: OfContact) {
+  const { id, name, phoneNumber, email, optedOut } = contact;
+  return (
+    <Group justify="space-between" wrap="nowrap" gap="xs">
+      <Stack gap={0} style={{ minWidth: 0 }}>
+        <TextLink to={`/contacts/${id}`} fw={600} truncate dir="auto">
+          {name}
+        </TextLink>
+        <Text size="xs" c="dimmed" truncate>
+          {phoneNumber === null || phoneNumber === name ? email : <MsisdnText number={phoneNumber} />}
+        </Text>
+      </Stack>
+      {optedOut.length > 0 && <OptedOut channels={optedOut} />}
+    </Group>
+  );
 }

@@ -12,7 +12,7 @@ import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { useUrlState } from '../ui/url-state.ts';
 import { VirtualTable } from '../ui/virtual-table.tsx';
 import { BulkBar } from './bulk-bar.tsx';
-import { useContactColumns } from './columns.tsx';
+import { useContactColumns, usePhoneColumns } from './columns.tsx';
 import { type Contact, type CustomField, fieldsQuery, listContacts } from './contact.ts';
 import { Filters } from './filters.tsx';
 import { FIELDS, isFiltered, type Query, type Search, type SetSearch, toQuery } from './search.ts';
@@ -42,7 +42,8 @@ function WithFields({ listId, empty, fields }: ContactsTableProps & { readonly f
   const columns = useContactColumns(fields);
   const choice = useHiddenColumns('contacts', columns);
   const isPhone = useIsPhone();
-  const shown = columns.filter(({ id, phone }) => (isPhone ? phone !== 'none' : !choice.hidden.has(id)));
+  const phoneColumns = usePhoneColumns();
+  const shown = isPhone ? phoneColumns : columns.filter(({ id }) => !choice.hidden.has(id));
   const filtered = isFiltered(search);
   if (total === 0 && !filtered) return empty;
   return (
@@ -57,7 +58,7 @@ function WithFields({ listId, empty, fields }: ContactsTableProps & { readonly f
         />
         {!isPhone && <ColumnChoice columns={columns} {...choice} />}
       </Group>
-      <Rows {...{ search, setSearch, query, columns: shown, selection, setSelection, total: total ?? 0 }} />
+      <Rows {...{ search, setSearch, query, columns: shown, selection, setSelection, total: total ?? 0, isPhone }} />
     </Stack>
   );
 }
@@ -88,11 +89,14 @@ type RowsProps = {
   readonly selection: Selection;
   readonly setSelection: (selection: Selection) => void;
   readonly total: number;
+  readonly isPhone: boolean;
 };
 
-const HEIGHT = 'calc(100dvh - 300px)';
+/** Two lines of text on a phone. */
+const ROW_HEIGHTS = { phone: 60, desktop: 44 };
+const HEIGHT = 'calc(100dvh - 332px)';
 
-function Rows({ search, setSearch, query, columns, selection, setSelection, total }: RowsProps) {
+function Rows({ search, setSearch, query, columns, selection, setSelection, total, isPhone }: RowsProps) {
   const { t } = useTranslation('contacts');
   const chosen = countOf(selection, total);
   return (
@@ -103,6 +107,7 @@ function Rows({ search, setSearch, query, columns, selection, setSelection, tota
       fetchPage={(page, signal) => listContacts({ ...query, ...page }, signal)}
       rowId={({ id }) => String(id)}
       height={HEIGHT}
+      rowHeight={isPhone ? ROW_HEIGHTS.phone : ROW_HEIGHTS.desktop}
       sort={search.sort}
       onSort={(sort) => setSearch({ sort })}
       isSelected={({ id }) => isChosen(selection, id)}

@@ -34,7 +34,7 @@ export function FileStep({ draft: { file, list, beginning }, onChange, onNext }:
   const isReady = file !== null && (beginning !== null || isVcard(file));
   const because = !isReady ? t('import.noFile') : list.list !== '' && !isComplete(list) && t('listChoice.nameMissing');
   return (
-    <Paper p="lg" maw={760}>
+    <Paper p="lg">
       <Stack>
         <DropZone file={file} accept={KINDS} onFile={choose} />
         {read.error !== null && (

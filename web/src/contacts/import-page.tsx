@@ -75,7 +75,7 @@ function Wizard({ list, onImported }: WizardProps) {
     },
   ];
   return (
-    <Stack gap="xl">
+    <Stack gap="xl" maw={980}>
       <Steps steps={steps} active={step} onChange={go} />
       {step === 'file' && <PastImports />}
     </Stack>

@@ -86,6 +86,8 @@ export function ChoiceFilter<T extends string>({ label, options, value, onChange
       // The options are those of the field: what is chosen is one of them, or ''.
       onChange={(event) => onChange(event.currentTarget.value as T)}
       w={{ base: '100%', xs: 'auto' }}
+      // A long name among the options widens nothing.
+      maw={{ xs: 200 }}
     />
   );
 }

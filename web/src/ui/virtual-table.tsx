@@ -77,10 +77,13 @@ function Pane<T extends object>(props: PaneProps<T>) {
   const rowAt = usePages(props, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
   const list = JSON.stringify(queryKey);
   useEffect(() => void pane.current?.scrollTo({ top: 0 }), [list]);
+  // A short list ends where its rows do.
+  const whole = HEAD_HEIGHT + count * rowHeight;
+  const size = { height: `min(${height}, ${whole}px)`, minHeight: Math.min(whole, 240) };
   const grid = { gridTemplateColumns: template(columns, props.lead !== undefined) };
   return (
     <>
-      <div ref={pane} className={classes.pane} style={{ height, minHeight: 240 }} tabIndex={0}>
+      <div ref={pane} className={classes.pane} style={size} tabIndex={0}>
         <div
           role="table"
           aria-label={label}

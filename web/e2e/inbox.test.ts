@@ -1,0 +1,259 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { exec, sql } from '../../src/db/query.ts';
+import type { Channel } from '../../src/lib/channel.ts';
+import { notifySandbox } from '../../src/sandbox/sql.ts';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+let people = 0;
+/** Somebody who has never written. */
+const nextPerson = (): string => `+3933355${String(10_000 + people++)}`;
+
+/** A person writes to the account, as `heliograph sandbox inbound` lets them. */
+const write = (from: string, text: string, channel: Channel = 'SMS'): Promise<void> =>
+  notifySandbox(site.program.pool, JSON.stringify({ channel, from, to: '9000', text }));
+
+const row = (page: Page, person: string) => page.getByRole('link', { name: new RegExp(`\\${person}`) });
+const thread = (page: Page, person: string) => page.getByRole('region', { name: `Messages with ${person}` });
+
+/** Opens the conversation with somebody who has just written this. */
+async function openConversation(page: Page, person: string, text = 'Hello'): Promise<void> {
+  await page.goto(site.url('/inbox'));
+  await row(page, person).filter({ hasText: text }).click();
+  await thread(page, person).getByText(text, { exact: true }).waitFor();
+}
+
+test('a conversation lives in two windows at once: message, answer, delivery, assignment, archive', async () => {
+  const [one, two] = [await site.signIn(), await site.signIn(await site.person('operator'))];
+  for (const { page } of [one, two]) {
+    await page.goto(site.url('/inbox'));
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  }
+  const person = nextPerson();
+  await write(person, 'Is it ready?');
+  for (const { page } of [one, two]) {
+    await row(page, person).click();
+    await thread(page, person).getByText('Is it ready?', { exact: true }).waitFor();
+  }
+  await one.page.getByRole('textbox', { name: 'Answer' }).fill('Yes, today');
+  await one.page.keyboard.press('Enter');
+  for (const { page } of [one, two])
+    await thread(page, person).getByRole('listitem').filter({ hasText: 'Yes, today' }).getByText('Delivered').waitFor();
+  expect(await one.page.getByRole('textbox', { name: 'Answer' }).inputValue()).toBe('');
+
+  await two.page.getByLabel('Assigned to').selectOption({ label: site.owner.username });
+  await row(one.page, person).getByText(site.owner.username).waitFor();
+  expect(await one.page.getByLabel('Assigned to').locator('option:checked').textContent()).toContain('(me)');
+
+  await one.page.getByRole('button', { name: 'Archive the conversation' }).click();
+  await row(two.page, person).waitFor({ state: 'detached' });
+  await two.page.getByRole('button', { name: 'Back into the inbox' }).waitFor();
+  await write(person, 'Thank you');
+  await row(two.page, person).getByText('Thank you').waitFor();
+  await two.page.getByRole('button', { name: 'Archive the conversation' }).waitFor();
+  expect([...one.watch.problems(), ...two.watch.problems()]).toEqual([]);
+});
+
+test('whoever writes STOP is shown as opted out, cannot be answered, and can again after START', async () => {
+  const { page, watch } = await site.signIn();
+  const person = nextPerson();
+  await write(person, 'STOP');
+  await openConversation(page, person, 'STOP');
+  await thread(page, person).getByText(`${person} opted out of SMS with this message`).waitFor();
+  await page.getByText(/gets no messages there until they write START/).waitFor();
+  expect(await page.getByRole('textbox', { name: 'Answer' }).count()).toBe(0);
+  await write(person, 'START');
+  await thread(page, person).getByText(`${person} opted in to SMS with this message`).waitFor();
+  await page.getByRole('textbox', { name: 'Answer' }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('on WhatsApp a free answer is offered for 24 hours, and then a template alone, with its values', async () => {
+  const { page, watch } = await site.signIn();
+  const person = nextPerson();
+  await write(person, 'Ciao', 'WHATSAPP');
+  await openConversation(page, person, 'Ciao');
+  await page.getByText(/Free answers are possible for 23 hrs/).waitFor();
+  await exec(
+    site.program.pool,
+    sql`UPDATE conversation SET window_expires_at = now() - interval '1 minute' WHERE peer = ${person}`,
+  );
+  await page.reload();
+  await page.getByText('Only templates reach this person now').waitFor();
+  expect(await page.getByRole('textbox', { name: 'Answer' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Choose a template' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Send a template' });
+  await dialog.getByLabel('Template').selectOption({ label: 'sandbox_welcome (en)' });
+  expect(await dialog.getByRole('button', { name: 'Send the template' }).isDisabled()).toBe(true);
+  await dialog.getByLabel('Value of 1').fill('Zoë');
+  await dialog
+    .getByRole('group', { name: 'What they will read' })
+    .getByText(/^Hello Zoë, this message/)
+    .waitFor();
+  await dialog.getByRole('button', { name: 'Send the template' }).click();
+  const sent = thread(page, person).getByRole('listitem').filter({ hasText: 'Hello Zoë' });
+  await sent.getByText(/Delivered|Read/).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('what people write is shown as text: no markup, no links, no foreign address', async () => {
+  const { page, watch } = await site.signIn();
+  const person = nextPerson();
+  const text = '<img src=x onerror=alert(1)> <a href="https://evil.example/">win</a> https://evil.example/';
+  await write(person, text);
+  await openConversation(page, person, text);
+  expect(await thread(page, person).locator('img, a').count()).toBe(0);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a draft stays with its conversation', async () => {
+  const { page } = await site.signIn();
+  const [first, second] = [nextPerson(), nextPerson()];
+  await write(first, 'First');
+  await write(second, 'Second');
+  await openConversation(page, first, 'First');
+  const answer = page.getByRole('textbox', { name: 'Answer' });
+  await answer.fill('Half a sent');
+  await row(page, second).click();
+  await thread(page, second).getByText('Second', { exact: true }).waitFor();
+  expect(await answer.inputValue()).toBe('');
+  await row(page, first).click();
+  await thread(page, first).getByText('First', { exact: true }).waitFor();
+  expect(await answer.inputValue()).toBe('Half a sent');
+});
+
+test('the inbox can be worked by keyboard', async () => {
+  const { page } = await site.signIn();
+  const [older, newer] = [nextPerson(), nextPerson()];
+  await write(older, 'The older one');
+  await page.goto(site.url('/inbox'));
+  await row(page, older).waitFor();
+  await write(newer, 'The newer one');
+  await row(page, newer).focus();
+  await page.keyboard.press('j');
+  await expect.poll(() => row(page, older).evaluate((link) => link === document.activeElement)).toBe(true);
+  await page.keyboard.press('Enter');
+  await thread(page, older).getByText('The older one').waitFor();
+  await page.keyboard.press('r');
+  await page.keyboard.type('Right away');
+  expect(await page.getByRole('textbox', { name: 'Answer' }).inputValue()).toBe('Right away');
+  await page.getByText('1 part', { exact: true }).waitFor();
+});
+
+test('older messages come while scrolling up, and what is seen stays where it is', async () => {
+  const { page } = await site.signIn();
+  const person = nextPerson();
+  await write(person, 'Hello');
+  await openConversation(page, person);
+  const bubbles = thread(page, person).getByRole('listitem').filter({ hasText: 'wrote:' });
+  for (let n = 0; n < 90; n++) await write(person, `Message ${n}`);
+  await expect.poll(() => bubbles.count(), { timeout: 60_000 }).toBe(91);
+  await page.reload();
+  await expect.poll(() => bubbles.count()).toBe(40);
+  const oldest = bubbles.first();
+  const text = (await oldest.textContent()) ?? '';
+  await oldest.scrollIntoViewIfNeeded();
+  await expect.poll(() => bubbles.count()).toBeGreaterThan(40);
+  const same = bubbles.filter({ hasText: text.split(':')[1]?.slice(0, 20) ?? '' }).last();
+  expect(await same.isVisible()).toBe(true);
+});
+
+test('filters stand in the address and are there after a reload', async () => {
+  const { page } = await site.signIn();
+  const [texting, chatting] = [nextPerson(), nextPerson()];
+  await write(texting, 'By SMS');
+  await write(chatting, 'By RCS', 'RCS');
+  await page.goto(site.url('/inbox'));
+  await row(page, chatting).waitFor();
+  await row(page, texting).waitFor();
+  await page.getByLabel('All channels').selectOption('RCS');
+  await row(page, texting).waitFor({ state: 'detached' });
+  expect(page.url()).toContain('channel=RCS');
+  await page.reload();
+  await row(page, chatting).waitFor();
+  expect(await row(page, texting).count()).toBe(0);
+  await page.getByLabel("Anybody's").selectOption('me');
+  await page.getByText('No conversation matches').waitFor();
+  await page.getByRole('button', { name: 'Show all conversations' }).click();
+  await row(page, texting).waitFor();
+});
+
+test('without the live stream, messages come by asking, and this is said', async () => {
+  const { page, watch } = await site.signIn();
+  await page.route('**/conversations/stream*', (route) => route.abort());
+  watch.expect('conversations/stream');
+  watch.expect('Failed to load resource');
+  await page.goto(site.url('/inbox'));
+  await page.getByText('The live connection is interrupted.').waitFor();
+  const person = nextPerson();
+  await write(person, 'Anybody there?');
+  await row(page, person).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('who only reads sees conversations without marking them, and why nothing can be answered', async () => {
+  const { page, watch } = await site.signIn(await site.person('viewer'));
+  const person = nextPerson();
+  await write(person, 'Hello viewer');
+  await openConversation(page, person, 'Hello viewer');
+  await page.getByText('Your role reads only: ask an owner or administrator.').waitFor();
+  await row(page, person).getByLabel('1 unread message').waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a conversation is begun with somebody who has never written', async () => {
+  const { page, watch } = await site.signIn();
+  const person = nextPerson();
+  await page.goto(site.url('/inbox'));
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New conversation' });
+  await dialog.getByLabel('To', { exact: false }).first().fill('12');
+  await dialog.getByLabel('From').fill('9000');
+  await dialog.getByLabel('Text').fill('Your order is ready');
+  watch.expect('400');
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await dialog
+    .getByRole('alert')
+    .getByText(/Not sent: destination/)
+    .waitFor();
+  await dialog.getByLabel('To', { exact: false }).first().fill(person);
+  await dialog.getByRole('button', { name: 'Send' }).click();
+  await thread(page, person).getByText('Your order is ready', { exact: true }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('the inbox, a conversation and its dialogs are accessible in both themes and at both widths', async () => {
+  const window = await site.signIn();
+  const { page } = window;
+  const person = nextPerson();
+  await write(person, 'How much is it?', 'WHATSAPP');
+  await page.goto(site.url('/inbox'));
+  await row(page, person).waitFor();
+  await checkPage(window, 'inbox');
+  await row(page, person).click();
+  await thread(page, person).getByText('How much is it?').waitFor();
+  await page.getByRole('textbox', { name: 'Answer' }).fill('12 euro');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await thread(page, person)
+    .getByText(/Delivered|Read/)
+    .waitFor();
+  await checkPage(window, 'inbox-conversation');
+  await page.getByRole('button', { name: 'Template' }).click();
+  await page.getByRole('group', { name: 'What they will read' }).waitFor();
+  await checkPage(window, 'inbox-template');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'File' }).click();
+  await page.getByText('No file has been uploaded yet').waitFor();
+  await checkPage(window, 'inbox-file');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'New conversation' }).click();
+  await page.getByLabel('From').waitFor();
+  await checkPage(window, 'inbox-new');
+});

@@ -1,0 +1,109 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+let site: Site;
+let png: Buffer;
+beforeAll(async () => {
+  png = await sharp({ create: { width: 400, height: 200, channels: 3, background: 'teal' } })
+    .png()
+    .toBuffer();
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+const picture = (name: string) => ({ name, mimeType: 'image/png', buffer: png });
+const SVG = {
+  name: 'logo.svg',
+  mimeType: 'image/svg+xml',
+  buffer: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+};
+
+/** A window on the library, and the field that takes files. */
+async function openLibrary() {
+  const window = await site.signIn();
+  await window.page.goto(site.url('/media'));
+  await window.page.getByRole('button', { name: 'Choose files' }).waitFor();
+  return { ...window, files: window.page.locator('input[type=file]') };
+}
+
+test('of several files each is told by its name: a PNG is taken, an SVG refused', async () => {
+  const { page, watch, files } = await openLibrary();
+  watch.expect('400');
+  await files.setInputFiles([picture('shop.png'), SVG]);
+  const uploads = page.getByRole('list', { name: 'Uploads' });
+  await uploads.getByRole('listitem').filter({ hasText: 'shop.png' }).getByText('Uploaded').waitFor();
+  await uploads
+    .getByRole('listitem')
+    .filter({ hasText: 'logo.svg' })
+    .getByText(/Not uploaded: file: must be JPEG, PNG, GIF or MP4/)
+    .waitFor();
+  await page.getByRole('button', { name: 'Details of shop.png' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Details of logo.svg' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Put this list away' }).click();
+  await uploads.waitFor({ state: 'detached' });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('links that were given out end when they are revoked, and a file is gone once it is deleted', async () => {
+  const { page, watch, files } = await openLibrary();
+  await files.setInputFiles([picture('given.png')]);
+  await page.getByRole('button', { name: 'Details of given.png' }).click();
+  const panel = page.getByRole('dialog', { name: 'given.png' });
+  await panel.getByText('400 × 200 pixels').waitFor();
+  const link = new URL((await panel.getByRole('link', { name: 'Open' }).getAttribute('href')) ?? '', site.url('/'));
+  expect((await fetch(link)).status).toBe(200);
+  await panel.getByRole('button', { name: 'End all links' }).click();
+  await page
+    .getByRole('dialog', { name: /^End all links to/ })
+    .getByRole('button', { name: 'End the links' })
+    .click();
+  await page.getByText('The links to “given.png” have ended').waitFor();
+  expect((await fetch(link)).status).not.toBe(200);
+  await panel.getByRole('button', { name: 'Delete' }).click();
+  await page
+    .getByRole('dialog', { name: 'Delete “given.png”?' })
+    .getByRole('button', { name: 'Delete the file' })
+    .click();
+  await page.getByText('“given.png” is deleted').waitFor();
+  await page.getByRole('button', { name: 'Details of given.png' }).waitFor({ state: 'detached' });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('files are found by name and type, and the address keeps both', async () => {
+  const { page, files } = await openLibrary();
+  await files.setInputFiles([picture('autumn.png'), picture('winter.png')]);
+  await page.getByRole('button', { name: 'Details of winter.png' }).waitFor();
+  await page.getByLabel('Search by name').fill('AUTU');
+  await page.getByRole('button', { name: 'Details of winter.png' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Details of autumn.png' }).waitFor();
+  await page.getByLabel('All types').selectOption('video/mp4');
+  await page.getByText('No file matches').waitFor();
+  await page.reload();
+  await page.getByText('No file matches').waitFor();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.getByRole('button', { name: 'Details of winter.png' }).waitFor();
+});
+
+test('who only reads cannot upload and is told why', async () => {
+  const { page } = await site.signIn(await site.person('viewer'));
+  await page.goto(site.url('/media'));
+  await page.getByRole('button', { name: 'Choose files' }).focus();
+  await page.getByRole('tooltip').getByText('Your role reads only').waitFor();
+  expect(await page.locator('input[type=file]').count()).toBe(0);
+});
+
+test('the library, a file and its dialog are accessible in both themes and at both widths', async () => {
+  const { page, watch, files } = await openLibrary();
+  await files.setInputFiles([picture('a rather long name of a picture that was taken on a Saturday.png')]);
+  await page.getByText('Uploaded', { exact: true }).waitFor();
+  await page.getByRole('button', { name: /^Details of a rather/ }).waitFor();
+  await checkPage({ page, watch }, 'media');
+  await page.getByRole('button', { name: /^Details of a rather/ }).click();
+  await page.getByText('400 × 200 pixels').waitFor();
+  await checkPage({ page, watch }, 'media-file');
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Delete the file' }).waitFor();
+  await checkPage({ page, watch }, 'media-delete');
+});

@@ -1,0 +1,118 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { exec, sql } from '../../src/db/query.ts';
+import { type OauthServer, startOauthServer } from '../../src/testing/oauth-server.ts';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+let networks: OauthServer;
+let site: Site;
+beforeAll(async () => {
+  networks = await startOauthServer();
+  // TikTok is left out: what is missing has to be said.
+  const { TIKTOK_CLIENT_ID: _, ...environment } = networks.environment;
+  site = await openSite({ environment });
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+  await networks[Symbol.asyncDispose]();
+});
+beforeEach(() => exec(site.program.pool, sql`TRUNCATE social_profile, social_state`));
+
+const card = (page: Page, network: string) => page.getByRole('region', { name: network, exact: true });
+
+async function openProfiles() {
+  const window = await site.signIn();
+  await window.page.goto(site.url('/social'));
+  await card(window.page, 'Facebook').waitFor();
+  return window;
+}
+
+/** The person agrees at the network, which sends the browser back. */
+async function agree(context: BrowserContext, authorizeUrl: string): Promise<void> {
+  const back = await networks.visit(authorizeUrl);
+  const tab = await context.newPage();
+  await tab.goto(site.url(`${back?.pathname}${back?.search}`));
+  await tab.getByText('is connected. You can close this window.').waitFor();
+  await tab.close();
+}
+
+async function connectFacebook({ page, context }: { page: Page; context: BrowserContext }): Promise<void> {
+  const opened = context.waitForEvent('page');
+  await page.getByRole('button', { name: 'Connect Facebook' }).click();
+  await (await opened).close();
+  const link = card(page, 'Facebook').getByRole('link', { name: 'Open it again' });
+  await agree(context, (await link.getAttribute('href')) ?? '');
+  await page.getByText('Facebook is connected').waitFor();
+}
+
+test('a profile is connected at the network, seen here by itself, and disconnected', async () => {
+  const window = await openProfiles();
+  const { page, watch } = window;
+  await connectFacebook(window);
+  const facebook = card(page, 'Facebook');
+  await facebook.getByText('Ada Acme').waitFor();
+  await facebook.getByText('Connected', { exact: true }).first().waitFor();
+  await facebook.getByRole('button', { name: '3 pages and places' }).click();
+  const panel = page.getByRole('dialog', { name: 'What comes with Facebook' });
+  await expect.poll(() => panel.getByRole('listitem').count()).toBe(3);
+  await page.keyboard.press('Escape');
+  await facebook.getByRole('button', { name: 'Disconnect Facebook' }).click();
+  await page
+    .getByRole('dialog', { name: 'Disconnect Facebook?' })
+    .getByRole('button', { name: 'Disconnect it' })
+    .click();
+  await facebook.getByText('Not connected').waitFor();
+  expect(networks.live('facebook')).toEqual([]);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('what is missing in the configuration is named', async () => {
+  const { page, watch } = await openProfiles();
+  watch.expect('502');
+  await page.getByRole('button', { name: 'Connect TikTok' }).click();
+  const tiktok = card(page, 'TikTok');
+  await tiktok.getByRole('alert').getByText('TIKTOK_CLIENT_ID', { exact: true }).waitFor();
+  expect(await tiktok.getByText('TIKTOK_CLIENT_SECRET').count()).toBe(0);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a profile that the network no longer renews says so, and can be connected again', async () => {
+  const window = await openProfiles();
+  const { page, context } = window;
+  await connectFacebook(window);
+  await exec(site.program.pool, sql`UPDATE social_profile SET disconnected = 'taken back'`);
+  await page.reload();
+  await card(page, 'Facebook').getByText('Disconnected', { exact: true }).waitFor();
+  const opened = context.waitForEvent('page');
+  await page.getByRole('button', { name: 'Connect Facebook again' }).click();
+  await (await opened).close();
+  const link = card(page, 'Facebook').getByRole('link', { name: 'Open it again' });
+  await agree(context, (await link.getAttribute('href')) ?? '');
+  await card(page, 'Facebook').getByText('Connected', { exact: true }).first().waitFor();
+  await card(page, 'Facebook').getByText('Disconnected', { exact: true }).waitFor({ state: 'detached' });
+});
+
+test('who may not hand out keys sees the profiles, and why they cannot change them', async () => {
+  const { page } = await site.signIn(await site.person('operator'));
+  await page.goto(site.url('/social'));
+  await page.getByRole('button', { name: 'Connect Google' }).focus();
+  await page.getByRole('tooltip').getByText('Your role does not include this.').waitFor();
+});
+
+test('the page and its dialog are accessible in both themes and at both widths', async () => {
+  const window = await openProfiles();
+  const { page, watch } = window;
+  await connectFacebook(window);
+  watch.expect('502');
+  await page.getByRole('button', { name: 'Connect TikTok' }).click();
+  await card(page, 'TikTok').getByRole('alert').waitFor();
+  await checkPage(window, 'social');
+  await page.getByRole('button', { name: '3 pages and places' }).click();
+  await page.getByRole('dialog').getByRole('listitem').first().waitFor();
+  await checkPage(window, 'social-linked');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Disconnect Facebook' }).click();
+  await page.getByRole('button', { name: 'Disconnect it' }).waitFor();
+  await checkPage(window, 'social-disconnect');
+});
