@@ -85,7 +85,7 @@ test('a profile that the network no longer renews says so, and can be connected 
   await page.reload();
   await card(page, 'Facebook').getByText('Disconnected', { exact: true }).waitFor();
   const opened = context.waitForEvent('page');
-  await page.getByRole('button', { name: 'Connect Facebook again' }).click();
+  await page.getByRole('button', { name: 'Connect again: Facebook' }).click();
   await (await opened).close();
   const link = card(page, 'Facebook').getByRole('link', { name: 'Open it again' });
   await agree(context, (await link.getAttribute('href')) ?? '');

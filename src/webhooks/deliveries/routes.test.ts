@@ -20,7 +20,7 @@ beforeAll(async () => {
   program = await startTestProgram({
     environment: {
       WEBHOOK_CA_FILE: caFile,
-      WEBHOOK_OPEN_BLOCKS: '127.0.0.0/8,::1/128',
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
       WEBHOOK_PORTS: String(receiver.port),
     },
   });
@@ -32,7 +32,8 @@ afterAll(async () => {
 beforeEach(async () => {
   receiver.answer({});
   await exec(program.pool, sql`TRUNCATE webhook_delivery, webhook_retry`);
-  await program.client.request('POST', WEBHOOK, { body: { callbackUrl: `${receiver.url}/events` } });
+  const body = { callbackUrl: `${receiver.url}/events` };
+  expect((await program.client.request('POST', WEBHOOK, { body })).status).toBe(201);
 });
 
 type Entry = { id: string; status: string; attempts: number };

@@ -1,8 +1,9 @@
-import { Badge, Group, Text, Tooltip, VisuallyHidden } from '@mantine/core';
+import { Badge, Group, Text, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { creditQuery } from '../api/credit.ts';
 import { useSession } from '../api/session.ts';
+import { Hint } from '../ui/hint.tsx';
 import { ButtonLink } from '../ui/link.tsx';
 import { Money } from '../ui/money.tsx';
 
@@ -20,12 +21,12 @@ export function AccountBar() {
         {t(`plan.${account.plan}`)}
       </Badge>
       {credit && (
-        <Tooltip label={t('creditHint')}>
+        <Hint label={t('creditHint')}>
           <ButtonLink to="/account" variant="default" size="xs">
             <VisuallyHidden>{t('credit')}</VisuallyHidden>
             <Money amount={credit.availableCredit} currency={credit.currency} />
           </ButtonLink>
-        </Tooltip>
+        </Hint>
       )}
     </Group>
   );

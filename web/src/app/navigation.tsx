@@ -1,7 +1,7 @@
-import { Tooltip } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
+import { Hint } from '../ui/hint.tsx';
 import { NAV_GROUPS, type NavGroup, type PageEntry } from './page-entry.ts';
 import classes from './shell.module.css';
 
@@ -55,9 +55,5 @@ function NavItem({ page: { path, nav, need } }: { readonly page: PageEntry }) {
     </Link>
   );
   if (refusal === null) return link;
-  return (
-    <Tooltip label={t(`ui:why.${refusal}`, { scope: need?.scope })} position="right">
-      {link}
-    </Tooltip>
-  );
+  return <Hint label={t(`ui:why.${refusal}`, { scope: need?.scope })}>{link}</Hint>;
 }

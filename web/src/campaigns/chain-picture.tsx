@@ -72,7 +72,7 @@ function Failures({ form }: FormProps) {
   return (
     <div>
       <UnstyledButton onClick={toggle} aria-expanded={opened}>
-        <Group gap={4}>
+        <Group gap={4} wrap="nowrap">
           <Sign size={16} aria-hidden="true" />
           <Text size="sm" fw={600}>
             {t('chain.onStatus')}

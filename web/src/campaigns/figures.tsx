@@ -20,13 +20,15 @@ export function Figures({ campaign }: { readonly campaign: Campaign }) {
   return (
     <Section title={t('figures.title')} actions={isUnderWay(campaign) && <Rate campaign={campaign} />}>
       <Stack>
-        <JobProgress
-          label={t('figures.progress')}
-          done={totalSuccess + totalFailed}
-          total={total}
-          secondsLeft={campaign.estimatedSecondsLeft}
-          tone={toneOf(campaign)}
-        />
+        {total > 0 && (
+          <JobProgress
+            label={t('figures.progress')}
+            done={totalSuccess + totalFailed}
+            total={total}
+            secondsLeft={campaign.estimatedSecondsLeft}
+            tone={toneOf(campaign)}
+          />
+        )}
         <SimpleGrid cols={{ base: 2, md: 5 }}>
           <Stat label={t('figures.delivered')} value={<Num value={totalSuccess} />} note={share(totalSuccess)} />
           <Stat label={t('figures.failed')} value={<Num value={totalFailed} />} note={share(totalFailed)} />

@@ -1,4 +1,4 @@
-import { Group, TextInput } from '@mantine/core';
+import { Group, Text, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { choice, listFields, text } from '../ui/url-state.ts';
@@ -98,11 +98,16 @@ function Days({ search, onSearch }: Omit<FiltersProps, 'onClear'>) {
           key={end}
           type="date"
           aria-label={t(`filter.${end}`)}
-          title={t(`filter.${end}`)}
+          leftSection={
+            <Text size="xs" c="dimmed" aria-hidden="true">
+              {t(`filter.${end}Short`)}
+            </Text>
+          }
+          leftSectionWidth={46}
           value={search[end]}
           onChange={(event) => onSearch({ [end]: event.currentTarget.value })}
           style={{ flex: '1 1 0' }}
-          miw={140}
+          miw={150}
         />
       ))}
     </Group>

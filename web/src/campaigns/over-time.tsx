@@ -46,7 +46,7 @@ export function OverTime({ campaign }: { readonly campaign: Campaign }) {
     { name: 'failed', label: t('figures.failed'), color: 'red.6' },
     { name: 'pending', label: t('funnel.pending'), color: 'blue.4' },
   ];
-  if (data?.total === 0) return null;
+  if (data !== undefined && rows.every(({ values }) => sum(values) === 0)) return null;
   return (
     <Section title={t('overTime.title')} description={t('overTime.hint')}>
       {data !== undefined ? (
@@ -66,6 +66,9 @@ export function OverTime({ campaign }: { readonly campaign: Campaign }) {
     </Section>
   );
 }
+
+const sum = ({ delivered, failed, pending }: { delivered: number; failed: number; pending: number }): number =>
+  delivered + failed + pending;
 
 type Buckets = Awaited<ReturnType<typeof listBuckets>>['data'];
 

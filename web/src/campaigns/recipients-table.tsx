@@ -10,10 +10,11 @@ import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
 import { TextLink } from '../ui/link.tsx';
 import { MsisdnText } from '../ui/msisdn-text.tsx';
 import { Section } from '../ui/section.tsx';
+import { StatusBadge } from '../ui/status-badge.tsx';
 import { ChannelBadge, MessageStatus } from '../ui/statuses.tsx';
 import { choice, whole, useUrlState } from '../ui/url-state.ts';
 import { useCountryName } from './breakdown.tsx';
-import { type Campaign, isUnderWay, ONE } from './campaign.ts';
+import { type Campaign, isOver, isUnderWay, ONE } from './campaign.ts';
 
 const STATUSES = [
   ...(['PENDING', 'SKIPPED', 'ACCEPTED', 'DELIVERED', 'UNKNOWN', 'DELETED', 'REJECTED', 'EXPIRED'] as const),
@@ -38,7 +39,7 @@ type Recipient = Awaited<ReturnType<typeof listRecipients>>['data'][number];
 export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const [search, setSearch] = useUrlState(FIELDS);
-  const columns = useColumns();
+  const columns = useColumns(isOver(campaign));
   const query = useQuery({
     queryKey: ['campaign', campaign.id, 'recipients', search],
     queryFn: ({ signal }) => listRecipients(campaign.id, search, signal),
@@ -69,7 +70,7 @@ export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
   );
 }
 
-function useColumns(): readonly Column<Recipient>[] {
+function useColumns(isAtEnd: boolean): readonly Column<Recipient>[] {
   const { t } = useTranslation('campaigns');
   const country = useCountryName();
   return useMemo(
@@ -81,10 +82,10 @@ function useColumns(): readonly Column<Recipient>[] {
         header: t('reached.channel'),
         cell: ({ channel }) => (channel === null ? '–' : <ChannelBadge channel={channel} />),
       },
-      { id: 'status', header: t('column.status'), cell: (row) => <Status row={row} /> },
+      { id: 'status', header: t('column.status'), cell: (row) => <Status row={row} isAtEnd={isAtEnd} /> },
       { id: 'messages', header: t('reached.messages'), cell: ({ messageIds }) => <Messages ids={messageIds} /> },
     ],
-    [t, country],
+    [t, country, isAtEnd],
   );
 }
 
@@ -97,8 +98,12 @@ function PhoneNumber({ row: { phoneNumber, contactId } }: { readonly row: Recipi
   );
 }
 
-function Status({ row: { status, read, skipReason } }: { readonly row: Recipient }) {
+type StatusProps = { readonly row: Recipient; readonly isAtEnd: boolean };
+
+/** Who waits when the campaign is over waits for nothing: it was cancelled before their turn. */
+function Status({ row: { status, read, skipReason }, isAtEnd }: StatusProps) {
   const { t } = useTranslation('campaigns');
+  if (isAtEnd && status === 'PENDING') return <StatusBadge tone="neutral">{t('reached.notSent')}</StatusBadge>;
   return (
     <Stack gap={2} align="flex-start">
       <MessageStatus status={read ? 'READ' : status} />
@@ -118,7 +123,7 @@ function Messages({ ids }: { readonly ids: readonly string[] }) {
   return (
     <Group gap="xs">
       {ids.map((id, at) => (
-        <TextLink key={id} to="/messages" search={{ q: id }} aria-label={t('reached.openMessage', { place: at + 1 })}>
+        <TextLink key={id} to={`/messages/${id}`} aria-label={t('reached.openMessage', { place: at + 1 })}>
           {ids.length === 1 ? t('reached.message') : t('reached.attempt', { place: at + 1 })}
         </TextLink>
       ))}

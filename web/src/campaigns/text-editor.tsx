@@ -1,6 +1,7 @@
 import { Group, Stack, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
 import { applied, type Typed, typedAt } from './completion.ts';
@@ -69,18 +70,12 @@ export function TextEditor({ value, error, onChange }: TextEditorProps) {
   );
 }
 
-/** Puts a text in place and the caret where it belongs, once React has drawn it. */
+/** Puts a text in place at once, so that the caret can be put where it belongs. */
 function useInsert(area: RefObject<HTMLTextAreaElement | null>, onChange: (text: string) => void) {
-  const [caret, setCaret] = useState<number | null>(null);
-  useEffect(() => {
-    if (caret === null || area.current === null) return;
-    area.current.focus();
-    area.current.setSelectionRange(caret, caret);
-    setCaret(null);
-  }, [caret, area]);
-  return (made: { readonly text: string; readonly caret: number }): void => {
-    onChange(made.text);
-    setCaret(made.caret);
+  return ({ text, caret }: { readonly text: string; readonly caret: number }): void => {
+    flushSync(() => onChange(text));
+    area.current?.focus();
+    area.current?.setSelectionRange(caret, caret);
   };
 }
 

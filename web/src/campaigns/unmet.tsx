@@ -6,6 +6,7 @@ import { creditQuery } from '../api/credit.ts';
 import type { FieldFault } from '../api/errors.ts';
 import { useSession } from '../api/session.ts';
 import { ButtonLink } from '../ui/link.tsx';
+import { useNow } from '../ui/use-now.ts';
 import { type Draft, placeOf, scheduledAt, type StepId } from './draft.ts';
 import { usePreview } from './preview.ts';
 import type { Counted } from './review-step.tsx';
@@ -21,10 +22,11 @@ export function useUnmet(draft: Draft, { campaign }: Counted): readonly FieldFau
   const isNobody = contactListIds.length === 0 && destinations.length === 0;
   const isShort = account.plan !== 'unlimited' && credit !== undefined && credit.availableCredit < estimatedCost;
   const at = scheduledAt(draft);
+  const now = useNow();
   const own = [
     isNobody && { field: 'contactListIds', message: t('unmet.recipients') },
     !isNobody && totalDestinations === 0 && { field: recipients, message: t('unmet.nobody') },
-    at !== null && at <= new Date() && { field: 'scheduledDate', message: t('fault.pastTime') },
+    at !== null && at <= now && { field: 'scheduledDate', message: t('fault.pastTime') },
     isShort && { field: 'credit', message: t('unmet.credit') },
   ];
   return [...(preview?.problems ?? []), ...own.filter((fault) => fault !== false)];

@@ -56,7 +56,6 @@ export type DraftForm = EditorState['form'];
 function useSend(id: number, onMade: ((id: number) => void) | undefined) {
   const queries = useQueryClient();
   const known = useRef(id);
-  known.current = id || known.current;
   return async (draft: Draft): Promise<Campaign> => {
     const body = toBody(draft, false);
     const isNew = known.current === 0;

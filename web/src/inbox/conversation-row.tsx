@@ -1,4 +1,4 @@
-import { Badge, Group, Text } from '@mantine/core';
+import { Badge, Group, Text, VisuallyHidden } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Ban, MessageCircle, MessageSquare, MessagesSquare, UserRound } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
@@ -38,14 +38,9 @@ export function ConversationRow({ conversation, search }: ConversationRowProps) 
         <Group gap="xs" wrap="nowrap" justify="space-between">
           <LastMessage conversation={conversation} />
           {unreadCount > 0 && (
-            <Badge
-              size="sm"
-              variant="filled"
-              circle={unreadCount < 10}
-              style={{ flexShrink: 0 }}
-              aria-label={t('unreadHere', { count: unreadCount })}
-            >
-              {unreadCount}
+            <Badge size="sm" variant="filled" circle={unreadCount < 10} style={{ flexShrink: 0 }}>
+              <span aria-hidden="true">{unreadCount}</span>
+              <VisuallyHidden>{t('unreadHere', { count: unreadCount })}</VisuallyHidden>
             </Badge>
           )}
         </Group>

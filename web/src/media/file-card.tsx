@@ -1,4 +1,4 @@
-import { Group, Text, UnstyledButton } from '@mantine/core';
+import { Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Bytes } from '../ui/num.tsx';
 import { Thumbnail } from '../ui/thumbnail.tsx';
@@ -12,8 +12,9 @@ export function FileCard({ media, onOpen }: FileCardProps) {
   const { t } = useTranslation('media');
   return (
     <li>
-      <UnstyledButton className={classes.card} aria-label={t('open', { name: media.name })} onClick={onOpen}>
+      <UnstyledButton className={classes.card} onClick={onOpen}>
         <Thumbnail media={media} />
+        <VisuallyHidden>{t('open')} </VisuallyHidden>
         <Text size="sm" fw={600} truncate dir="auto" mt="xs">
           {media.name}
         </Text>

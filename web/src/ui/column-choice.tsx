@@ -1,10 +1,10 @@
-import { Button, Checkbox, Popover, Stack } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
 import { Columns3 } from 'lucide-react';
-import { useMemo } from 'react';
+import { lazy, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-
-type Choosable = { readonly id: string; readonly header: string; readonly hidden?: boolean };
+import type { Choosable, ColumnChoiceProps } from './column-choice-props.ts';
+import { OnDemand } from './on-demand.tsx';
 
 /** Which columns a person does not want to see, kept in this browser for each table. */
 export function useHiddenColumns(table: string, columns: readonly Choosable[]) {
@@ -18,41 +18,19 @@ export function useHiddenColumns(table: string, columns: readonly Choosable[]) {
   return { hidden, setHidden: (ids: ReadonlySet<string>) => setKept([...ids]) };
 }
 
-type ColumnChoiceProps = {
-  readonly columns: readonly Choosable[];
-  readonly hidden: ReadonlySet<string>;
-  readonly setHidden: (ids: ReadonlySet<string>) => void;
-};
+const LazyList = lazy(() => import('./column-list.tsx').then(({ ColumnList }) => ({ default: ColumnList })));
 
-/** Shows and hides columns. The first one always stays. */
-export function ColumnChoice({ columns, hidden, setHidden }: ColumnChoiceProps) {
+/** Shows and hides columns. */
+export function ColumnChoice(props: ColumnChoiceProps) {
   const { t } = useTranslation('ui');
-  const toggle = (id: string): void => {
-    const next = new Set(hidden);
-    if (!next.delete(id)) next.add(id);
-    setHidden(next);
-  };
+  const button = (
+    <Button variant="subtle" color="gray" size="xs" leftSection={<Columns3 size={14} />}>
+      {t('table.columns')}
+    </Button>
+  );
   return (
-    <Popover position="bottom-end" shadow="md" trapFocus>
-      <Popover.Target>
-        <Button variant="subtle" color="gray" size="xs" leftSection={<Columns3 size={14} />}>
-          {t('table.columns')}
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={t('table.columns')}>
-        <Stack gap="xs">
-          {columns.map(({ id, header }, at) => (
-            <Checkbox
-              key={id}
-              size="xs"
-              label={header}
-              checked={!hidden.has(id)}
-              disabled={at === 0}
-              onChange={() => toggle(id)}
-            />
-          ))}
-        </Stack>
-      </Popover.Dropdown>
-    </Popover>
+    <OnDemand button={button} kind="dialog">
+      <LazyList {...props} button={button} />
+    </OnDemand>
   );
 }

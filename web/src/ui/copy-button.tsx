@@ -1,7 +1,8 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
+import { ActionIcon } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { Check, Copy } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { Hint } from './hint.tsx';
 
 /** Copies a text. `label` names it: "Copy the callback address". */
 export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
@@ -9,10 +10,10 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   const { copied, copy } = useClipboard({ timeout: 2000 });
   const name = copied ? t('copied') : (label ?? t('copy'));
   return (
-    <Tooltip label={name}>
+    <Hint label={name}>
       <ActionIcon variant="subtle" color={copied ? 'green' : 'gray'} onClick={() => copy(text)} aria-label={name}>
         {copied ? <Check size={16} /> : <Copy size={16} />}
       </ActionIcon>
-    </Tooltip>
+    </Hint>
   );
 }

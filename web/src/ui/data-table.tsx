@@ -1,15 +1,6 @@
 import { Checkbox, Group, NativeSelect, Pagination, Stack, Text, UnstyledButton } from '@mantine/core';
-import {
-  columnVisibilityFeature,
-  type ReactTable,
-  rowSelectionFeature,
-  type Row,
-  type RowSelectionState,
-  tableFeatures,
-  useTable,
-} from '@tanstack/react-table';
 import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide-react';
-import { type ReactNode, useMemo } from 'react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ColumnChoice, useHiddenColumns } from './column-choice.tsx';
 import classes from './data-table.module.css';
@@ -75,21 +66,15 @@ export type DataTableProps<T> = {
   readonly footer?: ReactNode;
 };
 
-const features = tableFeatures({ rowSelectionFeature, columnVisibilityFeature });
-type TableOf<T extends object> = ReactTable<typeof features, T>;
-type RowOf<T extends object> = Row<typeof features, T>;
-
 /** A list that the server filters, sorts and pages; cards in place of rows on a phone. */
-export function DataTable<T extends object>(props: DataTableProps<T>) {
+export function DataTable<T>(props: DataTableProps<T>) {
   const { query, empty, search, columns, id } = props;
   const isPhone = useIsPhone();
   const choice = useHiddenColumns(id, columns);
-  const table = useRows(props, choice.hidden);
   if (query.error !== null && query.data === undefined)
     return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
   if (query.isPending) return <TableSkeleton rows={Math.min(search.limit, 8)} />;
   if (query.data?.total === 0) return empty;
-  const Rows = isPhone ? Cards<T> : Grid<T>;
   return (
     <Stack gap="sm" aria-busy={query.isFetching}>
       {(props.toolbar !== undefined || !isPhone) && (
@@ -98,64 +83,65 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
           {!isPhone && <ColumnChoice columns={columns} {...choice} />}
         </Group>
       )}
-      <Rows table={table} {...props} />
+      {isPhone ? <Cards {...props} /> : <Grid {...props} hidden={choice.hidden} />}
       {props.footer ?? <Footer {...props} />}
     </Stack>
   );
 }
 
-const NONE: readonly never[] = [];
-
-function useRows<T extends object>(props: DataTableProps<T>, hidden: ReadonlySet<string>): TableOf<T> {
-  const { columns, query, rowId, selected, onSelect } = props;
-  const definitions = useMemo(
-    () =>
-      columns.map(({ id, header, cell }) => ({ id, header, cell: ({ row }: { row: RowOf<T> }) => cell(row.original) })),
-    [columns],
-  );
-  const rowSelection = Object.fromEntries([...(selected ?? [])].map((key) => [key, true as const]));
-  return useTable<typeof features, T>({
-    features,
-    columns: definitions,
-    data: query.data?.data ?? NONE,
-    getRowId: rowId,
-    enableRowSelection: onSelect !== undefined,
-    state: { rowSelection, columnVisibility: Object.fromEntries([...hidden].map((key) => [key, false])) },
-    onRowSelectionChange(update) {
-      const next: RowSelectionState = typeof update === 'function' ? update(rowSelection) : update;
-      onSelect?.(new Set(Object.keys(next)));
-    },
-  });
+/** The rows that are shown, which of them are chosen, and how to change that. */
+function selectionOf<T>({ query, rowId, selected = NOBODY, onSelect }: DataTableProps<T>) {
+  const ids = (query.data?.data ?? []).map(rowId);
+  const set = (changed: readonly string[], isChosen: boolean): void => {
+    const next = new Set(selected);
+    for (const id of changed) {
+      if (isChosen) next.add(id);
+      else next.delete(id);
+    }
+    onSelect?.(next);
+  };
+  return {
+    has: (id: string): boolean => selected.has(id),
+    all: ids.length > 0 && ids.every((id) => selected.has(id)),
+    some: ids.some((id) => selected.has(id)),
+    set: (id: string, isChosen: boolean) => set([id], isChosen),
+    setAll: (isChosen: boolean) => set(ids, isChosen),
+  };
 }
 
-type PartProps<T extends object> = DataTableProps<T> & { readonly table: TableOf<T> };
+const NOBODY: ReadonlySet<string> = new Set();
 
-function Grid<T extends object>({ table, ...props }: PartProps<T>) {
+type GridProps<T> = DataTableProps<T> & { readonly hidden: ReadonlySet<string> };
+
+function Grid<T>(props: GridProps<T>) {
   const { t } = useTranslation('ui');
+  const { label, query, rowId, onSelect, actions, hidden } = props;
+  const columns = props.columns.filter(({ id }) => !hidden.has(id));
+  const selection = selectionOf(props);
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label={props.label}>
-      <table aria-label={props.label} className={classes.table}>
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
+      <table aria-label={label} className={classes.table}>
         <thead>
           <tr>
-            {props.onSelect && (
+            {onSelect && (
               <th style={{ width: 40 }}>
                 <Checkbox
                   aria-label={t('table.selectAll')}
-                  checked={table.getIsAllPageRowsSelected()}
-                  indeterminate={table.getIsSomePageRowsSelected() && !table.getIsAllPageRowsSelected()}
-                  onChange={table.getToggleAllPageRowsSelectedHandler()}
+                  checked={selection.all}
+                  indeterminate={selection.some && !selection.all}
+                  onChange={() => selection.setAll(!selection.all)}
                 />
               </th>
             )}
-            {table.getVisibleLeafColumns().map(({ id }) => (
-              <Head key={id} column={columnOf(props.columns, id)} {...props} />
+            {columns.map((column) => (
+              <Head key={column.id} column={column} {...props} />
             ))}
-            {props.actions && <th style={{ width: 1 }} aria-label={t('table.actions')} />}
+            {actions && <th style={{ width: 1 }} aria-label={t('table.actions')} />}
           </tr>
         </thead>
         <tbody>
-          {table.getRowModel().rows.map((row) => (
-            <GridRow key={row.id} row={row} {...props} />
+          {query.data?.data.map((row) => (
+            <GridRow key={rowId(row)} row={row} selection={selection} {...props} columns={columns} />
           ))}
         </tbody>
       </table>
@@ -163,15 +149,9 @@ function Grid<T extends object>({ table, ...props }: PartProps<T>) {
   );
 }
 
-function columnOf<T>(columns: readonly Column<T>[], id: string): Column<T> {
-  const column = columns.find((each) => each.id === id);
-  if (column === undefined) throw new Error(`no column ${id}`);
-  return column;
-}
+type HeadProps<T> = DataTableProps<T> & { readonly column: Column<T> };
 
-type HeadProps<T extends object> = DataTableProps<T> & { readonly column: Column<T> };
-
-function Head<T extends object>({ column, search, onSearch }: HeadProps<T>) {
+function Head<T>({ column, search, onSearch }: HeadProps<T>) {
   const { id, header, align, width, sortable } = column;
   const order = search.sort === id ? 'ascending' : search.sort === `-${id}` ? 'descending' : 'none';
   const Sign = order === 'ascending' ? ArrowUp : order === 'descending' ? ArrowDown : ArrowUpDown;
@@ -190,31 +170,29 @@ function Head<T extends object>({ column, search, onSearch }: HeadProps<T>) {
   );
 }
 
-type RowProps<T extends object> = DataTableProps<T> & { readonly row: RowOf<T> };
+type RowProps<T> = DataTableProps<T> & { readonly row: T; readonly selection: ReturnType<typeof selectionOf> };
 
-function GridRow<T extends object>({ row, columns, actions, onRowClick, onSelect }: RowProps<T>) {
+function GridRow<T>({ row, selection, columns, actions, rowId, onRowClick, onSelect }: RowProps<T>) {
+  const id = rowId(row);
   return (
     <tr
-      data-selected={row.getIsSelected() || undefined}
-      {...(onRowClick && { onClick: () => onRowClick(row.original), style: { cursor: 'pointer' } })}
+      data-selected={selection.has(id) || undefined}
+      {...(onRowClick && { onClick: () => onRowClick(row), style: { cursor: 'pointer' } })}
     >
       {onSelect && (
         <td onClick={(event) => event.stopPropagation()}>
-          <RowCheck row={row} />
+          <RowCheck id={id} selection={selection} />
         </td>
       )}
-      {row.getVisibleCells().map((cell) => {
-        const column = columnOf(columns, cell.column.id);
-        return (
-          <td key={cell.id} style={{ textAlign: column.align }}>
-            {column.cell(row.original)}
-          </td>
-        );
-      })}
+      {columns.map((column) => (
+        <td key={column.id} style={{ textAlign: column.align }}>
+          {column.cell(row)}
+        </td>
+      ))}
       {actions && (
         <td onClick={(event) => event.stopPropagation()}>
           <Group gap={4} wrap="nowrap" justify="flex-end">
-            {actions(row.original)}
+            {actions(row)}
           </Group>
         </td>
       )}
@@ -222,42 +200,44 @@ function GridRow<T extends object>({ row, columns, actions, onRowClick, onSelect
   );
 }
 
-function RowCheck<T extends object>({ row }: { readonly row: RowOf<T> }) {
+type RowCheckProps = { readonly id: string; readonly selection: ReturnType<typeof selectionOf> };
+
+function RowCheck({ id, selection }: RowCheckProps) {
   const { t } = useTranslation('ui');
-  return (
-    <Checkbox aria-label={t('table.select')} checked={row.getIsSelected()} onChange={row.getToggleSelectedHandler()} />
-  );
+  const isChosen = selection.has(id);
+  return <Checkbox aria-label={t('table.select')} checked={isChosen} onChange={() => selection.set(id, !isChosen)} />;
 }
 
-function Cards<T extends object>({ table, ...props }: PartProps<T>) {
+function Cards<T>(props: DataTableProps<T>) {
+  const selection = selectionOf(props);
   return (
     <ul className={classes.cards} aria-label={props.label}>
-      {table.getRowModel().rows.map((row) => (
-        <li key={row.id} className={classes.card}>
-          <Card row={row} {...props} />
+      {props.query.data?.data.map((row) => (
+        <li key={props.rowId(row)} className={classes.card}>
+          <Card row={row} selection={selection} {...props} />
         </li>
       ))}
     </ul>
   );
 }
 
-function Card<T extends object>({ row, columns, actions, onRowClick, onSelect }: RowProps<T>) {
+function Card<T>({ row, selection, columns, actions, rowId, onRowClick, onSelect }: RowProps<T>) {
   const title = columns.find(({ phone }) => phone === 'title') ?? columns[0];
   const lines = columns.filter((column) => column !== title && column.phone !== 'none' && !column.hidden);
   return (
-    <div {...(onRowClick && { onClick: () => onRowClick(row.original) })}>
+    <div {...(onRowClick && { onClick: () => onRowClick(row) })}>
       <Group justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
         <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }}>
           {onSelect && (
             <span onClick={(event) => event.stopPropagation()}>
-              <RowCheck row={row} />
+              <RowCheck id={rowId(row)} selection={selection} />
             </span>
           )}
-          <div className={classes.cardTitle}>{title?.cell(row.original)}</div>
+          <div className={classes.cardTitle}>{title?.cell(row)}</div>
         </Group>
         {actions && (
           <Group gap={4} wrap="nowrap" onClick={(event) => event.stopPropagation()}>
-            {actions(row.original)}
+            {actions(row)}
           </Group>
         )}
       </Group>
@@ -265,7 +245,7 @@ function Card<T extends object>({ row, columns, actions, onRowClick, onSelect }:
         {lines.map(({ id, header, cell }) => (
           <div key={id} className={classes.line}>
             <dt>{header}</dt>
-            <dd>{cell(row.original)}</dd>
+            <dd>{cell(row)}</dd>
           </div>
         ))}
       </dl>
@@ -275,7 +255,7 @@ function Card<T extends object>({ row, columns, actions, onRowClick, onSelect }:
 
 const SIZES = ['10', '25', '50', '100'];
 
-function Footer<T extends object>({ query, search, onSearch }: DataTableProps<T>) {
+function Footer<T>({ query, search, onSearch }: DataTableProps<T>) {
   const { t } = useTranslation('ui');
   const format = useFormat();
   const total = query.data?.total ?? 0;

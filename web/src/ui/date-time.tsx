@@ -1,4 +1,4 @@
-import { Tooltip } from '@mantine/core';
+import { Hint } from './hint.tsx';
 import { useFormat } from './format.ts';
 import { useNow } from './use-now.ts';
 
@@ -18,11 +18,11 @@ export function DateTime({ value, show = 'relative' }: DateTimeProps) {
   if (show !== 'relative')
     return <time dateTime={value}>{show === 'day' ? format.day(instant) : format.brief(instant)}</time>;
   return (
-    <Tooltip label={exact}>
+    <Hint label={exact}>
       <time dateTime={value} style={{ whiteSpace: 'nowrap' }}>
         <Relative instant={instant} />
       </time>
-    </Tooltip>
+    </Hint>
   );
 }
 

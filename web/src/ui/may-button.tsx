@@ -1,7 +1,8 @@
-import { ActionIcon, type ActionIconProps, Button, type ButtonProps, Tooltip } from '@mantine/core';
+import { ActionIcon, type ActionIconProps, Button, type ButtonProps } from '@mantine/core';
 import type { MouseEventHandler, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Need, useSession } from '../api/session.ts';
+import { Hint } from './hint.tsx';
 
 type Allowed = {
   /** What it takes; `write` is taken for granted unless said otherwise. */
@@ -62,4 +63,4 @@ function refused(reason: string | undefined, onClick: Allowed['onClick']) {
 }
 
 const withReason = (reason: string | undefined, button: React.JSX.Element): ReactNode =>
-  reason === undefined ? button : <Tooltip label={reason}>{button}</Tooltip>;
+  reason === undefined ? button : <Hint label={reason}>{button}</Hint>;

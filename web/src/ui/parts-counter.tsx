@@ -1,5 +1,6 @@
-import { Group, Text, Tooltip } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { Hint } from './hint.tsx';
 import { useFormat } from './format.ts';
 
 type PartsCounterProps = {
@@ -27,11 +28,11 @@ export function PartsCounter({ characters, parts, encoding, remaining, unsupport
           <Text size="xs" fw={600} className="tabular">
             {t('parts.parts', { count: parts })}
           </Text>
-          <Tooltip label={t(encoding === 'UCS-2' ? 'parts.ucs2' : 'parts.gsm7')}>
+          <Hint label={t(encoding === 'UCS-2' ? 'parts.ucs2' : 'parts.gsm7')}>
             <Text size="xs" c="dimmed" tabIndex={0}>
               {encoding}
             </Text>
-          </Tooltip>
+          </Hint>
           {remaining !== null && remaining !== undefined && (
             <Text size="xs" c="dimmed" className="tabular">
               {t('parts.remaining', { count: remaining })}

@@ -38,6 +38,8 @@ const MOST_PIXELS = 15_000_000;
 /** Rows that are scrolled past within this time are not fetched. */
 const CALM_MS = 80;
 const GAP = 24;
+/** Of the row of names, with the lines around the pane. */
+const HEAD_HEIGHT = 44;
 
 /**
  * A list of any length in a pane that scrolls: rows that are in view are drawn, pages of 100 are fetched as they come

@@ -14,7 +14,7 @@ export function Figures({ account }: { readonly account: AccountDetails }) {
   const format = useFormat();
   const { availableCredit, frozenCredit, currency, unlimited, last24h } = account;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
+    <SimpleGrid cols={{ base: 2, lg: 4 }}>
       <Stat
         label={t('account.available')}
         value={<Money amount={availableCredit} currency={currency} />}

@@ -78,7 +78,12 @@ function useLedgerColumns(currency: string): readonly Column<LedgerEntry>[] {
         align: 'right',
         cell: ({ amount }) => <Money amount={amount} currency={currency} />,
       },
-      { id: 'reference', header: t('ledger.reference'), cell: ({ reference }) => <bdi>{reference || '–'}</bdi> },
+      {
+        id: 'reference',
+        header: t('ledger.reference'),
+        phone: 'none',
+        cell: ({ reference }) => <bdi>{reference || '–'}</bdi>,
+      },
     ],
     [t, currency],
   );

@@ -47,8 +47,8 @@ export function LinkFields({ form, kind, isKept = false }: LinkProps) {
         <Fields {...shared} part="settings" fields={main} />
       </Grid>
       <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
-        <Group gap={6}>
-          <Sign size={16} aria-hidden="true" />
+        <Group gap={6} wrap="nowrap" align="flex-start">
+          <Sign size={16} aria-hidden="true" style={{ flexShrink: 0, marginTop: 3 }} />
           <Text size="sm" fw={600}>
             {t('connection.moreSettings', { count: more.length })}
           </Text>

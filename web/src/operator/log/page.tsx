@@ -13,6 +13,7 @@ import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, useUrlState } from '../../ui/url-state.ts';
+import { usePriceName } from '../shared/price-name.ts';
 import { useWord } from '../shared/word.ts';
 import { ShowIcon } from './show-icon.tsx';
 
@@ -25,15 +26,6 @@ const FIELDS = { ...listFields(), action: choice(ACTIONS) };
 const listEntries = (query: { page: number; limit: number; action?: string }, signal: AbortSignal) =>
   ok(api.GET('/api/operator/v1/audit', { params: { query }, signal }));
 type Entry = Awaited<ReturnType<typeof listEntries>>['data'][number];
-
-/** What an entry is about, as far as its subject and its details tell. */
-function summaryOf({ action, subject, detail }: Entry): string {
-  const of = subject.replace(/^[a-z-]+:/, '');
-  if (action === 'route.add') return `+${String(detail['prefix'])} → ${String(detail['connection'])}`;
-  if (action.startsWith('price.')) return of.replace('/', ' +');
-  if (action === 'sending.pause') return String(detail['reason']);
-  return action.startsWith('route.') ? `#${of}` : of;
-}
 
 /** Who changed what of the gateway itself. */
 export function Page() {
@@ -83,12 +75,29 @@ function useEntryColumns(): readonly Column<Entry>[] {
   return useMemo(
     () => [
       { id: 'action', header: t('log.what'), phone: 'title', cell: ({ action }) => <What action={action} /> },
-      { id: 'subject', header: t('log.subject'), cell: (entry) => <bdi>{summaryOf(entry)}</bdi> },
+      { id: 'subject', header: t('log.subject'), cell: (entry) => <Subject entry={entry} /> },
       { id: 'actor', header: t('log.who'), cell: ({ actor }) => <Who actor={actor} /> },
       { id: 'at', header: t('log.when'), cell: ({ at }) => <DateTime value={at} /> },
     ],
     [t],
   );
+}
+
+/** What an entry is about, as far as its subject and its details tell. */
+function Subject({ entry: { action, subject, detail } }: { readonly entry: Entry }) {
+  const { t } = useTranslation('operator');
+  const priceName = usePriceName();
+  const of = subject.replace(/^[a-z-]+:/, '');
+  if (action === 'route.add') {
+    const prefix = String(detail['prefix']);
+    return <bdi>{`${prefix === '' ? t('prefix.all') : `+${prefix}`} → ${String(detail['connection'])}`}</bdi>;
+  }
+  if (action.startsWith('price.')) {
+    const [channel = '', prefix = ''] = of.split('/');
+    return <bdi>{priceName({ channel, prefix })}</bdi>;
+  }
+  if (action === 'sending.pause') return <bdi>{String(detail['reason'])}</bdi>;
+  return <bdi>{action.startsWith('route.') ? `#${of}` : of}</bdi>;
 }
 
 function What({ action }: Pick<Entry, 'action'>) {

@@ -6,13 +6,13 @@ import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { MayIcon } from '../../ui/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
-import { nameOf } from './price-cell.tsx';
+import { usePriceName } from '../shared/price-name.ts';
 import { type Price, PRICE_KEYS, PRICES } from './price.ts';
 
 export function DeleteIcon({ price }: { readonly price: Price }) {
   const { t } = useTranslation('operator');
   const [isAsking, asking] = useDisclosure();
-  const of = nameOf(price);
+  const of = usePriceName()(price);
   const remove = useAction({
     run: () => ok(api.DELETE(`${PRICES}/{id}`, { params: { path: { id: price.id } } })),
     refresh: PRICE_KEYS,

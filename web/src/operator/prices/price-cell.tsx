@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { useSession } from '../../api/session.ts';
 import { useFormat } from '../../ui/format.ts';
+import { usePriceName } from '../shared/price-name.ts';
 import { type Price, PRICE_KEYS, setPrice } from './price.ts';
 
 type CellProps = { readonly price: Price };
@@ -13,6 +14,7 @@ type CellProps = { readonly price: Price };
 export function PriceCell({ price }: CellProps) {
   const { t } = useTranslation('operator');
   const format = useFormat();
+  const nameOf = usePriceName();
   const { currency } = useSession().account;
   const [isEdited, setIsEdited] = useState(false);
   if (isEdited) return <PriceField price={price} onDone={() => setIsEdited(false)} />;
@@ -37,12 +39,10 @@ export function PriceCell({ price }: CellProps) {
   );
 }
 
-/** A price as labels name it. */
-export const nameOf = ({ channel, prefix }: Pick<Price, 'channel' | 'prefix'>): string => `${channel} +${prefix}`;
-
 /** Enter, or leaving the field, keeps what stands in it; Escape does not. */
 function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void }) {
   const { t } = useTranslation('operator');
+  const nameOf = usePriceName();
   const [value, setValue] = useState<number | string>(price.price);
   const isLeft = useRef(false);
   const saving = useAction({

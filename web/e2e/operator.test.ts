@@ -1,0 +1,283 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { PASSWORD, startCarrier } from '../../src/testing/program.ts';
+import { checkPage } from './check-page.ts';
+import { openSite, type Person, type Site } from './harness.ts';
+
+/** A carrier that takes everything to +4479 and answers nothing, so that outcomes stay unknown. */
+const SILENT = {
+  script: { dropResponseShare: 1, receipts: 'none' },
+  settings: { submitTimeoutSeconds: 0.2 },
+  prefix: '4479',
+} as const;
+
+let site: Site;
+let operator: Person;
+beforeAll(async () => {
+  site = await openSite({ carriers: { silent: SILENT } });
+  operator = await site.operator();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+/** A window of the operator at one page. */
+async function at(path: string) {
+  const window = await site.signIn(operator);
+  await window.page.goto(site.url(path));
+  return window;
+}
+
+/** Sends a message as a client of the account would, and answers its id. */
+async function send(phoneNumber: string): Promise<string> {
+  const { messageId } = await site.program.client.send({ phoneNumber, message: 'Hello' });
+  return messageId ?? '';
+}
+
+const dialog = (page: Page) => page.getByRole('dialog');
+const said = (page: Page, text: string | RegExp) =>
+  page.getByRole('status').filter({ hasText: text }).first().waitFor();
+
+test('who is no operator has no such pages in the navigation, and is told why at their addresses', async () => {
+  const { page } = await site.signIn();
+  const navigation = page.getByRole('navigation', { name: 'Pages' });
+  await navigation.getByRole('link', { name: 'API keys' }).waitFor();
+  expect(await navigation.getByRole('link', { name: 'Connections' }).count()).toBe(0);
+  for (const path of ['/operator', '/operator/accounts', '/operator/connections/new']) {
+    await page.goto(site.url(path));
+    await page.getByText('Only operators of this installation may do this.').waitFor();
+  }
+});
+
+test('a bind is tried in the carrier’s words, added, given a route and a price, and then takes messages', async () => {
+  const carrier = await startCarrier('nordic');
+  onTestFinished(() => carrier.close());
+  const { page, watch } = await at('/operator/connections');
+  await page.getByRole('link', { name: 'New connection' }).first().click();
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByText('Must be filled in').first().waitFor();
+
+  await page.getByRole('textbox', { name: 'Name' }).fill('nordic');
+  await page.getByRole('textbox', { name: 'Address of the carrier' }).fill('127.0.0.1');
+  await page.getByRole('textbox', { name: 'Port' }).fill(String(carrier.port));
+  await page.getByRole('textbox', { name: 'System id' }).fill('nordic');
+  await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByRole('button', { name: 'Test now' }).click();
+  const result = page.getByRole('status', { name: 'Result of the test' });
+  await result.getByText('It does not work yet.').waitFor();
+  await result.getByText(/ESME_RINVPASWD/).waitFor();
+
+  await page.getByRole('button', { name: 'Back' }).click();
+  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByRole('button', { name: 'Test now' }).click();
+  await result.getByText('It works: the carrier lets us in.').waitFor();
+  await page.getByRole('button', { name: 'Add the connection' }).click();
+  await page.getByRole('heading', { name: '“nordic” is added' }).waitFor();
+
+  await page.getByRole('link', { name: 'Add a route' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Prefix' }).fill('+46 70');
+  await dialog(page).getByRole('button', { name: 'Add the route' }).click();
+  await page.getByRole('row', { name: /\+4670 Sweden First nordic/ }).waitFor();
+  await page.getByRole('textbox', { name: 'Phone number' }).fill('+46701234567');
+  await page.getByRole('button', { name: 'Check' }).click();
+  await page.getByRole('list', { name: 'Its ways, in their order' }).getByRole('link', { name: 'nordic' }).waitFor();
+
+  await page.goto(site.url('/operator/prices'));
+  await page.getByRole('button', { name: 'New price' }).first().click();
+  await dialog(page).getByRole('textbox', { name: 'Prefix' }).fill('46');
+  await dialog(page)
+    .getByRole('textbox', { name: /Price of each part/ })
+    .fill('0.05');
+  await dialog(page).getByRole('button', { name: 'Set the price' }).click();
+  await page.getByRole('row', { name: /\+46 Sweden/ }).waitFor();
+
+  const messageId = await send('+46701234567');
+  await site.program.client.untilStatus(messageId, 'DELIVERED');
+  expect(carrier.ledger.submits()).toHaveLength(1);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a price is changed where it stands, and a route is deleted after a question', async () => {
+  const { page, watch } = await at('/operator/prices');
+  await page.getByRole('button', { name: /change the price of RCS, all numbers/ }).click();
+  await page.getByRole('textbox', { name: 'New price of RCS, all numbers' }).fill('0.0725');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: /^€0\.0725: change the price of RCS/ }).waitFor();
+  await page.getByRole('button', { name: /change the price of RCS, all numbers/ }).click();
+  await page.getByRole('textbox', { name: 'New price of RCS, all numbers' }).fill('9');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: /^€0\.0725: change the price of RCS/ }).waitFor();
+
+  await page.goto(site.url('/operator/routes?add=silent'));
+  await dialog(page).getByRole('textbox', { name: 'Prefix' }).fill('998');
+  await dialog(page).getByRole('button', { name: 'Add the route' }).click();
+  await page.getByRole('button', { name: 'Delete the route of +998 over silent' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete the route' }).click();
+  await page.getByRole('row', { name: /\+998/ }).waitFor({ state: 'detached' });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('an account is made, credited, looked at and left again, suspended and let in', async () => {
+  const { page, watch } = await at('/operator/accounts');
+  await page.getByRole('button', { name: 'New account' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Name' }).fill('Corner Shop');
+  await dialog(page).getByRole('button', { name: 'Make the account' }).click();
+  const apiKey = (await dialog(page).getByLabel('API key', { exact: true }).textContent()) ?? '';
+  await dialog(page).getByRole('link', { name: 'See the account' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Corner Shop' }).waitFor();
+  const client = site.program.clientOf(apiKey);
+  const credit = async () => (await client.request('GET', '/api/partner-gateway/v1/subscription/credit')).status;
+  expect(await credit()).toBe(200);
+
+  await page.getByRole('button', { name: 'Add credit' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Amount in EUR' }).fill('25.5');
+  await dialog(page).getByRole('textbox', { name: 'Reference' }).fill('INV-7');
+  await dialog(page).getByRole('button', { name: 'Add credit' }).click();
+  await page.getByRole('row', { name: /Credit added.*€25\.50 INV-7/ }).waitFor();
+
+  await page.getByRole('button', { name: 'Look at this account' }).click();
+  await page.getByText('You are looking at the account “Corner Shop” as an operator.').waitFor();
+  await page.getByRole('banner').getByText('Corner Shop').waitFor();
+  await page.getByRole('button', { name: 'Back to my account' }).click();
+  await page.getByRole('banner').getByText('Operations').waitFor();
+
+  await page.goto(site.url('/operator/accounts?search=Corner'));
+  await page.getByRole('link', { name: 'Corner Shop' }).click();
+  await page.getByRole('button', { name: 'Suspend…' }).click();
+  await dialog(page).getByRole('button', { name: 'Suspend the account' }).click();
+  await page.getByText('Suspended', { exact: true }).waitFor();
+  expect(await credit()).toBe(403);
+  await page.getByRole('button', { name: 'Let in again…' }).click();
+  await dialog(page).getByRole('button', { name: 'Let it in' }).click();
+  await page.getByText('Active', { exact: true }).waitFor();
+  expect(await credit()).toBe(200);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('the limits of an account are changed in its form, and what the server refuses stands at its field', async () => {
+  const { page, watch } = await at(`/operator/accounts/${site.program.account.accountId}`);
+  await page.getByRole('textbox', { name: 'Default country' }).fill('QQ');
+  watch.expect('400');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('textbox', { name: 'Default country' }).and(page.locator('[aria-invalid=true]')).waitFor();
+  await page.getByRole('textbox', { name: 'Default country' }).fill('IT');
+  await page.getByRole('textbox', { name: 'Requests a minute' }).fill('120');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await said(page, 'Saved');
+  await page.reload();
+  await expect.poll(() => page.getByRole('textbox', { name: 'Requests a minute' }).inputValue()).toBe('120');
+  expect(watch.problems()).toEqual([]);
+});
+
+test('messages without an answer are settled, several at once, as their carrier says', async () => {
+  const { client } = site.program;
+  const sent = [await send('+447900000001'), await send('+447900000002')];
+  await client.untilAll(sent, 'UNKNOWN');
+  const window = await at('/operator/unknowns');
+  const { page, watch } = window;
+  await page
+    .getByRole('row', { name: /silent/ })
+    .nth(1)
+    .waitFor();
+  await checkPage(window, 'operator-unknowns');
+  await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check();
+  await page.getByRole('button', { name: 'Settle those selected' }).click();
+  await dialog(page).getByRole('radio', { name: 'It could not be delivered' }).check();
+  await checkPage(window, 'operator-unknowns-settle');
+  await dialog(page).getByRole('button', { name: 'Settle', exact: true }).click();
+  await page.getByText('2 messages are settled').waitFor();
+  await page.getByText('Every outcome is known').waitFor();
+  await client.untilAll(sent, 'UNDELIVERABLE');
+  expect(watch.problems()).toEqual([]);
+});
+
+test('sending is paused for everybody with a reason, and resumed with what was queued', async () => {
+  const window = await at('/operator');
+  const { page, watch } = window;
+  await page.getByRole('button', { name: 'Pause sending…' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Reason' }).fill('Wrong prices');
+  await dialog(page).getByRole('button', { name: 'Pause sending' }).click();
+  await page
+    .getByRole('alert')
+    .getByText(/Wrong prices/)
+    .waitFor();
+  const messageId = await send('+393331234567');
+  await page.getByRole('button', { name: 'Resume sending…' }).click();
+  await dialog(page).getByRole('cell', { name: 'Acme' }).waitFor();
+  await checkPage(window, 'operator-resume');
+  await dialog(page).getByRole('button', { name: 'Resume sending' }).click();
+  await page.getByRole('button', { name: 'Pause sending…' }).waitFor();
+  await site.program.client.untilStatus(messageId, 'DELIVERED');
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a connection is paused and resumed, and is not deleted while a route leads to it', async () => {
+  const { page, watch } = await at('/operator/connections/silent');
+  await page.getByRole('button', { name: 'Pause…' }).click();
+  await dialog(page).getByRole('button', { name: 'Pause it' }).click();
+  await page.getByText('Paused', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Pause…' }).waitFor();
+
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await dialog(page).getByText('1 route that leads to it').waitFor();
+  await dialog(page).getByRole('textbox', { name: 'Type silent to go on' }).fill('silent');
+  watch.expect('409');
+  await dialog(page).getByRole('button', { name: 'Delete the connection' }).click();
+  await page
+    .getByRole('alert')
+    .getByText(/1 routes? leads? to/)
+    .waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+const PAGES = [
+  ['operator', '/operator', 'Busiest accounts of the last hour'],
+  ['operator-accounts', '/operator/accounts', 'Operations'],
+  ['operator-connections', '/operator/connections', 'silent'],
+  ['operator-connection', '/operator/connections/silent', 'What depends on it'],
+  ['operator-connection-new', '/operator/connections/new?step=settings', 'System id'],
+  ['operator-routes', '/operator/routes', 'All numbers'],
+  ['operator-prices', '/operator/prices', 'All numbers'],
+  ['operator-senders', '/operator/senders', 'Every account'],
+  ['operator-numbers', '/operator/senders?tab=numbers', 'Every other number'],
+  ['operator-templates', '/operator/senders?tab=templates', 'Name of a template'],
+  ['operator-queues', '/operator/queues', 'Webhook attempts'],
+  ['operator-reconciliation', '/operator/health', 'The books make zero'],
+  ['operator-receipts', '/operator/health?tab=receipts', 'Of the parts'],
+  ['operator-doctor', '/operator/health?tab=doctor', 'Database'],
+  ['operator-log', '/operator/log', 'Sending paused'],
+] as const;
+
+test.each(PAGES)('%s is accessible in both themes and at both widths', async (name, path, text) => {
+  const window = await at(path);
+  const shown = window.page.getByRole('main');
+  await shown.getByText(text).or(shown.getByPlaceholder(text)).first().waitFor();
+  await checkPage(window, name);
+  await window.context.close();
+});
+
+const DIALOGS = [
+  ['operator-account-new', '/operator/accounts', 'New account'],
+  ['operator-price-new', '/operator/prices', 'New price'],
+  ['operator-route-new', '/operator/routes', 'New route'],
+  ['operator-sender-new', '/operator/senders', 'Give a sender'],
+  ['operator-number-new', '/operator/senders?tab=numbers', 'Give a number'],
+  ['operator-pause', '/operator', 'Pause sending…'],
+  ['operator-connection-edit', '/operator/connections/silent', 'Change'],
+] as const;
+
+test.each(DIALOGS)('%s is accessible in both themes and at both widths', async (name, path, button) => {
+  const window = await at(path);
+  await window.page.getByRole('button', { name: button, exact: true }).first().click();
+  await dialog(window.page).getByRole('button', { name: 'Cancel' }).waitFor();
+  await checkPage(window, name);
+  await window.context.close();
+});
+
+test('an account’s own page is accessible in both themes and at both widths', async () => {
+  const window = await at(`/operator/accounts/${site.program.account.accountId}`);
+  await window.page.getByRole('heading', { name: 'Ledger' }).waitFor();
+  await checkPage(window, 'operator-account');
+});

@@ -1,0 +1,56 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { FORM_A, type Webhook } from './webhook.ts';
+
+type AddressDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
+
+/** Leads the webhook elsewhere; its secret and its kind of events stay. */
+export function AddressDialog({ webhook, opened, onClose }: AddressDialogProps) {
+  const { t } = useTranslation('webhooks');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('address.title')}>
+      {opened && <Address webhook={webhook} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function Address({ webhook, onClose }: Omit<AddressDialogProps, 'opened'>) {
+  const { t } = useTranslation('webhooks');
+  const form = useForm({ initialValues: { callbackUrl: webhook.callbackUrl } });
+  const change = useAction({
+    run: (body: { callbackUrl: string }) => ok(api.PUT(FORM_A, { body })),
+    refresh: [['webhooks']],
+    done: t('address.done'),
+    onDone: onClose,
+    form,
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => change.run(values))}>
+      <Stack>
+        <TextInput
+          label={t('register.url')}
+          description={t('register.urlHint')}
+          type="url"
+          maxLength={2048}
+          data-autofocus
+          {...form.getInputProps('callbackUrl')}
+        />
+        <Text size="sm" c="dimmed">
+          {t('address.text')}
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={change.busy}>
+            {t('address.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,30 @@
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { FORM_A, type Webhook } from './webhook.ts';
+
+type DeleteDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
+
+/** Asks before the webhook is deleted, and with it the events that wait. */
+export function DeleteDialog({ webhook, opened, onClose }: DeleteDialogProps) {
+  const { t } = useTranslation('webhooks');
+  const remove = useAction({
+    run: () => ok(api.DELETE(FORM_A)),
+    refresh: [['webhooks']],
+    done: t('delete.done'),
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={t('delete.title', { host: new URL(webhook.callbackUrl).host })}
+      action={t('delete.submit')}
+      onConfirm={() => remove.run()}
+      busy={remove.busy}
+    >
+      {t('delete.text')}
+    </ConfirmDialog>
+  );
+}

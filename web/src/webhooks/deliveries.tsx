@@ -1,0 +1,84 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { ListRestart, ScrollText } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../ui/data-table.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { MayButton } from '../ui/may-button.tsx';
+import { Section } from '../ui/section.tsx';
+import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
+import { type Delivery, KINDS, listDeliveries, PERIODS, STATES } from './delivery.ts';
+import { useDeliveryColumns } from './delivery-columns.tsx';
+import { DeliveryFilters } from './delivery-filters.tsx';
+import { DeliveryPanel } from './delivery-panel.tsx';
+import { ReplayButton } from './replay-button.tsx';
+import { ReplayDialog } from './replay-dialog.tsx';
+import { NEED } from './webhook.ts';
+
+const FIELDS = {
+  ...listFields(),
+  status: choice(STATES),
+  kind: choice(KINDS),
+  period: choice(PERIODS),
+  message: text(),
+  event: text(),
+};
+const REFRESH_MS = 5_000;
+
+/** The log: every event that was sent or tried. */
+export function Deliveries({ isRegistered }: { readonly isRegistered: boolean }) {
+  const { t } = useTranslation('webhooks');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [isReplaying, setIsReplaying] = useState(false);
+  const columns = useDeliveryColumns((event) => setSearch({ event, page: search.page }));
+  const { event, ...wanted } = search;
+  const query = useQuery({
+    queryKey: ['webhooks', 'deliveries', wanted],
+    queryFn: ({ signal }) => listDeliveries(wanted, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: REFRESH_MS,
+  });
+  const isFiltered = [search.status, search.kind, search.period, search.message].some((each) => each !== '');
+  if (!isRegistered && !isFiltered && query.data?.total === 0) return null;
+  const replay = (
+    <MayButton
+      need={NEED}
+      because={!isRegistered && t('replay.none')}
+      variant="default"
+      size="xs"
+      leftSection={<ListRestart size={14} />}
+      onClick={() => setIsReplaying(true)}
+    >
+      {t('replay.open')}
+    </MayButton>
+  );
+  return (
+    <Section title={t('log.title')} description={t('log.description')} actions={replay}>
+      <DeliveryFilters search={search} onSearch={setSearch} isFiltered={isFiltered} />
+      <DataTable<Delivery>
+        id="webhook-deliveries"
+        label={t('log.title')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => id}
+        search={search}
+        onSearch={setSearch}
+        onRowClick={({ id }) => setSearch({ event: id, page: search.page })}
+        actions={(delivery) => <ReplayButton delivery={delivery} isRegistered={isRegistered} />}
+        empty={
+          <EmptyState
+            icon={ScrollText}
+            title={t(isFiltered ? 'log.noMatch' : 'log.empty')}
+            text={t(isFiltered ? 'log.noMatchText' : 'log.emptyText')}
+          />
+        }
+      />
+      <DeliveryPanel
+        id={event === '' ? null : event}
+        isRegistered={isRegistered}
+        onClose={() => setSearch({ event: '', page: search.page })}
+      />
+      <ReplayDialog opened={isReplaying} onClose={() => setIsReplaying(false)} />
+    </Section>
+  );
+}

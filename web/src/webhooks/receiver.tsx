@@ -1,0 +1,103 @@
+import { Alert, Code, Stack, Text } from '@mantine/core';
+import { CircleAlert, TriangleAlert } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { DateTime } from '../ui/date-time.tsx';
+import { Facts } from '../ui/facts.tsx';
+import { useFormat } from '../ui/format.ts';
+import { MayButton } from '../ui/may-button.tsx';
+import { Section } from '../ui/section.tsx';
+import { StatusBadge } from '../ui/status-badge.tsx';
+import { FORM_A, NEED, stateOf, type Webhook } from './webhook.ts';
+
+/** What somebody wants to do with the webhook: the dialog that opens. */
+export type Wish = 'test' | 'address' | 'rotate' | 'delete';
+type ReceiverProps = { readonly webhook: Webhook; readonly onWish: (wish: Wish) => void };
+
+/** The webhook as it is registered: how it does, and what can be done with it. */
+export function Receiver({ webhook, onWish }: ReceiverProps) {
+  const { t } = useTranslation('webhooks');
+  const actions = (
+    <>
+      <MayButton need={NEED} variant="default" size="xs" onClick={() => onWish('address')}>
+        {t('address.open')}
+      </MayButton>
+      <MayButton need={NEED} variant="default" size="xs" onClick={() => onWish('rotate')}>
+        {t('rotate.open')}
+      </MayButton>
+      <MayButton need={NEED} variant="subtle" color="red" size="xs" onClick={() => onWish('delete')}>
+        {t('delete.open')}
+      </MayButton>
+    </>
+  );
+  return (
+    <Section title={t('receiver.title')} actions={actions}>
+      <Trouble webhook={webhook} />
+      <WebhookFacts webhook={webhook} />
+    </Section>
+  );
+}
+
+const TONES = { active: 'good', failing: 'warning', disabled: 'bad' } as const;
+
+function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
+  const { t } = useTranslation('webhooks');
+  const { callbackUrl, form, createdAt } = webhook;
+  const state = stateOf(webhook);
+  return (
+    <Facts
+      facts={[
+        {
+          label: t('fact.url'),
+          value: (
+            <Code className="foreign-text" fz="sm" dir="ltr">
+              {callbackUrl}
+            </Code>
+          ),
+        },
+        { label: t('fact.state'), value: <StatusBadge tone={TONES[state]}>{t(`state.${state}`)}</StatusBadge> },
+        { label: t('fact.events'), value: t(`form.${form}.title`) },
+        { label: t('fact.createdAt'), value: <DateTime value={createdAt} show="exact" /> },
+      ]}
+    />
+  );
+}
+
+/** What is wrong, and what to do about it; nothing while all is well. */
+function Trouble({ webhook }: Pick<ReceiverProps, 'webhook'>) {
+  const { t } = useTranslation('webhooks');
+  const format = useFormat();
+  const state = stateOf(webhook);
+  if (state === 'active') return null;
+  const since = webhook.failingSince === null ? '' : format.brief(new Date(webhook.failingSince));
+  const isDisabled = state === 'disabled';
+  return (
+    <Alert
+      color={isDisabled ? 'red' : 'amber'}
+      icon={isDisabled ? <CircleAlert size={18} /> : <TriangleAlert size={18} />}
+      title={t(`trouble.${state}.title`, { since })}
+    >
+      <Stack gap="xs" align="flex-start">
+        {webhook.disabledReason !== null && <Text size="sm">{t('trouble.because', { reason: webhook.disabledReason })}</Text>}
+        <Text size="sm">{t(`trouble.${state}.text`)}</Text>
+        {isDisabled && <EnableButton webhook={webhook} />}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** The same address again makes it active. */
+function EnableButton({ webhook: { callbackUrl } }: Pick<ReceiverProps, 'webhook'>) {
+  const { t } = useTranslation('webhooks');
+  const enable = useAction({
+    run: () => ok(api.PUT(FORM_A, { body: { callbackUrl } })),
+    refresh: [['webhooks']],
+    done: t('trouble.enabled'),
+  });
+  return (
+    <MayButton need={NEED} size="xs" loading={enable.busy} onClick={() => enable.run()}>
+      {t('trouble.enable')}
+    </MayButton>
+  );
+}

@@ -1,0 +1,44 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { useFormat } from '../ui/format.ts';
+import { SecretMade } from './register-dialog.tsx';
+import { FORM_A } from './webhook.ts';
+
+type RotateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
+
+/** Gives the webhook a new secret; for a day both sign. */
+export function RotateDialog({ opened, onClose }: RotateDialogProps) {
+  const { t } = useTranslation('webhooks');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('rotate.title')}>
+      {opened && <Rotate onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function Rotate({ onClose }: Pick<RotateDialogProps, 'onClose'>) {
+  const { t } = useTranslation('webhooks');
+  const format = useFormat();
+  const rotate = useAction({ run: () => ok(api.POST(`${FORM_A}/secret`)), refresh: [['webhooks']] });
+  if (rotate.made !== undefined) {
+    const { secret, previousSecretUntil } = rotate.made;
+    const until = previousSecretUntil === null ? '' : format.brief(new Date(previousSecretUntil));
+    return <SecretMade secret={secret} note={t('rotate.note', { until })} onClose={onClose} />;
+  }
+  return (
+    <Stack>
+      <Text size="sm">{t('rotate.text')}</Text>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          {t('ui:cancel')}
+        </Button>
+        <Button loading={rotate.busy} onClick={() => rotate.run()}>
+          {t('rotate.submit')}
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
