@@ -50,6 +50,7 @@ for (const name of [
   'oauth',
   'csv',
   'exports',
+  'console',
 ]) {
   const proof = PROOFS[name] as Proof;
   test(`${name}, in small: ${proof.promise}`, { timeout: TIMEOUT_MS }, async () => {

@@ -3,6 +3,7 @@ import { allowlist } from './allowlist.ts';
 import { callbacks } from './callbacks.ts';
 import { canary } from './canary.ts';
 import { clock } from './clock.ts';
+import { consoleProof } from './console.ts';
 import { crash, crashPostgres } from './crash.ts';
 import { crashCampaign } from './crash-campaign.ts';
 import { csv } from './csv.ts';
@@ -68,4 +69,5 @@ export const PROOFS: Readonly<Record<string, Proof>> = {
   oauth,
   csv,
   exports: exportsProof,
+  console: consoleProof,
 };

@@ -7,6 +7,7 @@ import { delimiter, join } from 'node:path';
 const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['types', 'tsc -p .'],
   ['types of the console', 'tsc -p web'],
+  ['types of its tests', 'tsc -p web/e2e'],
   ['lint', 'oxlint --format=unix .'],
   ['format', 'biome format --reporter=concise .'],
   ['imports', 'node scripts/check-dependencies.ts'],

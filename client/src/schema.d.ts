@@ -3612,6 +3612,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only the keys that this user made. */
                 userId?: number;
+                /** @description Only keys in this state. */
+                status?: "active" | "expired";
             };
             header?: never;
             path?: never;
@@ -20683,6 +20685,8 @@ export interface operations {
                 page?: number;
                 /** @description Entries on a page. */
                 limit?: number;
+                /** @description What this person did, or a key that they made. */
+                userId?: number;
                 /** @description Exactly this, for example `api-key.create`. */
                 action?: string;
                 /** @description Exactly this, for example `api-key:12`. */

@@ -152,6 +152,12 @@ describe('listing', () => {
     await exec(database.pool, sql`UPDATE api_key SET expires_at = now() WHERE id = ${id}`);
     expect((await call('GET', `/${apiKey}`)).body).toMatchObject({ id, status: 'expired' });
     expect(await statusWith(apiKey)).toBe(401);
+    const expired = (await call('GET', '?status=expired&limit=100')).body;
+    expect(expired.data.map((key: { id: number }) => key.id)).toEqual([id]);
+    const active = (await call('GET', '?status=active&limit=100')).body;
+    expect(active.data.map((key: { id: number }) => key.id)).not.toContain(id);
+    expect([expired.total, active.total]).toEqual([1, active.data.length]);
+    expect((await call('GET', '?status=gone')).status).toBe(400);
   });
 });
 

@@ -20,6 +20,7 @@ const KeyQuery = Type.Object({
   userId: Type.Optional(
     Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Only the keys that this user made.' }),
   ),
+  status: Type.Optional(Type.Enum(['active', 'expired'], { type: 'string', description: 'Only keys in this state.' })),
 });
 
 /** Contract 2: the keys of the caller's account. All need the scope `keys`; a foreign id answers as an unknown one. */
@@ -52,9 +53,11 @@ export function apiKeyRoutes(app: App, { pool, answers }: ApiDeps): void {
       response: { 200: PageOf(KeyOut) },
     },
     handler: async ({ actor, query }) => {
-      const filter = { accountId: actor.accountId, userId: query.userId ?? null };
+      const { userId = null, status, page, limit } = query;
+      const expired = status === undefined ? null : status === 'expired';
+      const filter = { accountId: actor.accountId, userId, expired };
       const db = tenant(pool, actor);
-      const [rows, total] = await Promise.all([listKeys(db, { ...query, ...filter }), countKeys(db, filter)]);
+      const [rows, total] = await Promise.all([listKeys(db, { ...filter, page, limit }), countKeys(db, filter)]);
       return pageOf(query, rows.map(listed), total);
     },
   });

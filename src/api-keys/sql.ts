@@ -26,23 +26,22 @@ const RECORD = sql`
   JOIN account a ON a.id = k.account_id
   LEFT JOIN app_user u ON u.id = k.user_id`;
 
-type Page = { accountId: number; userId: number | null; page: number; limit: number };
+/** `userId` null means every user's, `expired` null those that expired and those that did not. */
+export type KeyFilter = { accountId: number; userId: number | null; expired?: boolean | null };
 
-/** Oldest first; `userId` null means every user's. */
-export const listKeys = (db: Db, input: Page): Promise<KeyRow[]> =>
+const matches = ({ accountId, userId, expired = null }: KeyFilter) => sql`
+  WHERE k.account_id = ${accountId} AND (${userId}::bigint IS NULL OR k.user_id = ${userId})
+    AND (${expired}::boolean IS NULL OR coalesce(k.expires_at <= now(), false) = ${expired})`;
+
+/** Oldest first. */
+export const listKeys = (db: Db, input: KeyFilter & { page: number; limit: number }): Promise<KeyRow[]> =>
   many(
     db,
-    sql`${RECORD}
-      WHERE k.account_id = ${input.accountId} AND (${input.userId}::bigint IS NULL OR k.user_id = ${input.userId})
-      ORDER BY k.id LIMIT ${input.limit} OFFSET ${input.page * input.limit}`,
+    sql`${RECORD} ${matches(input)} ORDER BY k.id LIMIT ${input.limit} OFFSET ${input.page * input.limit}`,
   );
 
-export async function countKeys(db: Db, input: { accountId: number; userId: number | null }): Promise<number> {
-  const row = await one<{ total: number }>(
-    db,
-    sql`SELECT count(*) AS total FROM api_key
-      WHERE account_id = ${input.accountId} AND (${input.userId}::bigint IS NULL OR user_id = ${input.userId})`,
-  );
+export async function countKeys(db: Db, input: KeyFilter): Promise<number> {
+  const row = await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM api_key k ${matches(input)}`);
   return row.total;
 }
 

@@ -77,6 +77,20 @@ test('action, subject and time narrow the list and its total', async () => {
   expect((await list('?from=yesterday')).status).toBe(400);
 });
 
+test('what one person did, and keys that they made, is told apart from the rest', async () => {
+  const { accountId } = account;
+  const author = { accountId, keyId: null, userId: 4711, username: 'anna' };
+  await transaction(database.pool, async (tx) => {
+    await recordAudit(tx, { ...author, kind: 'user' }, { action: 'by.person', subject: 'thing:4' });
+    await recordAudit(tx, { ...author, kind: 'key', keyId: 12 }, { action: 'by.key', subject: 'thing:4' });
+    await recordAudit(tx, operatorOf(accountId), { action: 'by.other', subject: 'thing:4' });
+  });
+  const { body } = await list('?userId=4711');
+  expect([actionsOf(body), body.total]).toEqual([['by.key', 'by.person'], 2]);
+  expect(actionsOf((await list('?userId=4711&action=by.key')).body)).toEqual(['by.key']);
+  expect((await list('?userId=0')).status).toBe(400);
+});
+
 test('an account sees its own entries only, and a caller without the scope keys sees none', async () => {
   expect(actionsOf((await list('', stranger.apiKey)).body)).toEqual(['api-key.create', 'account.create']);
   const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };

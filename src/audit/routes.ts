@@ -9,6 +9,13 @@ import { countAuditEntries, listAuditEntries } from './sql.ts';
 
 const AuditQuery = Type.Object({
   ...pageFields,
+  userId: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'What this person did, or a key that they made.',
+    }),
+  ),
   action: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly this, for example `api-key.create`.' })),
   subject: Type.Optional(Type.String({ maxLength: 400, description: 'Exactly this, for example `api-key:12`.' })),
   from: Type.Optional(instant('ISO 8601 with offset; entries from then on.')),
@@ -30,9 +37,9 @@ export function auditRoutes(app: App, { pool }: ApiDeps): void {
       response: { 200: PageOf(AuditOut) },
     },
     handler: async ({ actor, query }) => {
-      const { action = null, subject = null } = query;
+      const { userId = null, action = null, subject = null } = query;
       const range = { fromId: idAt(query.from), toId: idAt(query.to) };
-      const filter = { accountId: actor.accountId, action, subject, ...range };
+      const filter = { accountId: actor.accountId, userId, action, subject, ...range };
       const db = tenant(pool, actor);
       const page = { limit: query.limit, offset: offsetOf(query) };
       const [rows, total] = await Promise.all([

@@ -26,18 +26,19 @@ export const insertAuditEntry = (db: Db, entry: NewAuditEntry): Promise<number> 
         ${entry.action}, ${entry.subject}, ${JSON.stringify(entry.detail)}::jsonb)`,
   );
 
-/** Ids from `fromId` on and before `toId`; null leaves a side open, and a null action or subject means any. */
+/** Ids from `fromId` on and before `toId`; null leaves a side open, and a null action, subject or user means any. */
 export type AuditFilter = {
   readonly accountId: number;
+  readonly userId?: number | null;
   readonly action: string | null;
   readonly subject: string | null;
   readonly fromId: string | null;
   readonly toId: string | null;
 };
 
-const matches = ({ accountId, action, subject, fromId, toId }: AuditFilter) => sql`
+const matches = ({ accountId, userId = null, action, subject, fromId, toId }: AuditFilter) => sql`
   FROM audit_entry
-  WHERE account_id = ${accountId}
+  WHERE account_id = ${accountId} AND (${userId}::bigint IS NULL OR user_id = ${userId})
     AND (${action}::text IS NULL OR action = ${action}) AND (${subject}::text IS NULL OR subject = ${subject})
     AND (${fromId}::uuid IS NULL OR id >= ${fromId}) AND (${toId}::uuid IS NULL OR id < ${toId})`;
 

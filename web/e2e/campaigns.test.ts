@@ -56,11 +56,11 @@ async function confirmed(body: object): Promise<number> {
   return id;
 }
 
-/** The page of a campaign says where it is in its life. */
+/** The word beside the name of a campaign, on its page. */
 async function untilItIs(page: Page, status: string): Promise<void> {
   await page.getByRole('list', { name: 'Life of the campaign' }).waitFor();
-  const words = page.getByRole('main').getByText(status, { exact: true });
-  await words.first().waitFor({ timeout: WAIT_MS });
+  const beside = page.getByRole('heading', { level: 1 }).locator('xpath=..');
+  await beside.getByText(status, { exact: true }).waitFor({ timeout: WAIT_MS });
 }
 
 test(
@@ -89,6 +89,13 @@ test(
     await phone.getByText('Hello Person0, spring is here').waitFor();
     await page.getByRole('button', { name: 'Next recipient' }).click();
     await phone.getByText('Hello Person1, spring is here').waitFor();
+    await page.getByRole('button', { name: 'Insert a field' }).click();
+    await page.getByLabel('Field', { exact: true }).selectOption('email');
+    await page.getByLabel('If the contact has none').fill('!');
+    await page.getByRole('button', { name: 'Insert', exact: true }).click();
+    expect(await text.inputValue()).toBe('Hello {{firstName}}, spring is here{{email|!}}');
+    await phone.getByText('Hello Person1, spring is here!').waitFor();
+    await page.getByText(/This contact lacks email/).waitFor();
 
     await page.getByRole('button', { name: 'Next: Time' }).click();
     await page.getByLabel('Recipients a second, at most').fill('3');

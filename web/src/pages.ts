@@ -4,6 +4,8 @@ import {
   Building2,
   Cable,
   CircleQuestionMark,
+  CircleUser,
+  FileDown,
   HeartPulse,
   Images,
   Inbox,
@@ -14,10 +16,12 @@ import {
   Megaphone,
   MessageSquareText,
   ScrollText,
+  Send,
   Share2,
   Tags,
   Users,
   Waypoints,
+  Webhook,
 } from 'lucide-react';
 import type { PageEntry } from './app/page-entry.ts';
 
@@ -28,6 +32,13 @@ export const PAGES: readonly PageEntry[] = [
     feature: 'overview',
     load: () => import('./overview/page.tsx'),
     nav: { group: 'traffic', label: 'overview', icon: LayoutDashboard },
+  },
+  {
+    path: '/send',
+    feature: 'send',
+    load: () => import('./send/page.tsx'),
+    need: { write: true },
+    nav: { group: 'traffic', label: 'send', icon: Send },
   },
   {
     path: '/campaigns',
@@ -107,6 +118,13 @@ export const PAGES: readonly PageEntry[] = [
     need: { scope: 'contacts' },
   },
   {
+    path: '/exports',
+    feature: 'exports',
+    load: () => import('./exports/page.tsx'),
+    need: { scope: 'exports' },
+    nav: { group: 'files', label: 'exports', icon: FileDown },
+  },
+  {
     path: '/media',
     feature: 'media',
     load: () => import('./media/page.tsx'),
@@ -120,11 +138,32 @@ export const PAGES: readonly PageEntry[] = [
     nav: { group: 'files', label: 'social', icon: Share2 },
   },
   {
+    path: '/account',
+    feature: 'account',
+    load: () => import('./account/page.tsx'),
+    nav: { group: 'access', label: 'account', icon: CircleUser },
+  },
+  {
+    path: '/account/campaigns',
+    feature: 'account',
+    load: () => import('./account/campaigns-page.tsx'),
+    need: { scope: 'campaigns' },
+  },
+  { path: '/account/senders', feature: 'account', load: () => import('./account/senders-page.tsx') },
+  { path: '/account/templates', feature: 'account', load: () => import('./account/templates-page.tsx') },
+  {
     path: '/api-keys',
     feature: 'api-keys',
     load: () => import('./api-keys/page.tsx'),
     need: { scope: 'keys' },
     nav: { group: 'access', label: 'apiKeys', icon: KeyRound },
+  },
+  {
+    path: '/webhooks',
+    feature: 'webhooks',
+    load: () => import('./webhooks/page.tsx'),
+    need: { scope: 'webhooks' },
+    nav: { group: 'access', label: 'webhooks', icon: Webhook },
   },
   {
     path: '/operator',

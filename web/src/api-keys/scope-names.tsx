@@ -1,6 +1,7 @@
-import { Text, Tooltip } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/format.ts';
+import { Hint } from '../ui/hint.tsx';
 
 /** In the order in which they are shown. */
 export const SCOPES = [
@@ -18,10 +19,10 @@ export function ScopeNames({ scopes }: { readonly scopes: readonly string[] }) {
   if (names.length === SCOPES.length) return <Text size="sm">{t('scope.all')}</Text>;
   if (names.length <= FEW) return <Text size="sm">{format.list(names)}</Text>;
   return (
-    <Tooltip label={format.list(names)}>
+    <Hint label={format.list(names)}>
       <Text size="sm" tabIndex={0} w="fit-content">
         {t('scope.more', { some: names.slice(0, FEW - 1).join(', '), count: names.length - FEW + 1 })}
       </Text>
-    </Tooltip>
+    </Hint>
   );
 }

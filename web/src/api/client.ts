@@ -1,9 +1,8 @@
 import createClient from 'openapi-fetch';
-import type { components, paths } from '../../../client/src/schema.d.ts';
+import type { paths } from '../../../client/src/schema.d.ts';
 import { ApiError, readProblem } from './errors.ts';
 
-/** The forms of the interface that have names. */
-export type Schemas = components['schemas'];
+/** The interface by its paths: for the types of what a request takes. */
 export type { paths as Paths };
 
 const SAFE = ['GET', 'HEAD'];

@@ -6,7 +6,6 @@ import { ApiError } from './errors.ts';
 export type Scope =
   | ('SMS' | 'WHATSAPP' | 'RCS' | 'campaigns' | 'contacts' | 'tracking' | 'inbox')
   | ('exports' | 'webhooks' | 'media' | 'keys');
-export type Role = 'owner' | 'admin' | 'operator' | 'viewer';
 
 /** Who is signed in, which account they look at, and what they may do there now. */
 export type Session = Awaited<ReturnType<typeof fetchSession>>;
@@ -31,7 +30,7 @@ export type Need = {
 const CHANNELS: readonly string[] = ['SMS', 'WHATSAPP', 'RCS'];
 
 /** What the server would answer, known beforehand; the server decides all the same. */
-export function refusalOf(session: Session, need: Need): Refusal {
+function refusalOf(session: Session, need: Need): Refusal {
   const { scope, role } = need;
   if (need.operator && !session.user.isOperator) return 'operator';
   if (need.write && session.role === 'viewer') return 'viewer';

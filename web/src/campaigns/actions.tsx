@@ -51,6 +51,7 @@ export function Actions({ campaign }: ActionsProps) {
       {isOpen(campaign) && (
         <MayButton
           need={NEED}
+          variant="default"
           leftSection={<Pencil size={16} />}
           onClick={() => void navigate({ to: '/campaigns/editor', search: { id: campaign.id } })}
         >

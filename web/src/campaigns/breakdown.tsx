@@ -1,14 +1,58 @@
-import { Text } from '@mantine/core';
+import { Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useIsPhone } from '../ui/use-is-phone.ts';
+import { useFormat } from '../ui/format.ts';
 import { Money } from '../ui/money.tsx';
 import { Num } from '../ui/num.tsx';
 import { ChannelBadge } from '../ui/statuses.tsx';
 import classes from './campaigns.module.css';
-import type { Price } from './review-step.tsx';
+import lists from './list-choice.module.css';
+import type { Price } from './counted.ts';
 
 /** The price by channel, country and length of the messages. */
-export function Breakdown({ price: { breakdown, currency, price } }: { readonly price: Price }) {
+export function Breakdown({ price }: { readonly price: Price }) {
+  return useIsPhone() ? <Lines price={price} /> : <Figures price={price} />;
+}
+
+type PriceProps = { readonly price: Price };
+
+const keyOf = ({ channel, country, parts, unitPrice }: Price['breakdown'][number]): string =>
+  `${channel} ${country} ${parts} ${unitPrice}`;
+
+/** Where six columns have no room: one line above the other. */
+function Lines({ price: { breakdown, currency } }: PriceProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const country = useCountryName();
+  return (
+    <ul className={lists.lists} aria-label={t('breakdown.label')}>
+      {breakdown.map((line) => (
+        <li key={keyOf(line)} className={lists.list}>
+          <Stack gap={4}>
+            <Group gap="xs">
+              <ChannelBadge channel={line.channel} />
+              <Text size="sm">{country(line.country)}</Text>
+            </Group>
+            <Text size="xs" c="dimmed" className="tabular">
+              {t('breakdown.line', {
+                count: line.count,
+                shown: format.number(line.count),
+                parts: format.number(line.parts),
+                unitPrice: format.money(line.unitPrice, currency),
+              })}
+            </Text>
+          </Stack>
+          <Text size="sm" fw={600} component="span">
+            <Money amount={line.price} currency={currency} />
+          </Text>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Figures({ price: { breakdown, currency, price } }: PriceProps) {
   const { t } = useTranslation('campaigns');
   const country = useCountryName();
   return (
@@ -26,7 +70,7 @@ export function Breakdown({ price: { breakdown, currency, price } }: { readonly 
         </thead>
         <tbody>
           {breakdown.map((line) => (
-            <tr key={`${line.channel} ${line.country} ${line.parts} ${line.unitPrice}`}>
+            <tr key={keyOf(line)}>
               <td>
                 <ChannelBadge channel={line.channel} />
               </td>

@@ -5,12 +5,14 @@ import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
+import { ApiError } from '../api/errors.ts';
 import { useProblemText } from '../api/problem-text.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { useFormat } from '../ui/format.ts';
 import { MayButton } from '../ui/may-button.tsx';
 import { type Campaign, NEED, ONE, toIso } from './campaign.ts';
-import type { Counted } from './review-step.tsx';
+import type { Counted } from './counted.ts';
+import { Unmet } from './unmet.tsx';
 import type { EditorState } from './use-editor.ts';
 
 /** The specification's order: the configuration is marked final, then it is confirmed. */
@@ -47,7 +49,11 @@ export function Confirm({ editor, counted: { campaign }, isReady, back }: Confir
   const Sign = campaign.scheduledDate === null ? Send : CalendarClock;
   return (
     <Stack>
-      {send.error !== null && <Alert color="red">{problemText(send.error)}</Alert>}
+      {send.error instanceof ApiError && send.error.details.length > 0 ? (
+        <Unmet faults={send.error.details} goTo={editor.goTo} />
+      ) : (
+        send.error !== null && <Alert color="red">{problemText(send.error)}</Alert>
+      )}
       <Group justify="space-between">
         {back}
         <MayButton

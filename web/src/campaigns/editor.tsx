@@ -1,6 +1,6 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Button, Group, Skeleton, Text } from '@mantine/core';
 import { ArrowRight, Save } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../ui/page.tsx';
 import { Steps } from '../ui/stepper.tsx';
@@ -9,11 +9,13 @@ import { ChannelsStep } from './channels-step.tsx';
 import { placeOf, type StepId, STEPS } from './draft.ts';
 import { LeaveGuard } from './leave-guard.tsx';
 import { modeName } from './mode-name.ts';
-import { RecipientsStep } from './recipients-step.tsx';
-import { ReviewStep } from './review-step.tsx';
-import { TextStep } from './text-step.tsx';
-import { TimeStep } from './time-step.tsx';
 import { type EditorInput, type EditorState, useEditor } from './use-editor.ts';
+
+/** Each with its first visit: together they are more than a page should bring. */
+const RecipientsStep = lazy(() => import('./recipients-step.tsx').then((file) => ({ default: file.RecipientsStep })));
+const TextStep = lazy(() => import('./text-step.tsx').then((file) => ({ default: file.TextStep })));
+const TimeStep = lazy(() => import('./time-step.tsx').then((file) => ({ default: file.TimeStep })));
+const ReviewStep = lazy(() => import('./review-step.tsx').then((file) => ({ default: file.ReviewStep })));
 
 /** A campaign that is not confirmed, in five steps that can be gone to in any order. */
 export function Editor(input: EditorInput) {
@@ -41,7 +43,7 @@ export function Editor(input: EditorInput) {
           label: t(`step.${id}`),
           note: notes[id],
           hasFault: faulty.includes(id),
-          content: contents[id],
+          content: <Suspense fallback={<Skeleton h={320} mt="md" />}>{contents[id]}</Suspense>,
         }))}
         active={step}
         onChange={(id) => goTo(STEPS.find((one) => one === id) ?? step)}

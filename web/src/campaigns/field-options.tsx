@@ -1,7 +1,7 @@
 import { Paper, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import classes from './text-editor.module.css';
-import type { Field } from './text-editor.tsx';
+import type { Field } from './contact-fields.ts';
 
 export const optionId = (list: string, at: number): string => `${list}-${at}`;
 

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ArrowDown } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
@@ -22,9 +22,11 @@ const POLL_MS = 2000;
 /** How far the recipients came, channel by channel: who was reached on each, and who went on to the next. */
 export function Funnel({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
-  const { id, sendingMode } = campaign;
+  const { id, sendingMode, status } = campaign;
   const { data, error, refetch } = useQuery({
-    queryKey: ['campaign', id, 'funnel'],
+    // With the status: once more when it ends.
+    queryKey: ['campaign', id, 'funnel', status],
+    placeholderData: keepPreviousData,
     queryFn: ({ signal }) => findFunnel(id, signal),
     refetchInterval: isUnderWay(campaign) ? POLL_MS : false,
   });

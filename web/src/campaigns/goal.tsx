@@ -11,7 +11,7 @@ import { Stat } from '../ui/stat.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { Breakdown } from './breakdown.tsx';
 import type { Campaign } from './campaign.ts';
-import type { Counted } from './review-step.tsx';
+import type { Counted } from './counted.ts';
 
 /** What counting found: recipients, who is left out and why, the price and what of it is for whom. */
 export function Goal({ counted: { campaign, price } }: { readonly counted: Counted }) {

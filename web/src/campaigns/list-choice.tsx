@@ -121,6 +121,7 @@ function Chosen({ form }: { readonly form: DraftForm }) {
         <Pill
           key={id}
           withRemoveButton
+          bg="var(--mantine-color-gray-light)"
           onRemove={() => form.setFieldValue('contactListIds', toggled(contactListIds, id, false))}
           removeButtonProps={{ 'aria-label': t('lists.remove', { name }), 'aria-hidden': false, tabIndex: 0 }}
         >

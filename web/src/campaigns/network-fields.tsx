@@ -2,7 +2,7 @@ import { Alert, NativeSelect, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useProblemText } from '../api/problem-text.ts';
-import { senderQuery, templateQuery } from './networks.ts';
+import { senderQuery, templateQuery } from '../api/networks.ts';
 import type { DraftForm } from './use-editor.ts';
 
 type NetworkFieldsProps = { readonly channel: 'WHATSAPP' | 'RCS'; readonly form: DraftForm };

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
@@ -36,7 +36,9 @@ export function OverTime({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const unit = unitOf(campaign);
   const { data, error, refetch } = useQuery({
-    queryKey: ['campaign', campaign.id, 'stats', unit],
+    // With the status: once more when it ends.
+    queryKey: ['campaign', campaign.id, 'stats', unit, campaign.status],
+    placeholderData: keepPreviousData,
     queryFn: ({ signal }) => listBuckets(campaign.id, unit, signal),
     refetchInterval: isUnderWay(campaign) ? POLL_MS : false,
   });

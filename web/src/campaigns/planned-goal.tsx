@@ -40,7 +40,7 @@ export function PlannedGoal({ campaign }: { readonly campaign: Campaign }) {
             <Text size="sm" c="dimmed">
               {t(isCounted ? 'planned.toConfirm' : 'planned.toCount')}
             </Text>
-            <ButtonLink to="/campaigns/editor" search={{ id, step: 'review' }} variant="default">
+            <ButtonLink to="/campaigns/editor" search={{ id, step: 'review' }}>
               {t('planned.review')}
             </ButtonLink>
           </Group>

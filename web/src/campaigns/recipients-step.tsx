@@ -2,7 +2,7 @@ import { SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../ui/format.ts';
 import { Section } from '../ui/section.tsx';
-import { ContactSearch } from './contact-search.tsx';
+import { ContactSearch } from '../ui/contact-search.tsx';
 import { numbersIn } from './draft.ts';
 import { ListChoice } from './list-choice.tsx';
 import { Samples } from './samples.tsx';
@@ -18,7 +18,8 @@ export function RecipientsStep({ form }: { readonly form: DraftForm }) {
         <SegmentedControl
           aria-label={t('recipients.title')}
           data={(['lists', 'numbers'] as const).map((value) => ({ value, label: t(`recipients.${value}`) }))}
-          w="fit-content"
+          w={{ base: '100%', xs: 'fit-content' }}
+          styles={{ label: { paddingInline: 8 } }}
           {...form.getInputProps('recipients')}
         />
         {recipients === 'lists' ? <ListChoice form={form} /> : <Numbers form={form} />}
@@ -37,7 +38,7 @@ function Numbers({ form }: { readonly form: DraftForm }) {
   const add = (number: string): void => form.setFieldValue('destinations', [...numbers, number].join('\n'));
   return (
     <Stack>
-      <ContactSearch chosen={numbers} onAdd={add} />
+      <ContactSearch chosen={numbers} onChoose={({ phoneNumber }) => add(phoneNumber)} />
       <Textarea
         label={t('recipients.numbersLabel')}
         description={t('recipients.numbersHint')}

@@ -41,7 +41,8 @@ export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useColumns(isOver(campaign));
   const query = useQuery({
-    queryKey: ['campaign', campaign.id, 'recipients', search],
+    // With the status: once more when it ends.
+    queryKey: ['campaign', campaign.id, 'recipients', search, campaign.status],
     queryFn: ({ signal }) => listRecipients(campaign.id, search, signal),
     placeholderData: keepPreviousData,
     refetchInterval: isUnderWay(campaign) ? POLL_MS : false,

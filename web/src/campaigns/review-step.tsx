@@ -8,19 +8,14 @@ import { api, ok } from '../api/client.ts';
 import { ErrorState } from '../ui/error-state.tsx';
 import { JobProgress } from '../ui/progress.tsx';
 import { Section } from '../ui/section.tsx';
-import { type Campaign, ONE } from './campaign.ts';
+import { ONE } from './campaign.ts';
 import { BackButton } from './back-button.tsx';
 import { Confirm } from './confirm.tsx';
+import { type Counted, findPrice } from './counted.ts';
 import { Goal } from './goal.tsx';
 import { TestSend } from './test-send.tsx';
 import { Unmet, useUnmet } from './unmet.tsx';
 import type { EditorState } from './use-editor.ts';
-
-const findPrice = (id: number) => ok(api.GET(`${ONE}/price`, { params: { path: { id } } }));
-
-export type Price = Awaited<ReturnType<typeof findPrice>>;
-/** A campaign that was saved and counted just now, with what it costs. */
-export type Counted = { readonly campaign: Campaign; readonly price: Price };
 
 /** Saves and counts; null when it could not be saved, which the fields at fault tell. */
 function useCount({ save }: EditorState) {

@@ -10,7 +10,7 @@ import { Money } from '../ui/money.tsx';
 import { PhonePreview } from '../ui/phone-preview.tsx';
 import { type Channel, chainOf } from './campaign.ts';
 import type { Draft } from './draft.ts';
-import { senderQuery } from './networks.ts';
+import { senderQuery } from '../api/networks.ts';
 import { MOST_OFFSET, type Preview, priceOf, type Sample, type usePreview } from './preview.ts';
 
 type SamplePreviewProps = {
@@ -20,12 +20,13 @@ type SamplePreviewProps = {
   readonly onMove: (at: number) => void;
 };
 
-/** What one recipient would read, on each of the channels; the others one after another. */
+/** What one recipient would read, on each of the channels, first the one whose text is written here. */
 export function SamplePreview({ draft, preview: { data, error, refetch }, at, onMove }: SamplePreviewProps) {
   const { t } = useTranslation('campaigns');
   const chain = chainOf(draft.sendingMode);
   const [wanted, setWanted] = useState<Channel | null>(null);
-  const channel = wanted !== null && chain.includes(wanted) ? wanted : (chain[0] ?? 'SMS');
+  const usual = chain.includes('SMS') ? 'SMS' : (chain[0] ?? 'SMS');
+  const channel = wanted !== null && chain.includes(wanted) ? wanted : usual;
   const sender = useSenderName(draft, channel);
   if (error !== null && data === undefined) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Skeleton h={380} />;

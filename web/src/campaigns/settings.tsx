@@ -9,7 +9,7 @@ import { Section } from '../ui/section.tsx';
 import { Channels } from '../ui/statuses.tsx';
 import { type Campaign, type Channel, chainOf, toIso } from './campaign.ts';
 import { useLists } from './list-choice.tsx';
-import { senderQuery, templateQuery } from './networks.ts';
+import { senderQuery, templateQuery } from '../api/networks.ts';
 
 type SettingsProps = { readonly campaign: Campaign };
 

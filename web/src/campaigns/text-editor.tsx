@@ -3,13 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, type RefObject, useId, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
-import { api, ok } from '../api/client.ts';
+import { fieldsQuery, type Field } from './contact-fields.ts';
 import { applied, type Typed, typedAt } from './completion.ts';
 import { FieldInsert } from './field-insert.tsx';
 import { FieldOptions, optionId } from './field-options.tsx';
-
-const listFields = (signal: AbortSignal) => ok(api.GET('/api/partner-gateway/v1/contacts/placeholders', { signal }));
-export type Field = Awaited<ReturnType<typeof listFields>>[number];
 
 const LONGEST = 5000;
 
@@ -22,7 +19,7 @@ type TextEditorProps = {
 /** A text in which `{{` offers the fields of contacts: arrows and Enter or Tab choose, Escape closes, clicks do, too. */
 export function TextEditor({ value, error, onChange }: TextEditorProps) {
   const { t } = useTranslation('campaigns');
-  const { data: fields = [] } = useQuery({ queryKey: ['placeholders'], queryFn: ({ signal }) => listFields(signal) });
+  const { data: fields = [] } = useQuery(fieldsQuery);
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
   const insert = useInsert(area, onChange);

@@ -9,7 +9,7 @@ import { ButtonLink } from '../ui/link.tsx';
 import { useNow } from '../ui/use-now.ts';
 import { type Draft, placeOf, scheduledAt, type StepId } from './draft.ts';
 import { usePreview } from './preview.ts';
-import type { Counted } from './review-step.tsx';
+import type { Counted } from './counted.ts';
 
 /** Everything that keeps the campaign from being confirmed, as the server would say it. */
 export function useUnmet(draft: Draft, { campaign }: Counted): readonly FieldFault[] {

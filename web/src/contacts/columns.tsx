@@ -1,12 +1,13 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useSession } from '../api/session.ts';
 import type { Column } from '../ui/data-table.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { TextLink } from '../ui/link.tsx';
 import { MsisdnText } from '../ui/msisdn-text.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import { CHANNELS, type Contact, type CustomField, useSaveContact } from './contact.ts';
+import { CHANNELS, type Contact, type CustomField, NEED, useSaveContact } from './contact.ts';
 import { CustomText, toCustomValue } from './custom-value.tsx';
 import { EditCell } from './edit-cell.tsx';
 
@@ -18,56 +19,58 @@ type Columns = readonly Column<Contact>[];
 /** The columns of the table: those that every contact has, then one for each custom field. */
 export function useContactColumns(fields: readonly CustomField[]): Columns {
   const { t } = useTranslation('contacts');
+  // Asked once, not by each of some hundred cells.
+  const canEdit = useSession().may(NEED);
   return useMemo(
     () => [
       {
         id: 'fullName',
         header: t('column.name'),
         sortable: true,
-        width: 220,
-        cell: (contact) => <Name contact={contact} />,
+        width: 200,
+        cell: (contact) => <Name contact={contact} canEdit={canEdit} />,
       },
       {
         id: 'phoneNumber',
         header: t('column.phoneNumber'),
         sortable: true,
-        width: 170,
+        width: 160,
         cell: (contact) => <Phone contact={contact} />,
       },
       {
         id: 'email',
         header: t('column.email'),
         sortable: true,
-        width: 200,
-        cell: (contact) => <Email contact={contact} />,
+        width: 220,
+        cell: (contact) => <Email contact={contact} canEdit={canEdit} />,
       },
       {
         id: 'reach',
         header: t('column.reach'),
-        width: 150,
+        width: 120,
         hidden: true,
         cell: ({ communicationSupported }) => <Reach channels={communicationSupported} />,
       },
       {
         id: 'optedOut',
         header: t('column.optedOut'),
-        width: 140,
+        width: 130,
         cell: ({ optedOut }) => <OptedOut channels={optedOut} />,
       },
-      ...fields.map((field, at) => customColumn(field, at >= SHOWN_FIELDS)),
+      ...fields.map((field, at) => customColumn(field, { hidden: at >= SHOWN_FIELDS, canEdit })),
       {
         id: 'lastContactDate',
         header: t('column.lastContactDate'),
         width: 130,
         hidden: true,
-        cell: ({ lastContactDate }) => <DateTime value={lastContactDate} />,
+        cell: ({ lastContactDate }) => <DateTime value={lastContactDate} show="day" />,
       },
       {
         id: 'createdAt',
         header: t('column.createdAt'),
         sortable: true,
         width: 120,
-        cell: ({ createdAt }) => <DateTime value={createdAt} />,
+        cell: ({ createdAt }) => <DateTime value={createdAt} show="day" />,
       },
       {
         id: 'updatedAt',
@@ -75,30 +78,34 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         sortable: true,
         width: 120,
         hidden: true,
-        cell: ({ updatedAt }) => <DateTime value={updatedAt} />,
+        cell: ({ updatedAt }) => <DateTime value={updatedAt} show="day" />,
       },
     ],
-    [t, fields],
+    [t, fields, canEdit],
   );
 }
 
-const customColumn = (field: CustomField, hidden: boolean): Column<Contact> => ({
+type CustomColumn = { readonly hidden: boolean; readonly canEdit: boolean };
+
+const customColumn = (field: CustomField, { hidden, canEdit }: CustomColumn): Column<Contact> => ({
   id: `field-${field.id}`,
   header: field.name,
-  width: 130,
+  width: 125,
   hidden,
   ...(field.type === 'number' && { align: 'right' }),
-  cell: (contact) => <Custom field={field} contact={contact} />,
+  cell: (contact) => <Custom field={field} contact={contact} canEdit={canEdit} />,
 });
 
 type OfContact = { readonly contact: Contact };
+type Editable = OfContact & { readonly canEdit: boolean };
 
-function Name({ contact }: OfContact) {
+function Name({ contact, canEdit }: Editable) {
   const { t } = useTranslation('contacts');
   const save = useSaveContact();
   const { id, name, fullName, isTest } = contact;
   return (
     <EditCell
+      canEdit={canEdit}
       isLink
       label={t('edit.name', { name })}
       value={fullName ?? ''}
@@ -124,11 +131,12 @@ function Phone({ contact: { phoneNumber, isValid } }: OfContact) {
   );
 }
 
-function Email({ contact: { id, name, email } }: OfContact) {
+function Email({ contact: { id, name, email }, canEdit }: Editable) {
   const { t } = useTranslation('contacts');
   const save = useSaveContact();
   return (
     <EditCell
+      canEdit={canEdit}
       label={t('edit.email', { name, value: email ?? t('ui:none') })}
       type="email"
       value={email ?? ''}
@@ -139,13 +147,14 @@ function Email({ contact: { id, name, email } }: OfContact) {
   );
 }
 
-function Custom({ field, contact: { id, name, customFields } }: OfContact & { readonly field: CustomField }) {
+function Custom({ field, contact: { id, name, customFields }, canEdit }: Editable & { readonly field: CustomField }) {
   const { t } = useTranslation('contacts');
   const save = useSaveContact();
   const value = customFields[field.name];
   const yesNo = ['', 'true', 'false'].map((each) => ({ value: each, label: t(`yesNo.${each || 'none'}`) }));
   return (
     <EditCell
+      canEdit={canEdit}
       label={t('edit.field', { name, field: field.name, value: value ?? t('ui:none') })}
       value={value === undefined ? '' : String(value)}
       {...(field.type === 'boolean' ? { options: yesNo } : { type: field.type })}

@@ -1,9 +1,10 @@
-import { Group, Stack, Switch, Text, Tooltip } from '@mantine/core';
+import { Group, Stack, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { DateTime } from '../ui/date-time.tsx';
+import { Hint } from '../ui/hint.tsx';
 import { useReason } from '../ui/may-button.tsx';
 import { Section } from '../ui/section.tsx';
 import { CHANNELS, type Contact, CONTACTS, NEED, useSaveContact } from './contact.ts';
@@ -68,14 +69,14 @@ function ChannelConsent({ contact, channel, optOut }: ChannelConsentProps) {
           )}
         </Text>
       </Stack>
-      <Tooltip label={reason} disabled={reason === undefined}>
+      <Hint label={reason}>
         <Switch
           aria-label={t('consent.switch', { channel: name })}
           checked={!isOut}
           aria-disabled={reason !== undefined || change.busy}
           onChange={(event) => reason === undefined && !change.busy && change.run(event.currentTarget.checked)}
         />
-      </Tooltip>
+      </Hint>
     </Group>
   );
 }

@@ -58,7 +58,10 @@ function WithFields({ listId, empty, fields }: ContactsTableProps & { readonly f
         />
         {!isPhone && <ColumnChoice columns={columns} {...choice} />}
       </Group>
-      <Rows {...{ search, setSearch, query, columns: shown, selection, setSelection, total: total ?? 0, isPhone }} />
+      <Rows
+        {...{ search, setSearch, query, columns: shown, selection, setSelection, total: total ?? 0, isPhone }}
+        isOfList={listId !== undefined}
+      />
     </Stack>
   );
 }
@@ -90,13 +93,15 @@ type RowsProps = {
   readonly setSelection: (selection: Selection) => void;
   readonly total: number;
   readonly isPhone: boolean;
+  readonly isOfList: boolean;
 };
 
 /** Two lines of text on a phone. */
 const ROW_HEIGHTS = { phone: 60, desktop: 44 };
-const HEIGHT = 'calc(100dvh - 332px)';
+/** What the page has above it and below. On a phone the pane fills the screen once it is scrolled to. */
+const HEIGHTS = { all: 'calc(100dvh - 292px)', list: 'calc(100dvh - 352px)', phone: 'calc(100dvh - 140px)' };
 
-function Rows({ search, setSearch, query, columns, selection, setSelection, total, isPhone }: RowsProps) {
+function Rows({ search, setSearch, query, columns, selection, setSelection, total, isPhone, isOfList }: RowsProps) {
   const { t } = useTranslation('contacts');
   const chosen = countOf(selection, total);
   return (
@@ -106,7 +111,7 @@ function Rows({ search, setSearch, query, columns, selection, setSelection, tota
       queryKey={keyOf(query)}
       fetchPage={(page, signal) => listContacts({ ...query, ...page }, signal)}
       rowId={({ id }) => String(id)}
-      height={HEIGHT}
+      height={HEIGHTS[isPhone ? 'phone' : isOfList ? 'list' : 'all']}
       rowHeight={isPhone ? ROW_HEIGHTS.phone : ROW_HEIGHTS.desktop}
       sort={search.sort}
       onSort={(sort) => setSearch({ sort })}

@@ -4,8 +4,6 @@ import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 
 import { useAction } from '../api/action.ts';
 import { ApiError } from '../api/errors.ts';
 import { useProblemText } from '../api/problem-text.ts';
-import { useSession } from '../api/session.ts';
-import { NEED } from './contact.ts';
 import classes from './edit-cell.module.css';
 
 type Option = { readonly value: string; readonly label: string };
@@ -17,6 +15,8 @@ type EditCellProps = {
   /** In place of a text: one of these. */
   readonly options?: readonly Option[];
   readonly save: (next: string) => Promise<unknown>;
+  /** Who may not, sees the value alone. */
+  readonly canEdit: boolean;
   /** How the value shows. */
   readonly children: ReactNode;
   /** The value is a link, so a sign beside it begins the edit in place of the value itself. */
@@ -25,7 +25,6 @@ type EditCellProps = {
 
 /** A value that is changed where it stands: Enter saves, Esc leaves it as it was, a fault stays at the cell. */
 export function EditCell(props: EditCellProps) {
-  const { may } = useSession();
   const [isOpen, setOpen] = useState(false);
   const trigger = useRef<HTMLButtonElement>(null);
   const comesBack = useRef(false);
@@ -33,7 +32,7 @@ export function EditCell(props: EditCellProps) {
     if (!isOpen && comesBack.current) trigger.current?.focus();
     comesBack.current = false;
   }, [isOpen]);
-  if (!may(NEED)) return props.children;
+  if (!props.canEdit) return props.children;
   const close = (byKeyboard: boolean): void => {
     comesBack.current = byKeyboard;
     setOpen(false);

@@ -31,8 +31,7 @@ export function Filters(props: FiltersProps) {
 function Common({ search, onSearch, hasLists }: FiltersProps) {
   const { t } = useTranslation('contacts');
   const lists = useQuery({ ...listsQuery, enabled: hasLists });
-  const channels = CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }));
-  const named = (key: string) => channels.map(({ value, label }) => ({ value, label: t(key, { channel: label }) }));
+  const named = useNamedChannels();
   return (
     <>
       {hasLists && (
@@ -44,12 +43,6 @@ function Common({ search, onSearch, hasLists }: FiltersProps) {
         />
       )}
       <ChoiceFilter
-        label={t('filter.reach')}
-        options={named('filter.reachOn')}
-        value={search.reach}
-        onChange={(reach) => onSearch({ reach })}
-      />
-      <ChoiceFilter
         label={t('filter.optedOut')}
         options={[{ value: 'any', label: t('filter.optedOutAny') }, ...named('filter.optedOutOf')]}
         value={search.optedOut}
@@ -59,11 +52,18 @@ function Common({ search, onSearch, hasLists }: FiltersProps) {
   );
 }
 
+/** The channels as choices, each in a sentence. */
+function useNamedChannels() {
+  const { t } = useTranslation('contacts');
+  return (key: string) => CHANNELS.map((value) => ({ value, label: t(key, { channel: t(`ui:channel.${value}`) }) }));
+}
+
 function More(props: FiltersProps) {
   const { search, onSearch } = props;
   const { t } = useTranslation('contacts');
+  const named = useNamedChannels();
   const isPhone = useIsPhone();
-  const set = [search.valid, search.kind, search.from, search.to].filter((value) => value !== '').length;
+  const set = [search.reach, search.valid, search.kind, search.from, search.to].filter((value) => value !== '').length;
   return (
     <Popover position="bottom-start" shadow="md" trapFocus width={300}>
       <Popover.Target>
@@ -74,6 +74,12 @@ function More(props: FiltersProps) {
       <Popover.Dropdown aria-label={t('filter.more')}>
         <Stack gap="sm">
           {isPhone && <Common {...props} />}
+          <ChoiceFilter
+            label={t('filter.reach')}
+            options={named('filter.reachOn')}
+            value={search.reach}
+            onChange={(reach) => onSearch({ reach })}
+          />
           <ChoiceFilter
             label={t('filter.valid')}
             options={['yes', 'no'].map((value) => ({ value, label: t(`filter.validIs.${value}`) }))}

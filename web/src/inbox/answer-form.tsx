@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Stack, Text, Textarea, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { FileText, Paperclip, Send, X } from 'lucide-react';
 import { type KeyboardEvent, lazy, Suspense, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import type { Media } from '../api/media.ts';
 import { useProblemText } from '../api/problem-text.ts';
 import { useSession } from '../api/session.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { Hint } from '../ui/hint.tsx';
 import { Bytes } from '../ui/num.tsx';
 import { Thumbnail } from '../ui/thumbnail.tsx';
 import type { Conversation } from './conversation.ts';
@@ -106,7 +107,7 @@ function Attach({ onOpen }: { readonly onOpen: () => void }) {
   const { t } = useTranslation('inbox');
   const reason = useSession().may({ scope: 'media' }) ? undefined : t('ui:why.scope');
   return (
-    <Tooltip label={reason ?? t('answer.attach')}>
+    <Hint label={reason ?? t('answer.attach')}>
       <Button
         variant="subtle"
         color="gray"
@@ -118,7 +119,7 @@ function Attach({ onOpen }: { readonly onOpen: () => void }) {
       >
         {t('answer.file')}
       </Button>
-    </Tooltip>
+    </Hint>
   );
 }
 

@@ -1,8 +1,9 @@
-import { NativeSelect, Tooltip } from '@mantine/core';
+import { NativeSelect } from '@mantine/core';
 import { UserRound } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { useSession } from '../api/session.ts';
+import { Hint } from '../ui/hint.tsx';
 import { useReason } from '../ui/may-button.tsx';
 import { assignConversation, type Conversation, NEED } from './conversation.ts';
 import classes from './inbox.module.css';
@@ -31,7 +32,7 @@ export function Assignee({ conversation: { chatId, assignee } }: AssigneeProps) 
     })),
   ];
   return (
-    <Tooltip label={reason ?? t('assign.label')}>
+    <Hint label={reason ?? t('assign.label')}>
       <NativeSelect
         aria-label={t('assign.label')}
         className={classes.assignee}
@@ -42,6 +43,6 @@ export function Assignee({ conversation: { chatId, assignee } }: AssigneeProps) 
         disabled={reason !== undefined || assign.busy}
         onChange={({ currentTarget: { value } }) => assign.run({ chatId, userId: value === '' ? null : Number(value) })}
       />
-    </Tooltip>
+    </Hint>
   );
 }

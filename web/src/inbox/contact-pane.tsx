@@ -15,6 +15,7 @@ import { useIsPhone } from '../ui/use-is-phone.ts';
 import { Assignee } from './assignee.tsx';
 import type { Conversation } from './conversation.ts';
 import classes from './inbox.module.css';
+import { sendersQuery } from './senders.ts';
 
 type ContactPaneProps = { readonly conversation: Conversation };
 
@@ -22,8 +23,9 @@ type ContactPaneProps = { readonly conversation: Conversation };
 export function ContactPane({ conversation }: ContactPaneProps) {
   const { t } = useTranslation('inbox');
   const { contact, channel } = conversation;
-  const may = useSession().may({ scope: 'contacts' });
   const isPhone = useIsPhone();
+  const known = useKnown(contact.id);
+  const facts = useFacts(conversation, known);
   return (
     <Stack gap="lg">
       <Stack gap={6} align="center" ta="center">
@@ -37,26 +39,62 @@ export function ContactPane({ conversation }: ContactPaneProps) {
         {contact.optedOut && <StatusBadge tone="bad">{t('optedOutShort')}</StatusBadge>}
       </Stack>
       {isPhone && <Assignee conversation={conversation} />}
-      <Facts facts={useFacts(conversation)} />
-      {contact.id !== null && may && <Known id={contact.id} />}
-      {contact.id === null && (
+      <Facts facts={facts} />
+      {contact.id === null ? (
         <Text size="sm" c="dimmed">
           {t('person.unknown')}
         </Text>
+      ) : (
+        <ButtonLink to={`/contacts/${contact.id}`} variant="default" fullWidth>
+          {t('person.contact')}
+        </ButtonLink>
       )}
     </Stack>
   );
 }
 
-function useFacts({ contact, channelIdentity, lastMessageDate }: Conversation): readonly Fact[] {
+/** What the contact's own page knows of them; undefined while that is not known, or where it may not be. */
+function useKnown(id: number | null) {
+  const may = useSession().may({ scope: 'contacts' });
+  const { data } = useQuery({
+    queryKey: ['contacts', 'of-inbox', id],
+    queryFn: ({ signal }) =>
+      ok(api.GET('/api/partner-gateway/v1/contacts/{id}', { params: { path: { id: id ?? 0 } }, signal })),
+    enabled: may && id !== null,
+  });
+  return data;
+}
+
+function useFacts(conversation: Conversation, known: ReturnType<typeof useKnown>): readonly Fact[] {
   const { t } = useTranslation('inbox');
-  return [
-    ...(contact.phoneNumber === null
-      ? []
-      : [{ label: t('person.number'), value: <PhoneNumber number={contact.phoneNumber} /> }]),
-    { label: t('person.identity'), value: <span className="foreign-text">{channelIdentity}</span> },
+  const { contact, lastMessageDate } = conversation;
+  const identity = useIdentityName(conversation);
+  const facts: readonly (Fact | false | undefined)[] = [
+    contact.phoneNumber !== null && {
+      label: t('person.number'),
+      value: <PhoneNumber number={contact.phoneNumber} />,
+    },
+    { label: t('person.identity'), value: <span className="foreign-text">{identity}</span> },
     { label: t('person.last'), value: <DateTime value={lastMessageDate} /> },
+    known &&
+      known.email !== null && { label: t('person.email'), value: <span className="foreign-text">{known.email}</span> },
+    known &&
+      known.communicationSupported.length > 0 && {
+        label: t('person.reachable'),
+        value: <Channels channels={known.communicationSupported} />,
+      },
+    known &&
+      known.optedOut.length > 0 && { label: t('person.optedOut'), value: <Channels channels={known.optedOut} /> },
+    known && { label: t('person.since'), value: <DateTime value={known.createdAt} show="day" /> },
   ];
+  return facts.filter((fact) => typeof fact === 'object');
+}
+
+/** The number or agent as people know it; on WhatsApp and RCS its id says nothing to them. */
+function useIdentityName({ channel, channelIdentity }: Conversation): string {
+  const may = useSession().may({ scope: channel });
+  const { data } = useQuery({ ...sendersQuery(channel), enabled: may && channel !== 'SMS' });
+  return data?.find(({ value }) => value === channelIdentity)?.label ?? channelIdentity;
 }
 
 const PhoneNumber = ({ number }: { readonly number: string }) => (
@@ -65,32 +103,3 @@ const PhoneNumber = ({ number }: { readonly number: string }) => (
     <CopyButton text={number} />
   </span>
 );
-
-/** What the contact's own page knows of them. */
-function Known({ id }: { readonly id: number }) {
-  const { t } = useTranslation('inbox');
-  const { data: contact } = useQuery({
-    queryKey: ['contacts', 'of-inbox', id],
-    queryFn: ({ signal }) => ok(api.GET('/api/partner-gateway/v1/contacts/{id}', { params: { path: { id } }, signal })),
-  });
-  const facts: Fact[] = [
-    ...(contact?.email
-      ? [{ label: t('person.email'), value: <span className="foreign-text">{contact.email}</span> }]
-      : []),
-    ...(contact && contact.communicationSupported.length > 0
-      ? [{ label: t('person.reachable'), value: <Channels channels={contact.communicationSupported} /> }]
-      : []),
-    ...(contact && contact.optedOut.length > 0
-      ? [{ label: t('person.optedOut'), value: <Channels channels={contact.optedOut} /> }]
-      : []),
-    ...(contact ? [{ label: t('person.since'), value: <DateTime value={contact.createdAt} show="day" /> }] : []),
-  ];
-  return (
-    <Stack gap="md">
-      {facts.length > 0 && <Facts facts={facts} />}
-      <ButtonLink to={`/contacts/${id}`} variant="default" fullWidth>
-        {t('person.contact')}
-      </ButtonLink>
-    </Stack>
-  );
-}

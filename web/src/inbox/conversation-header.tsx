@@ -1,8 +1,9 @@
-import { ActionIcon, Group, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Group, Text } from '@mantine/core';
 import { Archive, ArchiveRestore, ArrowLeft, UserRound } from 'lucide-react';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
+import { Hint } from '../ui/hint.tsx';
 import { MayIcon } from '../ui/may-button.tsx';
 import { MsisdnText } from '../ui/msisdn-text.tsx';
 import { ChannelBadge } from '../ui/statuses.tsx';
@@ -42,11 +43,11 @@ export function ConversationHeader({ conversation, onPerson }: HeaderProps) {
         {!isPhone && <Assignee conversation={conversation} />}
         <ArchiveButton conversation={conversation} />
         {onPerson && (
-          <Tooltip label={t('person.open')}>
+          <Hint label={t('person.open')}>
             <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t('person.open')} onClick={onPerson}>
               <UserRound size={18} />
             </ActionIcon>
-          </Tooltip>
+          </Hint>
         )}
       </Group>
     </header>

@@ -1,15 +1,16 @@
-import { Button, SegmentedControl, Stack } from '@mantine/core';
+import { Button, Group, SegmentedControl, Stack } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { Inbox, SearchX } from 'lucide-react';
+import { Inbox, MessageSquarePlus, SearchX } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { ChoiceFilter, SearchField } from '../ui/filter-bar.tsx';
+import { MayIcon } from '../ui/may-button.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { ConversationRow } from './conversation-row.tsx';
-import { CHANNELS, listConversations, type Search } from './conversation.ts';
+import { CHANNELS, listConversations, NEED, type Search } from './conversation.ts';
 import classes from './inbox.module.css';
 import { LoadMore } from './load-more.tsx';
 import { useAssignable } from './use-assignable.ts';
@@ -20,6 +21,8 @@ type ListPaneProps = {
   readonly pollMs: number | false;
   /** The button that begins a conversation. */
   readonly create: ReactNode;
+  /** The same, where the page has no room for that button. */
+  readonly onCreate: (() => void) | undefined;
 };
 
 /** The conversations that the filters leave, the newest first. */
@@ -32,7 +35,7 @@ export function ListPane(props: ListPaneProps) {
   );
 }
 
-function Filters({ search, onSearch }: ListPaneProps) {
+function Filters({ search, onSearch, onCreate }: ListPaneProps) {
   const { t } = useTranslation('inbox');
   const { user } = useSession();
   const people = useAssignable().filter(({ id }) => id !== user.id);
@@ -50,7 +53,14 @@ function Filters({ search, onSearch }: ListPaneProps) {
         value={search.show}
         onChange={(show) => onSearch({ show })}
       />
-      <SearchField wide label={t('filter.search')} value={search.q} onChange={(q) => onSearch({ q })} />
+      <Group gap="xs" wrap="nowrap">
+        <SearchField wide label={t('filter.search')} value={search.q} onChange={(q) => onSearch({ q })} />
+        {onCreate && (
+          <MayIcon need={NEED} variant="filled" color="amber" size={36} label={t('new.open')} onClick={onCreate}>
+            <MessageSquarePlus size={18} />
+          </MayIcon>
+        )}
+      </Group>
       <div className={classes.choices}>
         <ChoiceFilter
           label={t('filter.channel')}
@@ -117,7 +127,7 @@ function Rows({ search, onSearch, pollMs, create }: ListPaneProps) {
   );
 }
 
-function Nothing({ search, onSearch, create }: Omit<ListPaneProps, 'pollMs'>) {
+function Nothing({ search, onSearch, create }: Pick<ListPaneProps, 'search' | 'onSearch' | 'create'>) {
   const { t } = useTranslation('inbox');
   const { show, channel, assignee, q } = search;
   const isFiltered = channel !== '' || assignee !== '' || q !== '';

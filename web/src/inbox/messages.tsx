@@ -10,6 +10,7 @@ import { DayLine } from './day-line.tsx';
 import classes from './inbox.module.css';
 import { LoadMore } from './load-more.tsx';
 import { listMessages, type Message, messagesOf, olderThan, threadKey } from './thread.ts';
+import { useKeepPlace } from './use-keep-place.ts';
 
 type MessagesProps = { readonly conversation: Conversation; readonly pollMs: number | false };
 
@@ -27,8 +28,11 @@ export function Messages({ conversation, pollMs }: MessagesProps) {
     getNextPageParam: olderThan,
     refetchInterval: pollMs,
   });
+  const messages = thread.data ? messagesOf(thread.data) : [];
+  const ref = useKeepPlace(messages.at(-1)?.id, messages.length);
   return (
     <div
+      ref={ref}
       className={classes.thread}
       // By keyboard it is scrolled as it has the focus.
       tabIndex={0}
@@ -50,7 +54,7 @@ export function Messages({ conversation, pollMs }: MessagesProps) {
               {t('beginning')}
             </Text>
           )}
-          <ol className={classes.bubbles}>{withDays(messagesOf(thread.data), conversation)}</ol>
+          <ol className={classes.bubbles}>{withDays(messages, conversation)}</ol>
         </div>
       )}
     </div>

@@ -8,7 +8,7 @@ import { Problem } from './answer-form.tsx';
 import { type Channel, CHANNELS } from './conversation.ts';
 import { LiveParts } from './live-parts.tsx';
 import { useReply } from './reply.ts';
-import { listRcsSenders, listWhatsappSenders } from './senders.ts';
+import { sendersQuery } from './senders.ts';
 
 const TemplateForm = lazy(() => import('./template-form.tsx').then((file) => ({ default: file.TemplateForm })));
 
@@ -52,11 +52,7 @@ type RestProps = NewConversationProps & { readonly channel: Channel; readonly de
 function Rest({ channel, destination, onSent }: RestProps) {
   const { t } = useTranslation('inbox');
   const [identity, setIdentity] = useState('');
-  const senders = useQuery({
-    queryKey: ['senders', channel],
-    queryFn: ({ signal }) => (channel === 'RCS' ? listRcsSenders(signal) : listWhatsappSenders(signal)),
-    enabled: channel !== 'SMS',
-  });
+  const senders = useQuery({ ...sendersQuery(channel), enabled: channel !== 'SMS' });
   const from = identity || (channel === 'SMS' ? '' : (senders.data?.[0]?.value ?? ''));
   const target = { channel, destination, channelIdentity: from };
   const isMissing = destination === '' || from === '';

@@ -47,11 +47,19 @@ export function Page() {
       <Frame
         title={t('title')}
         badge={unread > 0 && <Badge>{t('unread', { count: unread })}</Badge>}
-        actions={isReading ? undefined : create}
+        actions={isPhone ? undefined : create}
       >
         <Arrivals chat={search.chat} onPoll={setPollMs} />
         <div ref={ref} onKeyDown={onKeyDown} className={classes.panes} data-wide={isWide}>
-          {!isReading && <ListPane search={search} onSearch={setSearch} pollMs={pollMs} create={create} />}
+          {!isReading && (
+            <ListPane
+              search={search}
+              onSearch={setSearch}
+              pollMs={pollMs}
+              create={create}
+              onCreate={isPhone ? () => setNew(true) : undefined}
+            />
+          )}
           {search.chat !== '' ? (
             <ConversationPane key={search.chat} chatId={search.chat} pollMs={pollMs} isWide={isWide} />
           ) : (

@@ -1,12 +1,20 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useAction } from '../api/action.ts';
-import { api, ok, type Paths } from '../api/client.ts';
-import { CONVERSATIONS } from './conversation.ts';
+import { api, ok } from '../api/client.ts';
+import { type Channel, CONVERSATIONS } from './conversation.ts';
 import { withMessage } from './thread.ts';
 import { changeThread } from './use-live.ts';
 
-type Said = NonNullable<Paths[`${typeof CONVERSATIONS}/reply`]['post']['requestBody']>['content']['application/json'];
-export type Reply = Said;
+/** To whom: the conversation, or with whom one is begun; and one of text, file and template. */
+export type Reply = {
+  readonly chatId?: string;
+  readonly channel?: Channel;
+  readonly destination?: string;
+  readonly channelIdentity?: string;
+  readonly text?: string;
+  readonly mediaId?: number;
+  readonly template?: { readonly id: string; readonly variables?: string[]; readonly headerLink?: string };
+};
 
 export const sendReply = (body: Reply) => ok(api.POST(`${CONVERSATIONS}/reply`, { body }));
 

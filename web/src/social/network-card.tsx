@@ -1,5 +1,5 @@
 import { Alert, Anchor, Button, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { Link2, RefreshCw, TriangleAlert, Unlink } from 'lucide-react';
+import { Link2, RefreshCw, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { DateTime } from '../ui/date-time.tsx';
 import { Facts } from '../ui/facts.tsx';
@@ -98,7 +98,7 @@ function Connected({ profile, onOpen }: NetworkCardProps & { readonly profile: P
               ),
           },
           { label: t('fact.connected'), value: <DateTime value={connectedAt} /> },
-          { label: t('fact.expires'), value: <DateTime value={tokenExpiresAt} /> },
+          { label: t('fact.expires'), value: <DateTime value={tokenExpiresAt} show="day" /> },
         ]}
       />
     </Stack>
@@ -154,14 +154,13 @@ function Actions({ network: { label }, profile, connecting, onConnect, onOpen }:
   const { t } = useTranslation('social');
   const busy = connecting?.step === 'asking';
   return (
-    <Group gap="xs" mt="auto" justify="flex-end">
+    <Group gap={4} mt="auto" justify="flex-end">
       {profile && (
         <MayButton
           need={NEED}
           variant="subtle"
           color="red"
           size="sm"
-          leftSection={<Unlink size={16} />}
           aria-label={t('disconnect.label', { network: label })}
           onClick={() => onOpen('disconnect')}
         >

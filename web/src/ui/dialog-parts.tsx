@@ -5,7 +5,7 @@ import { useIsPhone } from './use-is-phone.ts';
 
 const STYLES = {
   header: { background: 'var(--panel)' },
-  title: { fontWeight: 650, overflowWrap: 'anywhere' },
+  title: { fontWeight: 650, lineHeight: 1.35, overflowWrap: 'anywhere' },
 } as const;
 
 /** Pages use `Dialog`, which loads it when it is needed. */

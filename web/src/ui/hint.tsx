@@ -20,7 +20,11 @@ type Hinted = {
   onKeyDown?: (event: KeyboardEvent<HTMLElement>) => void;
 };
 
-type HintProps = { readonly label: string; readonly children: ReactElement<Hinted> };
+type HintProps = {
+  /** undefined: there is nothing to say. */
+  readonly label: string | undefined;
+  readonly children: ReactElement<Hinted>;
+};
 
 type Place = { readonly top: number; readonly left: number; readonly above: boolean };
 
@@ -56,7 +60,7 @@ export function Hint({ label, children }: HintProps) {
   return (
     <>
       {element}
-      {place !== null && (
+      {place !== null && label !== undefined && (
         <Portal>
           <div
             role="tooltip"

@@ -7,4 +7,6 @@ export type MenuAction = {
   /** Why it cannot be chosen now (`useReason`): then it is there, disabled, and says so. */
   readonly reason?: string | undefined;
   readonly danger?: boolean;
+  /** A line before it. */
+  readonly apart?: boolean;
 };

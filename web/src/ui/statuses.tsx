@@ -64,7 +64,7 @@ export function ChannelBadge({ channel }: { readonly channel: string }) {
   const { t } = useTranslation('ui');
   const [color, Icon] = CHANNELS[channel] ?? (['gray', MessageSquare] as const);
   return (
-    <Badge color={color} leftSection={<Icon size={13} aria-hidden="true" />}>
+    <Badge color={color} leftSection={<Icon size={13} aria-hidden="true" />} style={{ minWidth: 'max-content' }}>
       {t(`channel.${channel}`, { defaultValue: channel })}
     </Badge>
   );

@@ -1,8 +1,8 @@
-import { Skeleton, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, type QueryKey, useQueries, useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Column, ListPage } from './data-table.tsx';
 import { ErrorState } from './error-state.tsx';
@@ -32,7 +32,7 @@ export type VirtualTableProps<T> = {
 };
 
 const PAGE_SIZE = 100;
-const OVERSCAN = 10;
+const OVERSCAN = 6;
 /** Browsers draw nothing taller than about 16 million pixels: some 350,000 rows. What is behind them, a filter finds. */
 const MOST_PIXELS = 15_000_000;
 /** Rows that are scrolled past within this time are not fetched. */
@@ -49,7 +49,10 @@ const HEAD_HEIGHT = 44;
 export function VirtualTable<T extends object>(props: VirtualTableProps<T>) {
   const { queryKey, fetchPage, empty, columns } = props;
   const isPhone = useIsPhone();
-  const shown = isPhone ? columns.filter(({ phone }) => phone !== 'none') : columns;
+  const shown = useMemo(
+    () => (isPhone ? columns.filter(({ phone }) => phone !== 'none') : columns),
+    [isPhone, columns],
+  );
   const first = useQuery({
     queryKey: [...queryKey, 0],
     queryFn: ({ signal }) => fetchPage({ page: 0, limit: PAGE_SIZE }, signal),
@@ -83,6 +86,7 @@ function Pane<T extends object>(props: PaneProps<T>) {
   const whole = HEAD_HEIGHT + count * rowHeight;
   const size = { height: `min(${height}, ${whole}px)`, minHeight: Math.min(whole, 240) };
   const grid = { gridTemplateColumns: template(columns, props.lead !== undefined) };
+  const isChosen = (row: T | undefined): boolean => row !== undefined && props.isSelected?.(row) === true;
   return (
     <>
       <div ref={pane} className={classes.pane} style={size} tabIndex={0}>
@@ -101,13 +105,18 @@ function Pane<T extends object>(props: PaneProps<T>) {
             </div>
           </div>
           <div role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
-            {items.map(({ index, start, size }) => (
+            {items.map(({ index, start, size: tall }) => (
               <VirtualRow
                 key={index}
                 index={index}
                 row={rowAt(index)}
-                style={{ ...grid, height: size, transform: `translateY(${start}px)` }}
-                {...props}
+                isSelected={isChosen(rowAt(index))}
+                tracks={grid.gridTemplateColumns}
+                start={start}
+                height={tall}
+                columns={columns}
+                lead={props.lead}
+                onRowClick={props.onRowClick}
               />
             ))}
           </div>
@@ -175,20 +184,24 @@ function Head<T>({ column: { id, header, sortable, align }, sort = '', onSort }:
   );
 }
 
-type RowProps<T> = VirtualTableProps<T> & {
+type RowProps<T> = Pick<VirtualTableProps<T>, 'columns' | 'lead' | 'onRowClick'> & {
   readonly index: number;
   readonly row: T | undefined;
-  readonly style: React.CSSProperties;
+  readonly isSelected: boolean;
+  /** The widths of the columns. */
+  readonly tracks: string;
+  readonly start: number;
+  readonly height: number;
 };
 
-function VirtualRow<T>({ index, row, style, columns, lead, isSelected, onRowClick }: RowProps<T>) {
+function PlainRow<T>({ index, row, columns, lead, isSelected, onRowClick, tracks, start, height }: RowProps<T>) {
   return (
     <div
       role="row"
       aria-rowindex={index + 2}
       className={`${classes.row} ${classes.body}`}
-      style={style}
-      data-selected={(row !== undefined && isSelected?.(row)) || undefined}
+      style={{ gridTemplateColumns: tracks, height, transform: `translateY(${start}px)` }}
+      data-selected={isSelected || undefined}
       {...(row !== undefined && onRowClick && { onClick: () => onRowClick(row) })}
     >
       {lead && (
@@ -198,9 +211,12 @@ function VirtualRow<T>({ index, row, style, columns, lead, isSelected, onRowClic
       )}
       {columns.map(({ id, cell, align }) => (
         <div key={id} role="cell" className={classes.cell} style={{ textAlign: align }}>
-          {row === undefined ? <Skeleton h={14} w="70%" animate={false} /> : cell(row)}
+          {row === undefined ? <span className={classes.blank} /> : cell(row)}
         </div>
       ))}
     </div>
   );
 }
+
+/** Scrolling renders the pane with each frame, and of its rows only those that came into view. */
+const VirtualRow = memo(PlainRow) as typeof PlainRow;

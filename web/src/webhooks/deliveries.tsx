@@ -16,7 +16,7 @@ import { ReplayDialog } from './replay-dialog.tsx';
 import { NEED } from './webhook.ts';
 
 const FIELDS = {
-  ...listFields(),
+  ...listFields('', 10),
   status: choice(STATES),
   kind: choice(KINDS),
   period: choice(PERIODS),

@@ -22,18 +22,21 @@ export function useDeliveryColumns(onOpen: (id: string) => void): readonly Colum
       {
         id: 'responseCode',
         header: t('column.answer'),
+        phone: 'none',
         align: 'right',
         cell: ({ responseCode }) => <span className="tabular">{responseCode ?? '–'}</span>,
       },
       {
         id: 'durationMs',
         header: t('column.duration'),
+        phone: 'none',
         align: 'right',
         cell: ({ durationMs }) => <Milliseconds value={durationMs} />,
       },
       {
         id: 'attempts',
         header: t('column.attempts'),
+        phone: 'none',
         align: 'right',
         cell: ({ attempts }) => <span className="tabular">{attempts}</span>,
       },
@@ -51,20 +54,27 @@ export function useDeliveryColumns(onOpen: (id: string) => void): readonly Colum
 
 type EventNameProps = { readonly delivery: Delivery; readonly onOpen: (id: string) => void };
 
-function EventName({ delivery: { id, eventType, statusCode }, onOpen }: EventNameProps) {
-  const { t } = useTranslation('webhooks');
-  const status = statusNameOf(statusCode);
+function EventName({ delivery: { id, ...event }, onOpen }: EventNameProps) {
+  const eventName = useEventName();
   return (
     <Stack gap={0}>
       <Anchor component="button" type="button" size="sm" fw={600} ta="left" onClick={() => onOpen(id)}>
-        {t(`kind.${eventType}`)}
-        {status !== null && `: ${t(`ui:messageStatus.${status}`)}`}
+        {eventName(event)}
       </Anchor>
       <Text size="xs" c="dimmed" ff="monospace" fw={400}>
         {id.slice(0, 8)}…{id.slice(-4)}
       </Text>
     </Stack>
   );
+}
+
+/** What an event tells: the status of a delivery, or its kind. */
+export function useEventName(): (event: Pick<Delivery, 'eventType' | 'statusCode'>) => string {
+  const { t } = useTranslation('webhooks');
+  return ({ eventType, statusCode }) => {
+    const status = statusNameOf(statusCode);
+    return status === null ? t(`kind.${eventType}`) : t(`ui:messageStatus.${status}`);
+  };
 }
 
 /** The state, and what comes next of it. */
@@ -79,6 +89,11 @@ function Outcome({ delivery: { status, nextAttemptAt, failure } }: { readonly de
             {t('column.next')} <DateTime value={nextAttemptAt} />
           </Text>
         </Group>
+      )}
+      {status === 'PENDING' && nextAttemptAt === null && (
+        <Text size="xs" c="dimmed">
+          {t('column.behind')}
+        </Text>
       )}
       {status === 'DEAD' && failure !== null && (
         <Text size="xs" c="dimmed" className="foreign-text" lineClamp={1}>

@@ -7,12 +7,13 @@ import { DateTime } from '../ui/date-time.tsx';
 import { SidePanel } from '../ui/dialog.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { Facts } from '../ui/facts.tsx';
+import { TextLink } from '../ui/link.tsx';
 import { JsonView } from '../ui/json-view.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { type Attempt, type DeliveryDetail, findDelivery } from './delivery.ts';
-import { DeliveryState } from './delivery-columns.tsx';
+import { DeliveryState, useEventName } from './delivery-columns.tsx';
 import { ReplayButton } from './replay-button.tsx';
 import { Milliseconds } from './test-dialog.tsx';
 
@@ -56,16 +57,27 @@ type DetailProps = { readonly delivery: DeliveryDetail };
 
 function Summary({ delivery }: DetailProps) {
   const { t } = useTranslation('webhooks');
+  const eventName = useEventName();
   const { id, messageId, eventType, status, nextAttemptAt, createdAt } = delivery;
   return (
     <Facts
       facts={[
-        { label: t('column.event'), value: t(`kind.${eventType}`) },
+        { label: t('column.event'), value: eventName(delivery) },
         { label: t('column.status'), value: <DeliveryState state={status} /> },
         ...(status === 'PENDING' ? [{ label: t('panel.next'), value: <DateTime value={nextAttemptAt} /> }] : []),
         { label: t('column.createdAt'), value: <DateTime value={createdAt} show="exact" /> },
         { label: t('panel.id'), value: <Copied text={id} label={t('panel.copyId')} /> },
-        { label: t('column.message'), value: <Copied text={messageId} label={t('panel.copyMessage')} /> },
+        {
+          label: t('column.message'),
+          value:
+            eventType === 'INBOUND' ? (
+              <Copied text={messageId} label={t('panel.copyMessage')} />
+            ) : (
+              <TextLink to={`/messages/${messageId}`} ff="monospace" className="foreign-text">
+                {messageId}
+              </TextLink>
+            ),
+        },
       ]}
     />
   );

@@ -79,7 +79,9 @@ function Trouble({ webhook }: Pick<ReceiverProps, 'webhook'>) {
       title={t(`trouble.${state}.title`, { since })}
     >
       <Stack gap="xs" align="flex-start">
-        {webhook.disabledReason !== null && <Text size="sm">{t('trouble.because', { reason: webhook.disabledReason })}</Text>}
+        {webhook.disabledReason !== null && (
+          <Text size="sm">{t('trouble.because', { reason: webhook.disabledReason })}</Text>
+        )}
         <Text size="sm">{t(`trouble.${state}.text`)}</Text>
         {isDisabled && <EnableButton webhook={webhook} />}
       </Stack>

@@ -1,8 +1,9 @@
-import { Group, Text, Tooltip } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Column } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
+import { Hint } from '../../ui/hint.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Num, Percent } from '../../ui/num.tsx';
 import { Channels } from '../../ui/statuses.tsx';
@@ -100,10 +101,10 @@ function Credit({ account: { availableCredit, currency, unlimited } }: { readonl
   const amount = <Money amount={availableCredit} currency={currency} />;
   if (!unlimited) return amount;
   return (
-    <Tooltip label={t('account.paysAfterwards')}>
+    <Hint label={t('account.paysAfterwards')}>
       <Text span size="sm" c="dimmed" tabIndex={0}>
         {amount}
       </Text>
-    </Tooltip>
+    </Hint>
   );
 }

@@ -8,14 +8,14 @@ import { ButtonLink } from '../../ui/link.tsx';
 import { SecretOnce } from '../../ui/secret-once.tsx';
 import { ACCOUNT_KEYS, ACCOUNTS, CHANNELS, PLANS } from './account.ts';
 
-type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
+type CreateDialogProps = { readonly onClose: () => void };
 
 /** Makes an account with its owner and first key, whose secrets are shown once. */
-export function CreateDialog({ opened, onClose }: CreateDialogProps) {
+export function CreateDialog({ onClose }: CreateDialogProps) {
   const { t } = useTranslation('operator');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('account.create.title')}>
-      {opened && <Create onClose={onClose} />}
+    <Dialog opened onClose={onClose} title={t('account.create.title')}>
+      <Create onClose={onClose} />
     </Dialog>
   );
 }
@@ -30,7 +30,7 @@ type NewAccount = {
 const create = ({ credit, ...rest }: NewAccount) =>
   ok(api.POST(ACCOUNTS, { body: { ...rest, ...(credit !== '' && { credit: Number(credit) }) } }));
 
-function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
+function Create({ onClose }: CreateDialogProps) {
   const { t } = useTranslation('operator');
   const form = useForm<NewAccount>({
     initialValues: { name: '', plan: 'production', credit: '', channels: [...CHANNELS] },

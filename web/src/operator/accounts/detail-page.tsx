@@ -1,6 +1,7 @@
 import { SimpleGrid, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
@@ -10,11 +11,12 @@ import { type AccountDetails, accountQuery } from './account.ts';
 import { Figures } from './figures.tsx';
 import { Ledger } from './ledger.tsx';
 import { LookButton } from './look.tsx';
-import { SettingsForm } from './settings-form.tsx';
 import { AccountStatus } from './status.tsx';
 import { StatusButton } from './status-button.tsx';
 import { TopUpButton } from './top-up.tsx';
 import { Webhook } from './webhook.tsx';
+
+const SettingsForm = lazy(() => import('./settings-form.tsx').then((file) => ({ default: file.SettingsForm })));
 
 /** One account: what it does, what it may, what it has. */
 export function Page() {
@@ -50,7 +52,9 @@ function Detail({ account, trail }: DetailProps) {
     >
       <Figures account={account} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
-        <SettingsForm account={account} />
+        <Suspense fallback={<TableSkeleton rows={8} />}>
+          <SettingsForm account={account} />
+        </Suspense>
         <Stack gap="lg">
           <Access account={account} />
           <Webhook account={account} />

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Building2, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -12,8 +12,9 @@ import { OPERATOR } from '../shared/need.ts';
 import { orderOf } from '../shared/order.ts';
 import { type Account, listAccounts, PLANS, SORTS, STATUSES } from './account.ts';
 import { useAccountColumns } from './columns.tsx';
-import { CreateDialog } from './create-dialog.tsx';
 import { LookIcon } from './look.tsx';
+
+const CreateDialog = lazy(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
 
 const FIELDS = { ...listFields('name'), search: text(), status: choice(STATUSES), plan: choice(PLANS) };
 
@@ -29,7 +30,7 @@ export function Page() {
   return (
     <Frame title={t('account.title')} description={t('account.description')} actions={create}>
       <AccountTable />
-      <CreateDialog opened={isCreating} onClose={() => setIsCreating(false)} />
+      <Suspense>{isCreating && <CreateDialog onClose={() => setIsCreating(false)} />}</Suspense>
     </Frame>
   );
 }

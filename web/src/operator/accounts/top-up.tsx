@@ -1,15 +1,13 @@
-import { Button, Group, NumberInput, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
 import { Coins } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useAction } from '../../api/action.ts';
-import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { useFormat } from '../../ui/format.ts';
 import { MayButton } from '../../ui/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
-import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
+import type { AccountDetails } from './account.ts';
+
+const TopUpForm = lazy(() => import('./top-up-form.tsx').then((file) => ({ default: file.TopUpForm })));
 
 type Props = { readonly account: AccountDetails };
 
@@ -23,67 +21,8 @@ export function TopUpButton({ account }: Props) {
         {t('account.topUp.open')}
       </MayButton>
       <Dialog opened={isOpen} onClose={close} title={t('account.topUp.title', { name: account.name })} size="md">
-        {isOpen && <TopUp account={account} onClose={close} />}
+        <Suspense>{isOpen && <TopUpForm account={account} onClose={close} />}</Suspense>
       </Dialog>
     </>
-  );
-}
-
-type Amount = { readonly amount: number | string; readonly reference: string };
-
-function TopUp({ account: { id, availableCredit, currency }, onClose }: Props & { readonly onClose: () => void }) {
-  const { t } = useTranslation('operator');
-  const format = useFormat();
-  const form = useForm<Amount>({
-    initialValues: { amount: '', reference: '' },
-    validate: { amount: (amount) => (Number(amount) > 0 ? null : t('account.topUp.amountMissing')) },
-  });
-  const booking = useAction({
-    run: ({ amount, reference }: Amount) =>
-      ok(
-        api.POST(`${ACCOUNTS}/{id}/credit`, {
-          params: { path: { id } },
-          body: { amount: Number(amount), ...(reference && { reference }) },
-        }),
-      ),
-    refresh: [...ACCOUNT_KEYS, ['credit']],
-    done: (credit) => t('account.topUp.done', { amount: format.money(credit.availableCredit, credit.currency) }),
-    form,
-    onDone: onClose,
-  });
-  const after = availableCredit + Number(form.getValues().amount || 0);
-  return (
-    <form onSubmit={form.onSubmit((values) => booking.run(values))}>
-      <Stack>
-        <NumberInput
-          label={t('account.topUp.amount', { currency })}
-          min={0}
-          decimalScale={6}
-          hideControls
-          data-autofocus
-          {...form.getInputProps('amount')}
-        />
-        <TextInput
-          label={t('account.topUp.reference')}
-          description={t('account.topUp.referenceHint')}
-          maxLength={200}
-          {...form.getInputProps('reference')}
-        />
-        <Text size="sm" c="dimmed" className="tabular">
-          {t('account.topUp.change', {
-            before: format.money(availableCredit, currency),
-            after: format.money(after, currency),
-          })}
-        </Text>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={booking.busy}>
-            {t('account.topUp.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
   );
 }

@@ -20,6 +20,7 @@ import { Leads } from './leads.tsx';
 import { PauseButton } from './pause-button.tsx';
 import { Settings } from './settings.tsx';
 import { ConnectionState } from './state.tsx';
+import { TemplateSync } from './template-sync.tsx';
 import { Trial, tryConnection } from './trial.tsx';
 
 const EditDialog = lazy(() => import('./edit-dialog.tsx').then((file) => ({ default: file.EditDialog })));
@@ -69,6 +70,7 @@ function Detail({ connection, trail }: DetailProps) {
         <Stack gap="lg">
           <TestSection name={name} />
           <Leads connection={connection} />
+          {kind === 'whatsapp' && <TemplateSync name={name} />}
           {callbackUrl !== null && (
             <Section title={t('connection.callback')}>
               <Callback kind={kind} url={callbackUrl} />

@@ -7,14 +7,14 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { CHANNELS } from '../accounts/account.ts';
 import { type Channel, PRICE_KEYS, setPrice } from './price.ts';
 
-type AddProps = { readonly opened: boolean; readonly onClose: () => void };
+type AddProps = { readonly onClose: () => void };
 
 /** A price for a channel and the numbers that begin with a prefix; one that is there already is changed. */
-export function AddDialog({ opened, onClose }: AddProps) {
+export function AddDialog({ onClose }: AddProps) {
   const { t } = useTranslation('operator');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('price.add.title')} size="md">
-      {opened && <Add onClose={onClose} />}
+    <Dialog opened onClose={onClose} title={t('price.add.title')} size="md">
+      <Add onClose={onClose} />
     </Dialog>
   );
 }
@@ -26,7 +26,7 @@ type NewPrice = {
   readonly refundUndelivered: boolean;
 };
 
-function Add({ onClose }: Pick<AddProps, 'onClose'>) {
+function Add({ onClose }: AddProps) {
   const { t } = useTranslation('operator');
   const { currency } = useSession().account;
   const form = useForm<NewPrice>({

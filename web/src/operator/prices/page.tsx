@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Plus, Tags } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -10,11 +10,12 @@ import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
 import { CHANNELS } from '../accounts/account.ts';
 import { OPERATOR } from '../shared/need.ts';
-import { AddDialog } from './add-dialog.tsx';
 import { usePriceColumns } from './columns.tsx';
 import { DeleteIcon } from './delete-icon.tsx';
 import { PriceCheck } from './price-check.tsx';
 import { listPrices, type Price } from './price.ts';
+
+const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
 const FIELDS = { ...listFields(), channel: choice(CHANNELS), prefix: text() };
 
@@ -31,7 +32,7 @@ export function Page() {
     <Frame title={t('price.title')} description={t('price.description')} actions={add}>
       <PriceTable add={add} />
       <PriceCheck />
-      <AddDialog opened={isAdding} onClose={() => setIsAdding(false)} />
+      <Suspense>{isAdding && <AddDialog onClose={() => setIsAdding(false)} />}</Suspense>
     </Frame>
   );
 }

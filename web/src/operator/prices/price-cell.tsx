@@ -1,4 +1,4 @@
-import { Group, NumberInput, Text, UnstyledButton } from '@mantine/core';
+import { Group, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { Pencil } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -39,20 +39,20 @@ export function PriceCell({ price }: CellProps) {
   );
 }
 
+/** `0,05` or `0.05`; null: no price. */
+function readPrice(text: string): number | null {
+  const price = Number(text.trim().replace(',', '.'));
+  return text.trim() === '' || Number.isNaN(price) || price < 0 ? null : price;
+}
+
 /** Enter, or leaving the field, keeps what stands in it; Escape does not. */
 function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void }) {
   const { t } = useTranslation('operator');
   const nameOf = usePriceName();
-  const [value, setValue] = useState<number | string>(price.price);
+  const [text, setText] = useState(String(price.price));
   const isLeft = useRef(false);
   const saving = useAction({
-    run: (next: number) =>
-      setPrice({
-        channel: price.channel,
-        prefix: price.prefix,
-        price: next,
-        refundUndelivered: price.refundUndelivered,
-      }),
+    run: (next: number) => setPrice({ ...scopeOf(price), price: next, refundUndelivered: price.refundUndelivered }),
     refresh: PRICE_KEYS,
     done: t('price.saved', { of: nameOf(price) }),
     onDone,
@@ -60,20 +60,20 @@ function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void
   const leave = (isKept: boolean): void => {
     if (isLeft.current) return;
     isLeft.current = true;
-    if (!isKept || value === '' || Number(value) === price.price) onDone();
-    else saving.run(Number(value));
+    const next = readPrice(text);
+    if (!isKept || next === null || next === price.price) onDone();
+    else saving.run(next, { onError: onDone });
   };
   return (
-    <NumberInput
+    <TextInput
       aria-label={t('price.new', { of: nameOf(price) })}
-      value={value}
-      onChange={setValue}
-      min={0}
-      decimalScale={6}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      inputMode="decimal"
+      error={readPrice(text) === null}
       size="xs"
       w={112}
       ml="auto"
-      hideControls
       autoFocus
       disabled={saving.busy}
       onFocus={(event) => event.currentTarget.select()}
@@ -85,3 +85,5 @@ function PriceField({ price, onDone }: CellProps & { readonly onDone: () => void
     />
   );
 }
+
+const scopeOf = ({ channel, prefix }: Price) => ({ channel, prefix });

@@ -8,14 +8,14 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { connectionsQuery } from '../connections/connection.ts';
 import { type Route, ROUTE_KEYS, ROUTES } from './route.ts';
 
-type AddProps = { readonly opened: boolean; readonly onClose: () => void; readonly connection: string };
+type AddProps = { readonly onClose: () => void; readonly connection: string };
 
 /** Sends the numbers with a prefix over a connection. */
-export function AddDialog({ opened, onClose, connection }: AddProps) {
+export function AddDialog({ onClose, connection }: AddProps) {
   const { t } = useTranslation('operator');
   return (
-    <Dialog opened={opened} onClose={onClose} title={t('route.add.title')} size="md">
-      {opened && <Add onClose={onClose} connection={connection} />}
+    <Dialog opened onClose={onClose} title={t('route.add.title')} size="md">
+      <Add onClose={onClose} connection={connection} />
     </Dialog>
   );
 }
@@ -27,7 +27,7 @@ type NewRoute = {
   readonly onUnknown: Route['onUnknown'];
 };
 
-function Add({ onClose, connection }: Omit<AddProps, 'opened'>) {
+function Add({ onClose, connection }: AddProps) {
   const { t } = useTranslation('operator');
   const { data } = useQuery(connectionsQuery);
   const names = (data?.data ?? []).filter(({ kind }) => kind === 'smpp').map(({ name }) => name);

@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Plus, Waypoints } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
@@ -9,11 +10,12 @@ import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
 import { connectionsQuery } from '../connections/connection.ts';
 import { OPERATOR } from '../shared/need.ts';
-import { AddDialog } from './add-dialog.tsx';
 import { useRouteColumns } from './columns.tsx';
 import { DeleteIcon } from './delete-icon.tsx';
 import { listRoutes, type Route } from './route.ts';
 import { RouteCheck } from './route-check.tsx';
+
+const AddDialog = lazy(() => import('./add-dialog.tsx').then((file) => ({ default: file.AddDialog })));
 
 /** `add`: the dialog is open, with that connection or with `-` for none chosen yet. */
 const FIELDS = { ...listFields(), connection: text(), number: text(), add: text() };
@@ -54,11 +56,11 @@ export function Page() {
         }
       />
       <RouteCheck number={search.number} onChange={(number) => setSearch({ number })} />
-      <AddDialog
-        opened={search.add !== ''}
-        onClose={() => setSearch({ add: '' })}
-        connection={search.add === NONE ? '' : search.add}
-      />
+      <Suspense>
+        {search.add !== '' && (
+          <AddDialog onClose={() => setSearch({ add: '' })} connection={search.add === NONE ? '' : search.add} />
+        )}
+      </Suspense>
     </Frame>
   );
 }

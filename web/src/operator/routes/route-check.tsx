@@ -33,20 +33,22 @@ function Answer({ routes }: { readonly routes: readonly Route[] }) {
       </Alert>
     );
   return (
-    <List type="ordered" size="sm" spacing="xs" role="status" aria-label={t('route.check.answer')}>
-      {routes.map((route, at) => (
-        <List.Item key={route.id}>
-          <Group gap="sm">
-            <Through route={route} />
-            <Text size="sm" c="dimmed" component="div">
-              <Prefix prefix={route.prefix} />
-            </Text>
-            <Text size="sm" c="dimmed">
-              {t(at === 0 ? 'route.check.first' : 'route.check.then')}
-            </Text>
-          </Group>
-        </List.Item>
-      ))}
-    </List>
+    <div role="status">
+      <List type="ordered" size="sm" spacing="xs" aria-label={t('route.check.answer')}>
+        {routes.map((route, at) => (
+          <List.Item key={route.id}>
+            <Group gap="sm">
+              <Through route={route} />
+              <Text size="sm" c="dimmed" component="div">
+                <Prefix prefix={route.prefix} />
+              </Text>
+              <Text size="sm" c="dimmed">
+                {t(at === 0 ? 'route.check.first' : 'route.check.then')}
+              </Text>
+            </Group>
+          </List.Item>
+        ))}
+      </List>
+    </div>
   );
 }

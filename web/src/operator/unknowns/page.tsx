@@ -105,7 +105,7 @@ function useUnknownColumns(): readonly Column<Unknown>[] {
         phone: 'title',
         cell: ({ destination }) => <MsisdnText number={destination} />,
       },
-      { id: 'sender', header: t('unknown.sender'), cell: ({ sender }) => <bdi>{sender}</bdi> },
+      { id: 'sender', header: t('unknown.sender'), cell: ({ sender }) => <bdi>{sender || '–'}</bdi> },
       {
         id: 'account',
         header: t('account.word'),

@@ -4,9 +4,9 @@ import { Check, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
-import { SearchField } from '../ui/filter-bar.tsx';
-import { MsisdnText } from '../ui/msisdn-text.tsx';
-import classes from './list-choice.module.css';
+import classes from './contact-search.module.css';
+import { SearchField } from './filter-bar.tsx';
+import { MsisdnText } from './msisdn-text.tsx';
 
 const SHOWN = 8;
 
@@ -16,11 +16,19 @@ const findContacts = (search: string, signal: AbortSignal) =>
   );
 
 type Contact = Awaited<ReturnType<typeof findContacts>>['data'][number];
-type ContactSearchProps = { readonly chosen: readonly string[]; readonly onAdd: (number: string) => void };
+/** Somebody who can be written to. */
+export type FoundContact = { readonly name: string; readonly phoneNumber: string };
+type ContactSearchProps = {
+  /** The numbers that are taken already. */
+  readonly chosen: readonly string[];
+  readonly onChoose: (contact: FoundContact) => void;
+  /** What the button at each contact does: adds it to others, or takes it. */
+  readonly kind?: 'add' | 'choose';
+};
 
-/** Contacts by name, number or address; those chosen are added by their numbers. */
-export function ContactSearch({ chosen, onAdd }: ContactSearchProps) {
-  const { t } = useTranslation('campaigns');
+/** Contacts by name, number or address: those with a valid number. */
+export function ContactSearch({ chosen, onChoose, kind = 'add' }: ContactSearchProps) {
+  const { t } = useTranslation('ui');
   const [search, setSearch] = useState('');
   const { data } = useQuery({
     queryKey: ['contacts', 'to-choose', search],
@@ -30,16 +38,17 @@ export function ContactSearch({ chosen, onAdd }: ContactSearchProps) {
   });
   return (
     <Stack gap="xs">
-      <SearchField label={t('contacts.search')} value={search} onChange={setSearch} />
-      {search !== '' && data?.total === 0 && <Text size="sm">{t('contacts.noneFound')}</Text>}
+      <SearchField wide={kind === 'choose'} label={t('contactSearch.search')} value={search} onChange={setSearch} />
+      {search !== '' && data?.total === 0 && <Text size="sm">{t('contactSearch.noneFound')}</Text>}
       {search !== '' && data !== undefined && data.total > 0 && (
-        <ul className={classes.lists} aria-label={t('contacts.label')}>
+        <ul className={classes.contacts} aria-label={t('contactSearch.label')}>
           {data.data.map((contact) => (
             <Found
               key={contact.id}
               contact={contact}
+              kind={kind}
               isChosen={chosen.includes(contact.phoneNumber ?? '')}
-              onAdd={onAdd}
+              onChoose={onChoose}
             />
           ))}
         </ul>
@@ -48,17 +57,16 @@ export function ContactSearch({ chosen, onAdd }: ContactSearchProps) {
   );
 }
 
-type FoundProps = {
+type FoundProps = Required<Pick<ContactSearchProps, 'onChoose' | 'kind'>> & {
   readonly contact: Contact;
   readonly isChosen: boolean;
-  readonly onAdd: (number: string) => void;
 };
 
-function Found({ contact: { name, phoneNumber }, isChosen, onAdd }: FoundProps) {
-  const { t } = useTranslation('campaigns');
+function Found({ contact: { name, phoneNumber }, kind, isChosen, onChoose }: FoundProps) {
+  const { t } = useTranslation('ui');
   if (phoneNumber === null) return null;
   return (
-    <li className={classes.list}>
+    <li className={classes.contact}>
       <Group gap="sm" style={{ minWidth: 0 }}>
         <Text size="sm" fw={600} dir="auto" className="foreign-text">
           {name}
@@ -72,9 +80,9 @@ function Found({ contact: { name, phoneNumber }, isChosen, onAdd }: FoundProps) 
         variant="default"
         leftSection={isChosen ? <Check size={14} /> : <Plus size={14} />}
         disabled={isChosen}
-        onClick={() => onAdd(phoneNumber)}
+        onClick={() => onChoose({ name, phoneNumber })}
       >
-        {t(isChosen ? 'contacts.added' : 'contacts.add')}
+        {t(`contactSearch.${isChosen ? 'chosen' : kind}`)}
       </Button>
     </li>
   );

@@ -1,0 +1,129 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import type { Channel } from '../src/lib/channel.ts';
+import { giveSandboxNumbers } from '../src/sandbox/sandbox.ts';
+import { notifySandbox } from '../src/sandbox/sql.ts';
+import { until } from '../src/testing/until.ts';
+import { hostileText } from './console/hostile.ts';
+import { openReader, plain, type Reader } from './console/reader.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
+import { openStage, type Account, type Stage } from './stage.ts';
+
+const THREADS: Readonly<Record<Mode, number>> = { tiny: 3, quick: 50, full: 250 };
+/** As many as the console shows of a thread at first. */
+const TEXTS = 40;
+const CHANNELS: readonly Channel[] = ['WHATSAPP', 'RCS', 'SMS'];
+const ENOUGH = 2 * TEXTS;
+/** What an SMS holds in UCS-2. */
+const SHORT = 70;
+const PG = '/api/partner-gateway/v1';
+const BUILD = fileURLToPath(new URL('../scripts/build-console.ts', import.meta.url));
+
+export const consoleProof: Proof = {
+  promise: 'What people write, and what they are called, is shown as text in the console and never run.',
+  sabotage: {
+    fault: 'the text of a message is put into the page as markup',
+    file: new URL('./sabotage/console.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  await promisify(execFile)(process.execPath, [BUILD]);
+  await using stage = await openStage(run, {
+    ...{ gateway: 'serve', script: {}, settings: {} },
+    environment: { SANDBOX: 'on' },
+  });
+  const account = await stage.newAccount({ plan: 'unlimited' });
+  await giveSandboxNumbers(stage.pool, account);
+  const threads = THREADS[run.mode];
+  const texts = Array.from({ length: threads * TEXTS }, (_, n) => hostileText(run, n));
+  await nameContacts(account, texts);
+  await writeAll(stage, account, texts);
+  await using reader = await openReader({ origin: String(stage.gateway.ready['address']), ...account });
+  const missing = await readInbox(run, reader, account, texts);
+  const names = await readContacts(reader, texts);
+  const { seen } = reader;
+  return judge(
+    { texts: texts.length, threads, textsNotShown: missing, namesNotShown: names, ...seen },
+    {
+      'every text is shown as it was written': missing === 0,
+      'every name is shown as it was given': names === 0,
+      'no dialog opens': seen.dialogs === 0,
+      'nothing is asked elsewhere': seen.foreignRequests === 0,
+      'no text becomes an element': seen.elements === 0,
+      'nothing is left to the policy of the page to refuse': seen.refusedByPolicy === 0,
+    },
+  );
+}
+
+const numberOf = (n: number): string => `+3933${String(10_000_000 + n)}`;
+
+/** A contact for every text, which is its name; the first ones write. */
+async function nameContacts({ client }: Account, texts: readonly string[]): Promise<void> {
+  for (let from = 0; from < texts.length; from += 50) {
+    const some = texts.slice(from, from + 50).map((fullName, i) =>
+      client.request('POST', `${PG}/contacts`, { body: { fullName, phoneNumber: numberOf(from + i) } }),
+    );
+    for (const { status, body } of await Promise.all(some))
+      if (status !== 201) throw new Error(`a contact was answered ${status}: ${JSON.stringify(body)}`);
+  }
+}
+
+/** Each goes by a carrier's own protocol into the inbox; an SMS must fit. */
+async function writeAll({ pool }: Stage, { accountId }: Account, texts: readonly string[]): Promise<void> {
+  for (const [n, text] of texts.entries()) {
+    const thread = Math.floor(n / TEXTS);
+    const channel = CHANNELS[thread % CHANNELS.length] ?? 'RCS';
+    const act = { channel, from: numberOf(thread), to: '9000', text: written(channel, text) };
+    await notifySandbox(pool, JSON.stringify(act));
+  }
+  await until(
+    'all texts in the inbox',
+    async () => {
+      const { rows } = await pool.query<{ n: number }>({
+        text: 'SELECT count(*)::int AS n FROM inbound_message WHERE account_id = $1',
+        values: [accountId],
+      });
+      return rows[0]?.n === texts.length;
+    },
+    600_000,
+  );
+}
+
+const written = (channel: Channel, text: string): string => (channel === 'SMS' ? text.slice(0, SHORT) : text);
+
+/** How many texts of the inbox the reader did not see. */
+async function readInbox(run: Run, reader: Reader, { client }: Account, texts: readonly string[]): Promise<number> {
+  const chats = await listChats(client);
+  let missing = 0;
+  for (const { chatId, thread } of chats) {
+    const own = texts.slice(thread * TEXTS, (thread + 1) * TEXTS);
+    const channel = CHANNELS[thread % CHANNELS.length] ?? 'RCS';
+    const shown = own.map((text) => plain(written(channel, text)));
+    // The list shows the last text of each thread, so the first one tells that the thread is there.
+    await reader.open(`/inbox?chat=${chatId}`, shown[0] ?? '').catch(() => undefined);
+    const page = await reader.text();
+    missing += shown.filter((text) => !page.includes(text)).length;
+    if (missing > 0) run.say(`thread ${thread}: ${missing} texts missing so far`);
+    // A page that broke is waited for a while each time: that will do to say so.
+    if (missing > ENOUGH) break;
+  }
+  return missing + (THREADS[run.mode] - chats.length) * TEXTS;
+}
+
+type Chat = { readonly chatId: string; readonly thread: number };
+
+async function listChats(client: Account['client']): Promise<Chat[]> {
+  const { body } = await client.request('GET', `${PG}/inbox/conversations?limit=1000`);
+  const { data } = body as { data: { chatId: string; contact: { phoneNumber: string } }[] };
+  return data.map(({ chatId, contact }) => ({ chatId, thread: Number(contact.phoneNumber.slice(5)) - 10_000_000 }));
+}
+
+/** How many names the reader did not see while scrolling through the table of contacts. */
+async function readContacts(reader: Reader, names: readonly string[]): Promise<number> {
+  await reader.open('/contacts?sort=phoneNumber', names[0] ?? '');
+  const rows = [...(await reader.scrollThrough())].join('\n');
+  return names.filter((name) => !rows.includes(plain(name))).length;
+}

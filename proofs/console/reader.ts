@@ -1,0 +1,91 @@
+import type { Page } from 'playwright-core';
+import { launchBrowser } from '../../web/e2e/browser.ts';
+import { until } from '../../src/testing/until.ts';
+import { ELSEWHERE } from './hostile.ts';
+
+/** What happened in the browser that should not have. */
+export type Seen = { dialogs: number; foreignRequests: number; refusedByPolicy: number; elements: number };
+
+/** A person who reads in a real browser. */
+export type Reader = AsyncDisposable & {
+  readonly seen: Seen;
+  /** Opens a page of the console and waits for a text of it. */
+  open(path: string, text: string): Promise<void>;
+  /** Every row that the table of the page has shown, scrolled from its beginning to its end. */
+  scrollThrough(): Promise<ReadonlySet<string>>;
+  /** All text of the page as it is now. */
+  text(): Promise<string>;
+};
+
+const OPEN_MS = 30_000;
+
+type SignIn = { readonly origin: string; readonly username: string; readonly password: string };
+
+/** Signs in by the page, as anybody does. */
+export async function openReader({ origin, username, password }: SignIn): Promise<Reader> {
+  const browser = await launchBrowser();
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB' });
+  const page = await context.newPage();
+  const seen = watch(page, origin);
+  await page.goto(`${origin}/sign-in`);
+  await page.getByLabel('User name').fill(username);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  const text = async (): Promise<string> => plain(await page.evaluate<string>('document.body.textContent'));
+  const look = async (): Promise<void> => {
+    seen.elements += await page.evaluate<number>(COUNT_HOSTILE);
+  };
+  return {
+    seen,
+    text,
+    async open(path, wanted) {
+      await page.goto(`${origin}${path}`);
+      await until(`${wanted} on ${path}`, async () => (await text()).includes(plain(wanted)), OPEN_MS);
+      await look();
+    },
+    async scrollThrough() {
+      const found = new Set<string>();
+      let before = -1;
+      for (let at = await scroll(page, 0); at > before; at = await scroll(page, 0.8)) {
+        before = at;
+        await until('the rows', () => page.evaluate<boolean>(NOTHING_LOADS), 60_000);
+        for (const row of await page.evaluate<string[]>(ROWS)) found.add(plain(row));
+        await look();
+      }
+      return found;
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+/** Spaces as a reader sees them. */
+export const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+const NOTHING_LOADS = 'document.querySelectorAll(".mantine-Skeleton-root").length === 0';
+const ROWS = '[...document.querySelectorAll("[role=row]")].map((row) => row.textContent)';
+/** What only a text that was taken for markup could have put there. */
+const COUNT_HOSTILE = `document.querySelectorAll('[src*="${ELSEWHERE}"], [href*="${ELSEWHERE}"], [href^="javascript:"], [srcdoc], [onerror], [onload], [onfocus], iframe, object, embed, base, marquee, math').length`;
+
+/** By so much of what is in view; answers where it stands then. */
+const scroll = (page: Page, windows: number): Promise<number> =>
+  page.evaluate<number>(
+    `(() => { const pane = document.querySelector('[aria-rowcount]').parentElement; pane.scrollTop += ${windows} * pane.clientHeight; return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(pane.scrollTop)))); })()`,
+  );
+
+function watch(page: Page, origin: string): Seen {
+  const seen: Seen = { dialogs: 0, foreignRequests: 0, refusedByPolicy: 0, elements: 0 };
+  page.on('dialog', (dialog) => {
+    seen.dialogs += 1;
+    void dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) seen.foreignRequests += 1;
+  });
+  const refused = (text: string): void => {
+    if (/Content Security Policy|Trusted ?Type|Markup is refused/i.test(text)) seen.refusedByPolicy += 1;
+  };
+  page.on('console', (message) => refused(message.text()));
+  page.on('pageerror', (error) => refused(error.message));
+  return seen;
+}

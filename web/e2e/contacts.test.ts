@@ -1,0 +1,279 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/create.ts';
+import { until } from '../../src/testing/until.ts';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+const PATH = '/api/partner-gateway/v1/contacts';
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const answer = await site.program.client.request('POST', `${PATH}${path}`, { body });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+  return answer.body as T;
+}
+async function get<T>(path: string): Promise<T> {
+  return (await site.program.client.request('GET', `${PATH}${path}`)).body as T;
+}
+
+let made = 0;
+type Made = { readonly id: number; readonly phoneNumber: string };
+const addContact = (body: object = {}): Promise<Made> => {
+  made += 1;
+  return post('', { phoneNumber: `+3933320${String(made).padStart(5, '0')}`, ...body });
+};
+
+const MANY = 100_000;
+
+test('a hundred thousand contacts are scrolled to the end, of which only those in view are drawn', async () => {
+  const { pool } = site.program;
+  const person = await createAccount(pool, { name: 'Large', plan: 'unlimited' });
+  await pool.query(
+    `INSERT INTO contact (account_id, first_name, last_name, phone_number, is_valid, channels)
+     SELECT $1, 'Person', lpad(i::text, 6, '0'), '+39333' || 1000000 + i, true, 7 FROM generate_series(1, $2::int) i`,
+    [person.accountId, MANY],
+  );
+  await pool.query('UPDATE contact_book SET contacts = contacts + $2 WHERE account_id = $1', [person.accountId, MANY]);
+  await pool.query('ANALYZE contact');
+  const { page, watch } = await site.signIn(person);
+  await page.goto(site.url('/contacts'));
+  await page.getByRole('link', { name: 'Person 000001' }).waitFor();
+  await page.evaluate(
+    `window.tasks = []; new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => Math.round(e.duration))))
+       .observe({ entryTypes: ['longtask'] });
+     window.frames = 0; (function count() { window.frames += 1; requestAnimationFrame(count); })()`,
+  );
+  const pane = page.getByRole('table', { name: 'Contacts' });
+  await pane.hover();
+  const before = await page.evaluate<number>('frames');
+  for (let turn = 0; turn < 40; turn += 1) await page.mouse.wheel(0, 1500);
+  await until('frames while it scrolls', async () => (await page.evaluate<number>('frames')) > before + 10);
+  expect(await page.getByRole('row').count()).toBeLessThan(80);
+
+  await pane.locator('..').focus();
+  await page.keyboard.press('End');
+  await page.getByRole('link', { name: 'Person 100000' }).waitFor();
+  expect(await page.getByRole('row').count()).toBeLessThan(80);
+  const long = (await page.evaluate<number[]>('tasks')).filter((duration) => duration > 200);
+  if (long.length > 0) console.warn(`scripts held frames up for ${long.join(', ')} ms while 100,000 contacts scrolled`);
+
+  await page.getByRole('searchbox', { name: 'Name, number or e-mail' }).fill('Person 0777');
+  await page.getByText('100 contacts').waitFor();
+  await page.getByRole('link', { name: 'Person 077700' }).waitFor();
+  expect(new URL(page.url()).searchParams.get('q')).toBe('Person 0777');
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a value is changed at its cell: Enter saves, Esc leaves it, and what is refused is said there', async () => {
+  await post('/fields', { name: 'Town', type: 'text' });
+  await post('/fields', { name: 'Stamps', type: 'number' });
+  const { id } = await addContact({ fullName: 'Edit Me', email: 'edit@example.com' });
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/contacts?q=Edit+Me'));
+  await edit(page, /^E-mail of Edit Me/, 'new@example.com', 'Enter');
+  await page.getByRole('button', { name: 'E-mail of Edit Me: new@example.com. Change' }).waitFor();
+  await edit(page, /^E-mail of Edit Me/, 'never@example.com', 'Escape');
+  await page.getByRole('button', { name: 'E-mail of Edit Me: new@example.com. Change' }).waitFor();
+
+  watch.expect('400');
+  await edit(page, /^E-mail of Edit Me/, 'nonsense', 'Enter');
+  await page.getByRole('alert').getByText('must be an e-mail address').waitFor();
+  await page.keyboard.press('Escape');
+  await edit(page, /^Town of Edit Me/, 'Bari', 'Enter');
+  await page.getByRole('button', { name: 'Town of Edit Me: Bari. Change' }).waitFor();
+  await edit(page, /^Stamps of Edit Me/, '12', 'Enter');
+  await page.getByRole('button', { name: 'Stamps of Edit Me: 12. Change' }).waitFor();
+  await edit(page, /^Change the name of/, 'Edited Name', 'Enter');
+  await page.getByRole('link', { name: 'Edited Name' }).waitFor();
+  expect(await get(`/${id}`)).toMatchObject({
+    ...{ fullName: 'Edited Name', email: 'new@example.com', customFields: { Town: 'Bari', Stamps: 12 } },
+  });
+  expect(watch.problems()).toEqual([]);
+});
+
+async function edit(page: Page, name: RegExp, text: string, key: 'Enter' | 'Escape'): Promise<void> {
+  const cell = page.getByRole('button', { name });
+  await cell.focus();
+  await page.keyboard.press('Enter');
+  const field = page.getByRole('row').getByRole('textbox').or(page.getByRole('row').getByRole('spinbutton'));
+  await field.fill(text);
+  await field.press(key);
+}
+
+test('all that match are deleted once their number is typed, and nobody else', async () => {
+  const { pool, account } = site.program;
+  const kept = await addContact({ fullName: 'Kept Person' });
+  await pool.query(
+    `INSERT INTO contact (account_id, first_name, phone_number, is_valid, channels)
+     SELECT $1, 'Doomed', '+39334' || 1000000 + i, true, 7 FROM generate_series(1, 120) i`,
+    [account.accountId],
+  );
+  await pool.query('UPDATE contact_book SET contacts = contacts + 120 WHERE account_id = $1', [account.accountId]);
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/contacts?q=Doomed'));
+  await page.getByText('120 contacts').waitFor();
+  await page.getByRole('checkbox', { name: 'Select all contacts that match' }).click();
+  await page.getByRole('checkbox', { name: 'Select Doomed' }).first().click();
+  await page.getByText('119 selected').waitFor();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete 119 contacts?' });
+  const confirm = dialog.getByRole('button', { name: 'Delete 119 contacts' });
+  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByRole('textbox').fill('119');
+  await confirm.click();
+  await page.getByText('119 contacts deleted').waitFor();
+  await page.getByText('1 contact', { exact: true }).waitFor();
+  expect(await get('?search=Doomed')).toMatchObject({ total: 1 });
+  expect(await get(`/${kept.id}`)).toMatchObject({ fullName: 'Kept Person' });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('those that match go into a new list, and out of it on its page', async () => {
+  for (let n = 0; n < 3; n += 1) await addContact({ fullName: `Joiner ${n}` });
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/contacts?q=Joiner'));
+  await page.getByText('3 contacts').waitFor();
+  await page.getByRole('checkbox', { name: 'Select all contacts that match' }).click();
+  await page.getByRole('button', { name: 'Add to list' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add 3 contacts to a list' });
+  await dialog.getByRole('combobox', { name: 'List' }).selectOption({ label: 'A new list…' });
+  await dialog.getByRole('textbox', { name: 'Name of the new list' }).fill('Joined');
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByText('3 contacts added to the list').waitFor();
+
+  await page.goto(site.url('/lists?q=Joined'));
+  await page.getByRole('link', { name: 'Joined' }).click();
+  await page.getByRole('checkbox', { name: 'Select Joiner 1' }).click();
+  await page.getByRole('button', { name: 'Remove from list' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+  await page.getByText('1 contact removed from the list').waitFor();
+  await page.getByText('2 contacts', { exact: true }).waitFor();
+  expect(await get('?search=Joiner')).toMatchObject({ total: 3 });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a list is made, renamed and deleted, and shown again when the deleted ones are asked for', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/lists'));
+  await page.getByRole('button', { name: 'New list' }).first().click();
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Fair');
+  await page.getByRole('checkbox', { name: 'Test list' }).click();
+  await page.getByRole('button', { name: 'Make the list' }).click();
+  await page.getByRole('row', { name: /Fair.*Test list/ }).waitFor();
+  await page.getByRole('button', { name: 'Change “Fair”' }).click();
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Fair of Bari');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('row', { name: /Fair of Bari/ }).waitFor();
+
+  await page.getByRole('button', { name: 'Delete “Fair of Bari”' }).click();
+  await page
+    .getByRole('dialog', { name: 'Delete the list “Fair of Bari”?' })
+    .getByRole('button', { name: 'Delete the list' })
+    .click();
+  await page.getByRole('row', { name: /Fair of Bari/ }).waitFor({ state: 'detached' });
+  await page.getByRole('checkbox', { name: 'Show deleted lists' }).click();
+  await page.getByRole('row', { name: /Fair of Bari.*Deleted/ }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('an opt-out says since when and by whom, narrows the table down, and is taken back', async () => {
+  const { id } = await addContact({ firstName: 'Consent', lastName: 'Giver' });
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url(`/contacts/${id}`));
+  await page.getByRole('switch', { name: 'Messages by WhatsApp' }).press('Space');
+  await page.getByText('Opted out by you').waitFor();
+  await page.goto(site.url('/contacts?optedOut=WHATSAPP'));
+  await page.getByRole('row', { name: /Consent Giver.*WhatsApp/ }).waitFor();
+  await page.goto(site.url(`/contacts/${id}`));
+  await page.getByText('Opted out by you').waitFor();
+  await page.getByRole('switch', { name: 'Messages by WhatsApp' }).press('Space');
+  await page.getByText('WhatsApp messages are wanted again').waitFor();
+  expect(await get(`/${id}/opt-outs`)).toEqual([]);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a contact is made and changed, and what is refused stands at its field', async () => {
+  const taken = await addContact();
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/contacts'));
+  await page.getByRole('button', { name: 'New contact' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'New contact' });
+  await dialog.getByRole('button', { name: 'Add the contact' }).click();
+  await dialog.getByText('Give a number or an e-mail address').waitFor();
+  await dialog.getByLabel('Phone number').fill(taken.phoneNumber);
+  watch.expect('409');
+  await dialog.getByRole('button', { name: 'Add the contact' }).click();
+  await dialog.getByText('Another contact has this number').waitFor();
+  await dialog.getByLabel('Phone number').fill('+39 333 999 0001');
+  await dialog.getByLabel('First name').fill('Made');
+  await dialog.getByRole('button', { name: 'Add the contact' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Made' }).waitFor();
+  await page.getByLabel('Last name').fill('Byhand');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Made Byhand' }).waitFor();
+  expect(await get('?search=Byhand')).toMatchObject({ total: 1 });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a custom field goes with its values once its name is typed', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/contacts/fields'));
+  await page.getByRole('button', { name: 'New field' }).first().click();
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Shirt');
+  await page.getByRole('combobox', { name: 'Type' }).selectOption({ label: 'Number' });
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('row', { name: /Shirt.*Number/ }).waitFor();
+  const { id } = await addContact({ customFields: { Shirt: 40 } });
+  await page.getByRole('button', { name: 'Delete “Shirt”' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete the field “Shirt”?' });
+  await dialog.getByRole('textbox').fill('Shirt');
+  await dialog.getByRole('button', { name: 'Delete field and values' }).click();
+  await page.getByRole('row', { name: /Shirt/ }).waitFor({ state: 'detached' });
+  expect(await get(`/${id}`)).toMatchObject({ customFields: {} });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('who only reads sees everything and changes nothing', async () => {
+  const { id } = await addContact({ fullName: 'Seen Only' });
+  const { page } = await site.signIn(await site.person('viewer'));
+  await page.goto(site.url('/contacts?q=Seen+Only'));
+  await page.getByRole('link', { name: 'Seen Only' }).waitFor();
+  expect(await page.getByRole('button', { name: /^E-mail of/ }).count()).toBe(0);
+  await page.getByRole('button', { name: 'New contact' }).hover();
+  await page.getByText('Your role reads only').waitFor();
+  await page.goto(site.url(`/contacts/${id}`));
+  await page.getByRole('switch', { name: 'Messages by SMS' }).press('Space');
+  expect(await get(`/${id}`)).toMatchObject({ optedOut: [] });
+});
+
+test('every page of contacts and lists is accessible in both themes and at both widths', async () => {
+  await post('/list', { name: 'For the picture', description: 'Everybody who asked for the letter', isTest: true });
+  const { id } = await addContact({ fullName: 'Pictured Person', email: 'p@example.com', optedOut: ['SMS'] });
+  const window = await site.signIn();
+  const { page } = window;
+  await page.goto(site.url('/contacts'));
+  await page.getByRole('link', { name: 'Pictured Person' }).waitFor();
+  await checkPage(window, 'contacts');
+  await page.getByRole('checkbox', { name: 'Select all contacts that match' }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog').waitFor();
+  await checkPage(window, 'contacts-delete');
+  await page.goto(site.url(`/contacts/${id}`));
+  await page.getByText('Opted out by you').waitFor();
+  await checkPage(window, 'contact');
+  await page.goto(site.url('/contacts/fields'));
+  await page.getByText('New field').first().waitFor();
+  await checkPage(window, 'contact-fields');
+  await page.goto(site.url('/lists'));
+  await page.getByRole('link', { name: 'For the picture' }).click();
+  await page.getByText('Nobody is in this list').waitFor();
+  await checkPage(window, 'list-empty');
+  await page.goto(site.url('/lists'));
+  await page.getByRole('link', { name: 'For the picture' }).waitFor();
+  await checkPage(window, 'lists');
+});

@@ -1,0 +1,124 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+const PATH = '/api/partner-gateway/v1/contacts';
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+async function get<T>(path: string): Promise<T> {
+  return (await site.program.client.request('GET', `${PATH}${path}`)).body as T;
+}
+
+async function choose(page: Page, name: string, content: string): Promise<void> {
+  await page.goto(site.url('/contacts/import'));
+  const mimeType = 'application/octet-stream';
+  await page.getByLabel('File', { exact: true }).setInputFiles({ name, mimeType, buffer: Buffer.from(content) });
+}
+const next = (page: Page) => page.getByRole('button', { name: 'Next', exact: true }).click();
+
+const PEOPLE = [
+  'Mobile;Telephone;First name;Mail;Shoe size',
+  '+39 333 765 4321;0612345678;Anna;anna@example.com;38',
+  '333;;Bruno;bruno@example.com;44',
+  '+39 333 765 4322;;Carla;no-address;41',
+  '+39 333 765 4321;;Anna again;anna@example.com;38',
+  '+39 333 765 4323;;Dario;;40',
+].join('\n');
+
+test('a file with faults is tried, brought in without them, and its faults come back as a file', async () => {
+  const window = await site.signIn();
+  const { page } = window;
+  await choose(page, 'people.csv', PEOPLE);
+  await page.getByRole('combobox', { name: 'Put the contacts into a list' }).selectOption({ label: 'A new list…' });
+  await page.getByRole('textbox', { name: 'Name of the new list' }).fill('From the file');
+  await page.getByText('people.csv').first().waitFor();
+  await checkPage(window, 'import-file');
+  await next(page);
+
+  // Both columns look like the number: a person has to say which is.
+  await page.getByText('Two columns are the same field').waitFor();
+  await checkPage(window, 'import-columns');
+  await page.getByRole('combobox', { name: 'What “Telephone” becomes' }).selectOption({ label: 'Leave out' });
+  await page
+    .getByRole('combobox', { name: 'What “Shoe size” becomes' })
+    .selectOption({ label: 'New field “Shoe_size”' });
+  await next(page);
+
+  const faults = page.getByRole('table', { name: 'Rows left out and why' });
+  await faults.getByRole('row', { name: /^3 Phone number is not a phone number/ }).waitFor();
+  await faults.getByRole('row', { name: /^4 E-mail is not an e-mail address/ }).waitFor();
+  await faults.getByRole('row', { name: /^5 Phone number has the number of line 2/ }).waitFor();
+  expect(await get('')).toMatchObject({ total: 0 });
+  expect(await get('/list')).toMatchObject({ total: 0 });
+  await checkPage(window, 'import-check');
+
+  await page.getByRole('button', { name: 'Import 2 contacts' }).click();
+  await page.getByRole('link', { name: 'See the list' }).waitFor();
+  await checkPage(window, 'import-done');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download these rows' }).click(),
+  ]);
+  const rejected = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/);
+  expect(rejected).toHaveLength(4);
+  expect(rejected[0]).toContain('importError');
+  expect(rejected.slice(1).map((line) => line.match(/Bruno|Carla|Anna again/)?.[0])).toEqual([
+    ...['Bruno', 'Carla', 'Anna again'],
+  ]);
+  await page.getByRole('link', { name: 'See the list' }).click();
+  await page.getByRole('heading', { level: 1, name: 'From the file' }).waitFor();
+  await page.getByRole('link', { name: 'Anna', exact: true }).waitFor();
+  const { data } = await get<{ data: { firstName: string; customFields: object }[] }>('?sortBy=firstName');
+  expect(data.map(({ firstName, customFields }) => [firstName, customFields])).toEqual([
+    ['Anna', { Shoe_size: '38' }],
+    ['Dario', { Shoe_size: '40' }],
+  ]);
+  expect(window.watch.problems()).toEqual([]);
+});
+
+test('a large file is worked off while the page shows how far it is, and is found again by its address', async () => {
+  const { page, watch } = await site.signIn();
+  const rows = Array.from({ length: 6000 }, (_, i) => `+39335${1_000_000 + i},Large ${i}`);
+  await choose(page, 'large.csv', ['phone,full name', ...rows].join('\n'));
+  await next(page);
+  await page.getByRole('combobox', { name: 'What “phone” becomes' }).waitFor();
+  await next(page);
+  await page.getByRole('button', { name: 'Import 6,000 contacts' }).click();
+  await page.getByText('Done', { exact: true }).waitFor();
+  expect(await get('?search=Large')).toMatchObject({ total: 6000 });
+  await page.reload();
+  await page.getByRole('heading', { name: 'large.csv' }).waitFor();
+  await page.getByText('Done', { exact: true }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('vCards need no columns to be chosen', async () => {
+  const { page, watch } = await site.signIn();
+  await choose(page, 'card.vcf', 'BEGIN:VCARD\nVERSION:4.0\nFN:Vera Card\nTEL:+393337654399\nEND:VCARD\n');
+  await next(page);
+  await page.getByRole('button', { name: 'Import 1 contact' }).click();
+  await page.getByRole('link', { name: 'See the contacts' }).waitFor();
+  expect(await get('?search=Vera')).toMatchObject({ total: 1 });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a file that is none is refused with its reason, and another can be chosen', async () => {
+  const { page, watch } = await site.signIn();
+  watch.expect('400');
+  await choose(page, 'picture.csv', '\u0000\u0001\u0002\u0003');
+  await page.getByRole('alert').getByText('This file cannot be read').waitFor();
+  expect(await page.getByRole('button', { name: 'Next', exact: true }).getAttribute('aria-disabled')).toBe('true');
+  await page
+    .getByLabel('File', { exact: true })
+    .setInputFiles({ name: 'good.csv', mimeType: 'text/csv', buffer: Buffer.from('phone\n+393337654390\n') });
+  await page.getByText('good.csv').first().waitFor();
+  await next(page);
+  await page.getByRole('combobox', { name: 'What “phone” becomes' }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});

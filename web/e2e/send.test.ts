@@ -1,0 +1,136 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+const PG = '/api/partner-gateway/v1';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+  const contact = { phoneNumber: '+393335550101', fullName: 'Ana Bianchi', firstName: 'Ana' };
+  const made = await site.program.client.request('POST', `${PG}/contacts`, { body: contact });
+  expect(made.status).toBeLessThan(300);
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+const open = async (page: Page, search = ''): Promise<void> => {
+  await page.goto(site.url(`/send${search}`));
+  await page.getByRole('heading', { name: 'Send a message' }).waitFor();
+};
+const sentList = (page: Page) => page.getByRole('list', { name: 'Sent just now' }).getByRole('listitem');
+const handset = (page: Page) => page.getByRole('figure', { name: 'Preview on a phone' });
+
+test('an SMS to a contact shows its parts and price, is sent, and is followed to its end', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await open(page);
+  await page.getByRole('button', { name: 'Choose a contact' }).click();
+  await page.getByRole('searchbox', { name: 'Search contacts' }).fill('bianchi');
+  await page.getByRole('list', { name: 'Contacts found' }).getByRole('button', { name: 'Choose' }).click();
+  await page.getByText('The number of Ana Bianchi').waitFor();
+  await page.getByLabel('SMS sender').fill('Acme');
+  await page.getByLabel('Text', { exact: true }).fill(`“Hello”${' a long text'.repeat(8)}`);
+  await page.getByText('UCS-2').waitFor();
+  await page.getByText('2 parts').waitFor();
+  await page.getByText('These characters make it longer: “ ”').waitFor();
+  await page.getByRole('definition').filter({ hasText: 'Italy' }).waitFor();
+  await checkPage(window, 'send');
+  await page.getByRole('button', { name: 'Use plain characters' }).click();
+  await page.getByText('1 part', { exact: true }).waitFor();
+
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await sentList(page).getByText('Delivered').waitFor();
+  await checkPage(window, 'send-sent');
+  await sentList(page).getByRole('link').click();
+  await page.getByRole('heading', { name: 'Message to +393335550101' }).waitFor();
+  await page.getByText(`"Hello" a long text`).first().waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('what is missing or wrong stands at its field, and nothing is sent', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await open(page);
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await expect.poll(() => page.getByText('This is missing').count()).toBe(3);
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('tel');
+
+  await page.getByLabel('Number', { exact: false }).first().fill('12');
+  await page.getByLabel('SMS sender').fill('far too long a name');
+  await page.getByLabel('Text', { exact: true }).fill('Hello');
+  await page.getByText('It cannot be sent like this').waitFor();
+  watch.expect('400');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByText(/^must be a phone number in E.164/).waitFor();
+  await page.getByText(/^must be 1 to 11 letters/).waitFor();
+  await checkPage(window, 'send-faults');
+  expect(await sentList(page).count()).toBe(0);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a simulation ends as its number says, and costs nothing', async () => {
+  const { page, watch } = await site.signIn();
+  await open(page, '?to=%2B393335550001');
+  const before = await site.program.client.request('GET', `${PG}/subscription/credit`);
+  await page.getByLabel('SMS sender').fill('Acme');
+  await page.getByLabel('Text', { exact: true }).fill('Only a test');
+  await page.getByRole('switch', { name: 'Simulation' }).check();
+  await page.getByText('Nothing: it is a simulation').waitFor();
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await sentList(page).getByText('Undeliverable').waitFor();
+  const after = await site.program.client.request('GET', `${PG}/subscription/credit`);
+  expect(after.body).toEqual(before.body);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a WhatsApp template is filled in before one’s eyes, sent, and read', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await open(page, '?channel=WHATSAPP&to=%2B393335550102');
+  await page.getByLabel('Template', { exact: true }).last().selectOption({ label: 'sandbox_welcome (en)' });
+  await handset(page).getByText('Hello {{1}}, this message').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByText('This is missing').waitFor();
+  await page.getByLabel('Value of {{1}}').fill('Ana');
+  await handset(page).getByText('Hello Ana, this message').waitFor();
+  await checkPage(window, 'send-whatsapp');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await sentList(page)
+    .getByText(/^(Delivered|Read)$/)
+    .waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('an RCS card goes out with its replies and the SMS that follows it', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await open(page, '?to=%2B393335550103');
+  await page.getByRole('radio', { name: 'RCS' }).check();
+  expect(new URL(page.url()).searchParams.get('channel')).toBe('RCS');
+  await page.getByRole('radio', { name: 'Card' }).check();
+  await page.getByLabel('Title of the card').fill('Spring');
+  await page.getByLabel('Text of the card').fill('Everything in bloom');
+  await page.getByLabel('Suggested replies').fill('Yes please\nNo');
+  await handset(page).getByText('Yes please').waitFor();
+  await page.getByRole('checkbox', { name: 'Send an SMS' }).check();
+  await page.getByLabel('SMS sender').fill('Acme');
+  await page.getByLabel('Text of the SMS').fill('Spring is here');
+  await checkPage(window, 'send-rcs');
+  const asked = page.waitForRequest('**/rcs/send');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  expect((await asked).postDataJSON()).toMatchObject({
+    body: { type: 'CARD', card: { title: 'Spring', suggestions: [{ reply: { text: 'Yes please' } }, {}] } },
+    fallbackSms: { sender: 'Acme', body: 'Spring is here' },
+  });
+  await sentList(page)
+    .getByText(/^(Delivered|Read)$/)
+    .waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('who only reads is told so in place of the form', async () => {
+  const { page } = await site.signIn(await site.person('viewer'));
+  await page.goto(site.url('/send'));
+  await page.getByText('Your role reads only: ask an owner or administrator.').waitFor();
+});

@@ -1,0 +1,157 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TEST_CERT } from '../../src/testing/certificate.ts';
+import { type Receiver, startReceiver } from '../../src/testing/receiver.ts';
+import { temporaryFolder } from '../../src/testing/temporary-folder.ts';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+let site: Site;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  const caFile = join(await temporaryFolder('heliograph-ca-'), 'ca.pem');
+  await writeFile(caFile, TEST_CERT);
+  site = await openSite({
+    environment: {
+      WEBHOOK_CA_FILE: caFile,
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      WEBHOOK_PORTS: String(receiver.port),
+    },
+  });
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+});
+
+const HOSTILE = '{"error":"disk full <img src=x onerror=alert(1)>"}';
+const send = () =>
+  site.program.client.send({ phoneNumber: '+393331234567', message: 'Hello', enableNotification: true });
+
+test('before there is a webhook the page says what it is, and names what is wrong with an address', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  // That there is none is how the interface says it.
+  watch.expect('404');
+  await page.goto(site.url('/webhooks'));
+  await page.getByText('No webhook yet').waitFor();
+  await checkPage(window, 'webhooks-empty');
+  await page.getByRole('button', { name: 'Register a webhook' }).click();
+  await page.getByLabel('Address').fill('http://example.com/events');
+  watch.expect('400');
+  await page.getByRole('dialog').getByRole('button', { name: 'Register' }).click();
+  await page.getByRole('dialog').getByText('must begin with https://').waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a webhook is registered, its secret verifies a test event, and a new secret signs beside it', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  watch.expect('404');
+  await page.goto(site.url('/webhooks'));
+  await page.getByRole('button', { name: 'Register a webhook' }).click();
+  await page.getByLabel('Address').fill(`${receiver.url}/events`);
+  await page.getByRole('dialog').getByRole('button', { name: 'Register' }).click();
+  const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+
+  receiver.answer({ status: 202, body: 'thank you' });
+  await page.getByRole('button', { name: 'Send a test event' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Test event' });
+  await dialog.getByText('Acknowledged').waitFor();
+  await dialog.getByText('202').waitFor();
+  await dialog.getByText('thank you').waitFor();
+  const tested = receiver.requests.at(-1);
+  new Webhook(secret).verify(tested?.body ?? '', tested?.headers ?? {});
+  await checkPage(window, 'webhooks-test');
+  await page.getByRole('button', { name: 'Close' }).last().click();
+
+  await page.getByRole('button', { name: 'New secret' }).click();
+  await page.getByRole('button', { name: 'Make a new secret' }).click();
+  const next = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
+  expect(next).not.toBe(secret);
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'Send a test event' }).click();
+  await dialog.getByText('Acknowledged').waitFor();
+  const { body = '', headers = {} } = receiver.requests.at(-1) ?? {};
+  for (const each of [secret, next]) new Webhook(each).verify(body, headers);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('an event that fails shows its answer as text and its next try, and goes through when it is sent again', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  receiver.answer({ status: 500, body: HOSTILE });
+  const { messageId } = await send();
+  await page.goto(site.url(`/webhooks?message=${messageId}&status=PENDING`));
+  const row = page.getByRole('row', { name: /Next try/ });
+  await row.waitFor();
+  await page.getByText(/It has been failing since/).waitFor();
+  await checkPage(window, 'webhooks');
+  await row.getByRole('button').first().click();
+  const panel = page.getByRole('dialog', { name: 'Event' });
+  await panel.getByText('Answered 500').first().waitFor();
+  await panel.getByText('onerror=alert(1)').first().waitFor();
+  await panel.getByText(`"messageId": "${messageId}"`).waitFor();
+  await panel.getByText('webhook-signature: v1,').waitFor();
+  await checkPage(window, 'webhooks-event');
+  receiver.answer({ status: 200, body: 'repaired' });
+  await panel.getByRole('button', { name: 'Send again' }).click();
+  await panel.getByText('Answered 200').waitFor();
+  await panel.getByText('repaired').waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a range is sent again after its events were counted', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  receiver.answer({});
+  const { messageId } = await send();
+  await page.goto(site.url(`/webhooks?message=${messageId}&status=DELIVERED`));
+  await page
+    .getByRole('row', { name: /Acknowledged/ })
+    .first()
+    .waitFor();
+  await page.getByRole('button', { name: 'Send a range again' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Send events again' });
+  await dialog.getByText('0 events will be sent again').waitFor();
+  await dialog.getByLabel('Events that').selectOption('DELIVERED');
+  await dialog.getByText(/^[1-9]\d* events? will be sent again/).waitFor();
+  await checkPage(window, 'webhooks-replay');
+  const idsOf = (from: number): Set<string | undefined> =>
+    new Set(
+      receiver.requests
+        .slice(from)
+        .filter(({ body }) => body.includes(messageId))
+        .map(({ headers }) => headers['webhook-id']),
+    );
+  const before = receiver.requests.length;
+  const ids = idsOf(0);
+  await dialog.getByRole('button', { name: 'Send again' }).click();
+  await page.getByText(/events? (is|are) sent again/).waitFor();
+  await expect.poll(() => idsOf(before), { timeout: 30_000 }).toEqual(ids);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a viewer reads the log and is told why nothing can be changed', async () => {
+  const { page } = await site.signIn(await site.person('viewer'));
+  await page.goto(site.url('/webhooks'));
+  const refusal = page.getByText('Your role does not include this.');
+  const button = page.getByRole('button', { name: 'Send a test event' });
+  await refusal.or(button).first().waitFor();
+  if (await button.isVisible()) expect(await button.getAttribute('aria-disabled')).toBe('true');
+});
+
+test('a webhook is deleted by its host', async () => {
+  const { page, watch } = await site.signIn();
+  watch.expect('404');
+  await page.goto(site.url('/webhooks'));
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: `Delete the webhook to localhost:${receiver.port}?` });
+  await dialog.getByRole('button', { name: 'Delete the webhook' }).click();
+  await page.getByText('No webhook yet').waitFor();
+  expect(watch.problems()).toEqual([]);
+});

@@ -1,0 +1,38 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, ok } from '../api/client.ts';
+import type { ListSearch } from '../ui/data-table.tsx';
+
+export const PG = '/api/partner-gateway/v1';
+export const MS = '/api/message-server';
+
+export const subscriptionQuery = queryOptions({
+  queryKey: ['subscription'],
+  queryFn: ({ signal }) => ok(api.GET(`${PG}/subscription`, { signal })),
+});
+export type Subscription = Awaited<ReturnType<NonNullable<(typeof subscriptionQuery)['queryFn']>>>;
+
+export const KINDS = ['topup', 'freeze', 'settle', 'return'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export const listEntries = ({ page, limit, kind }: ListSearch & { readonly kind: Kind | '' }, signal: AbortSignal) =>
+  ok(api.GET(`${PG}/credit/entries`, { params: { query: { page, limit, ...(kind !== '' && { kind }) } }, signal }));
+export type Entry = Awaited<ReturnType<typeof listEntries>>['data'][number];
+
+export const policyQuery = queryOptions({
+  queryKey: ['account', 'campaigns'],
+  queryFn: ({ signal }) => ok(api.GET(`${PG}/account/campaigns`, { signal })),
+});
+export type Policy = Awaited<ReturnType<NonNullable<(typeof policyQuery)['queryFn']>>>;
+
+/** More senders than an account has. */
+const MOST_SENDERS = 100;
+
+export const numbersQuery = queryOptions({
+  queryKey: ['account', 'numbers'],
+  queryFn: ({ signal }) =>
+    ok(api.GET(`${MS}/whatsapp/phone-numbers`, { params: { query: { limit: MOST_SENDERS } }, signal })),
+});
+export const agentsQuery = queryOptions({
+  queryKey: ['account', 'agents'],
+  queryFn: ({ signal }) => ok(api.GET(`${MS}/rcs/agents`, { params: { query: { limit: MOST_SENDERS } }, signal })),
+});

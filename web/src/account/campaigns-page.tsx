@@ -1,0 +1,130 @@
+import { Group, SimpleGrid, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import type { Need } from '../api/session.ts';
+import { ErrorState } from '../ui/error-state.tsx';
+import { MayButton, useReason } from '../ui/may-button.tsx';
+import { Section } from '../ui/section.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { AccountFrame } from './account-frame.tsx';
+import { PG, type Policy, policyQuery } from './account.ts';
+
+const NEED: Need = { scope: 'keys', write: true };
+
+/** What holds for all campaigns of the account. */
+export function Page() {
+  const { data, error, refetch } = useQuery(policyQuery);
+  return (
+    <AccountFrame part="campaigns">
+      {data === undefined && error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <TableSkeleton rows={4} />}
+      {data && <Settings policy={data} />}
+    </AccountFrame>
+  );
+}
+
+/** As the form holds it: switches, and one sender a line. */
+type Draft = {
+  readonly isQuiet: boolean;
+  readonly quietHours: { readonly from: string; readonly to: string };
+  readonly isLimited: boolean;
+  readonly smsSenders: string;
+};
+
+const draftOf = ({ quietHours, smsSenders }: Policy): Draft => ({
+  isQuiet: quietHours !== null,
+  quietHours: quietHours ?? { from: '21:00', to: '09:00' },
+  isLimited: smsSenders !== null,
+  smsSenders: (smsSenders ?? []).join('\n'),
+});
+
+const policyOf = ({ isQuiet, quietHours, isLimited, smsSenders }: Draft): Policy => ({
+  quietHours: isQuiet ? quietHours : null,
+  smsSenders: isLimited
+    ? smsSenders
+        .split(/[\n,;]/)
+        .map((line) => line.trim())
+        .filter((line) => line !== '')
+    : null,
+});
+
+function Settings({ policy }: { readonly policy: Policy }) {
+  const { t } = useTranslation('account');
+  const refusal = useReason(NEED);
+  const form = useForm<Draft>({ initialValues: draftOf(policy) });
+  const save = useAction({
+    run: (draft: Draft) => ok(api.PUT(`${PG}/account/campaigns`, { body: policyOf(draft) })),
+    refresh: [['account', 'campaigns']],
+    done: t('campaigns.saved'),
+    onDone: (saved) => form.initialize(draftOf(saved)),
+    form,
+  });
+  const isClosed = refusal !== undefined;
+  const { isQuiet, isLimited } = form.values;
+  return (
+    <form onSubmit={form.onSubmit((draft) => save.run(draft))}>
+      <Stack gap="lg">
+        <Section title={t('campaigns.quiet.title')} description={t('campaigns.quiet.text')}>
+          <Switch
+            label={t('campaigns.quiet.switch')}
+            disabled={isClosed}
+            {...form.getInputProps('isQuiet', { type: 'checkbox' })}
+          />
+          {isQuiet && (
+            <SimpleGrid cols={{ base: 2, xs: 4 }}>
+              <TextInput
+                type="time"
+                label={t('campaigns.quiet.from')}
+                disabled={isClosed}
+                {...form.getInputProps('quietHours.from')}
+              />
+              <TextInput
+                type="time"
+                label={t('campaigns.quiet.to')}
+                disabled={isClosed}
+                {...form.getInputProps('quietHours.to')}
+              />
+            </SimpleGrid>
+          )}
+        </Section>
+        <Section title={t('campaigns.senders.title')} description={t('campaigns.senders.text')}>
+          <Switch
+            label={t('campaigns.senders.switch')}
+            disabled={isClosed}
+            {...form.getInputProps('isLimited', { type: 'checkbox' })}
+          />
+          {isLimited && (
+            <Textarea
+              label={t('campaigns.senders.list')}
+              description={t('campaigns.senders.hint')}
+              autosize
+              minRows={3}
+              maxRows={12}
+              maw={420}
+              disabled={isClosed}
+              {...form.getInputProps('smsSenders')}
+            />
+          )}
+        </Section>
+        <Group>
+          <MayButton
+            need={NEED}
+            type="submit"
+            loading={save.busy}
+            because={!form.isDirty() && t('campaigns.unchanged')}
+          >
+            {t('ui:save')}
+          </MayButton>
+          {isClosed && (
+            <Text size="sm" c="dimmed">
+              {refusal}
+            </Text>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  );
+}

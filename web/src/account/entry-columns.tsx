@@ -1,0 +1,69 @@
+import { Text } from '@mantine/core';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Column } from '../ui/data-table.tsx';
+import { DateTime } from '../ui/date-time.tsx';
+import { useFormat } from '../ui/format.ts';
+import { Money } from '../ui/money.tsx';
+import { Num } from '../ui/num.tsx';
+import { StatusBadge, type Tone } from '../ui/status-badge.tsx';
+import type { Entry, Kind } from './account.ts';
+
+const TONES: Readonly<Record<Kind, Tone>> = { topup: 'good', freeze: 'paused', settle: 'neutral', return: 'progress' };
+
+/** @param hasBalance a list of one kind is told without what was left after each */
+export function useEntryColumns(currency: string, hasBalance: boolean): readonly Column<Entry>[] {
+  const { t } = useTranslation('account');
+  return useMemo(() => {
+    const balance: Column<Entry> = {
+      id: 'balance',
+      header: t('column.balance'),
+      align: 'right',
+      cell: (entry) => (entry.balance === null ? '–' : <Money amount={entry.balance} currency={currency} />),
+    };
+    return [
+      {
+        id: 'kind',
+        header: t('column.kind'),
+        phone: 'title',
+        cell: ({ kind }) => <StatusBadge tone={TONES[kind]}>{t(`kind.${kind}`)}</StatusBadge>,
+      },
+      {
+        id: 'amount',
+        header: t('column.amount'),
+        align: 'right',
+        cell: (entry) => <Amount entry={entry} currency={currency} />,
+      },
+      ...(hasBalance ? [balance] : []),
+      {
+        id: 'messages',
+        header: t('column.messages'),
+        align: 'right',
+        cell: ({ kind, messages }) => <Num value={kind === 'topup' ? null : messages} />,
+      },
+      { id: 'reference', header: t('column.reference'), cell: ({ reference }) => <Reference text={reference} /> },
+      { id: 'at', header: t('column.at'), cell: ({ at }) => <DateTime value={at} show="exact" /> },
+    ];
+  }, [t, currency, hasBalance]);
+}
+
+/** With the sign of what it does to the credit that can be spent; what was reserved before is spent without one. */
+function Amount({ entry: { to, from, amount }, currency }: { readonly entry: Entry; readonly currency: string }) {
+  const format = useFormat();
+  const sign = to === 'available' ? '+' : from === 'available' ? '−' : '';
+  return (
+    <Text span size="sm" fw={600} className="tabular" {...(sign === '' && { c: 'dimmed' })}>
+      {sign}
+      {format.money(amount, currency)}
+    </Text>
+  );
+}
+
+const Reference = ({ text }: { readonly text: string }) =>
+  text === '' ? (
+    '–'
+  ) : (
+    <Text span size="sm" className="foreign-text" lineClamp={1} dir="auto">
+      {text}
+    </Text>
+  );

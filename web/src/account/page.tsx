@@ -1,0 +1,109 @@
+import { SimpleGrid } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { BookUser, Coins, Layers, Receipt, Snowflake } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { creditQuery } from '../api/credit.ts';
+import { useSession } from '../api/session.ts';
+import { DataTable } from '../ui/data-table.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { ErrorState } from '../ui/error-state.tsx';
+import { ChoiceFilter, FilterBar } from '../ui/filter-bar.tsx';
+import { useFormat } from '../ui/format.ts';
+import { Money } from '../ui/money.tsx';
+import { Num } from '../ui/num.tsx';
+import { Section } from '../ui/section.tsx';
+import { Stat } from '../ui/stat.tsx';
+import { choice, listFields, useUrlState } from '../ui/url-state.ts';
+import { AccountFrame } from './account-frame.tsx';
+import { type Entry, KINDS, listEntries, subscriptionQuery } from './account.ts';
+import { useEntryColumns } from './entry-columns.tsx';
+
+/** What the account may use, what it has to spend, and what moved that. */
+export function Page() {
+  return (
+    <AccountFrame part="credit">
+      <Figures />
+      <Movements />
+    </AccountFrame>
+  );
+}
+
+function Figures() {
+  const { t } = useTranslation('account');
+  const { account } = useSession();
+  const format = useFormat();
+  const { data: credit, error, refetch } = useQuery(creditQuery);
+  const { data: subscription } = useQuery(subscriptionQuery);
+  if (credit === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  const contacts = subscription?.contacts;
+  const channels = format.list(account.channels.map((channel) => t(`ui:channel.${channel}`)));
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
+      <Stat
+        label={t('figure.available')}
+        icon={Coins}
+        value={credit && <Money amount={credit.availableCredit} currency={credit.currency} />}
+        note={t('figure.availableNote')}
+      />
+      <Stat
+        label={t('figure.frozen')}
+        icon={Snowflake}
+        value={credit && <Money amount={credit.frozenCredit} currency={credit.currency} />}
+        note={t('figure.frozenNote')}
+      />
+      <Stat
+        label={t('figure.plan')}
+        icon={Layers}
+        value={t(`app:plan.${account.plan}`)}
+        note={channels || t('figure.noChannels')}
+      />
+      <Stat
+        label={t('figure.contacts')}
+        icon={BookUser}
+        value={contacts && <Num value={contacts.used} />}
+        note={
+          contacts &&
+          (contacts.totalLimit === null
+            ? t('figure.noLimit')
+            : t('figure.ofLimit', { total: format.number(contacts.totalLimit) }))
+        }
+      />
+    </SimpleGrid>
+  );
+}
+
+const FIELDS = { ...listFields('', 25), kind: choice(KINDS) };
+
+function Movements() {
+  const { t } = useTranslation('account');
+  const { currency } = useSession().account;
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = useEntryColumns(currency, search.kind === '');
+  const query = useQuery({
+    queryKey: ['credit', 'entries', search],
+    queryFn: ({ signal }) => listEntries(search, signal),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Section title={t('entries.title')} description={t('entries.description')}>
+      <FilterBar isFiltered={search.kind !== ''} onClear={() => setSearch({ kind: '' })}>
+        <ChoiceFilter
+          label={t('entries.any')}
+          options={KINDS.map((value) => ({ value, label: t(`kind.${value}`) }))}
+          value={search.kind}
+          onChange={(kind) => setSearch({ kind })}
+        />
+      </FilterBar>
+      <DataTable<Entry>
+        id="credit-entries"
+        label={t('entries.title')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => id}
+        search={search}
+        onSearch={setSearch}
+        empty={<EmptyState icon={Receipt} title={t('entries.empty')} text={t('entries.emptyText')} />}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,169 @@
+import { Code, Group, Paper, Stack, Text } from '@mantine/core';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { type Scope, useSession } from '../api/session.ts';
+import { DateTime } from '../ui/date-time.tsx';
+import { ErrorState } from '../ui/error-state.tsx';
+import { MayButton } from '../ui/may-button.tsx';
+import { Section } from '../ui/section.tsx';
+import { StatusBadge, type Tone } from '../ui/status-badge.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { AccountFrame } from './account-frame.tsx';
+import { agentsQuery, numbersQuery } from './account.ts';
+import { AgentDialog } from './agent-dialog.tsx';
+
+/** What the account may send as. */
+export function Page() {
+  const { t } = useTranslation('account');
+  const [isAsking, setIsAsking] = useState(false);
+  const ask = (
+    <MayButton
+      need={{ scope: 'RCS' }}
+      variant="default"
+      size="xs"
+      leftSection={<Plus size={14} />}
+      onClick={() => setIsAsking(true)}
+    >
+      {t('agent.open')}
+    </MayButton>
+  );
+  return (
+    <AccountFrame part="senders">
+      <Section title={t('ui:channel.SMS')} description={t('senders.sms')}>
+        {null}
+      </Section>
+      <ChannelSection channel="WHATSAPP" description={t('senders.whatsapp')}>
+        <Numbers />
+      </ChannelSection>
+      <ChannelSection channel="RCS" description={t('senders.rcs')} actions={ask}>
+        <Agents />
+      </ChannelSection>
+      <AgentDialog opened={isAsking} onClose={() => setIsAsking(false)} />
+    </AccountFrame>
+  );
+}
+
+type ChannelSectionProps = {
+  readonly channel: Extract<Scope, 'WHATSAPP' | 'RCS'>;
+  readonly description: string;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+};
+
+/** Nothing is asked for of a channel that the person may not use: it says why instead. */
+function ChannelSection({ channel, description, actions, children }: ChannelSectionProps) {
+  const { t } = useTranslation('account');
+  const refusal = useSession().refusal({ scope: channel });
+  return (
+    <Section title={t(`ui:channel.${channel}`)} description={description} actions={actions}>
+      {refusal === null ? (
+        children
+      ) : (
+        <Text size="sm" c="dimmed">
+          {t(`ui:why.${refusal}`)}
+        </Text>
+      )}
+    </Section>
+  );
+}
+
+type Listed<T> = {
+  readonly query: Pick<UseQueryResult<{ readonly data: readonly T[] }>, 'data' | 'error' | 'refetch'>;
+  readonly none: string;
+  readonly children: (row: T) => ReactNode;
+};
+
+function Listing<T>({ query: { data, error, refetch }, none, children }: Listed<T>) {
+  if (data === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <TableSkeleton rows={2} />;
+  if (data.data.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        {none}
+      </Text>
+    );
+  }
+  return <Stack gap="xs">{data.data.map(children)}</Stack>;
+}
+
+const QUALITY: Readonly<Record<string, Tone>> = { GREEN: 'good', YELLOW: 'warning', RED: 'bad' };
+
+function Numbers() {
+  const { t } = useTranslation('account');
+  return (
+    <Listing query={useQuery(numbersQuery)} none={t('senders.noNumber')}>
+      {({ phoneNumberId, displayPhoneNumber, verifiedName, qualityRating, common }) => (
+        <Card
+          key={phoneNumberId}
+          name={verifiedName || (displayPhoneNumber ?? phoneNumberId)}
+          detail={displayPhoneNumber}
+          code={phoneNumberId}
+          isShared={common}
+        >
+          <StatusBadge tone={QUALITY[qualityRating] ?? 'neutral'}>
+            {t(`quality.${qualityRating}`, { defaultValue: qualityRating })}
+          </StatusBadge>
+        </Card>
+      )}
+    </Listing>
+  );
+}
+
+function Agents() {
+  const { t } = useTranslation('account');
+  return (
+    <Listing query={useQuery(agentsQuery)} none={t('senders.noAgent')}>
+      {({ id, agentId, displayName, status, common, createdAt }) => (
+        <Card
+          key={id}
+          name={displayName}
+          detail={
+            status === 'PENDING' && (
+              <>
+                {t('senders.askedFor')} <DateTime value={createdAt} />
+              </>
+            )
+          }
+          code={agentId}
+          isShared={common}
+        >
+          <StatusBadge tone={status === 'LAUNCHED' ? 'good' : 'progress'}>{t(`agentStatus.${status}`)}</StatusBadge>
+        </Card>
+      )}
+    </Listing>
+  );
+}
+
+type CardProps = {
+  readonly name: string;
+  readonly detail: ReactNode;
+  readonly code: string | null;
+  readonly isShared: boolean;
+  /** How it does. */
+  readonly children: ReactNode;
+};
+
+function Card({ name, detail, code, isShared, children }: CardProps) {
+  const { t } = useTranslation('account');
+  return (
+    <Paper p="sm">
+      <Group justify="space-between" gap="xs">
+        <Stack gap={2} style={{ minWidth: 0 }}>
+          <Text size="sm" fw={600} className="foreign-text" dir="auto">
+            {name}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {detail}
+          </Text>
+        </Stack>
+        <Group gap="sm">
+          {code !== null && <Code className="foreign-text">{code}</Code>}
+          {isShared && <StatusBadge tone="neutral">{t('senders.shared')}</StatusBadge>}
+          {children}
+        </Group>
+      </Group>
+    </Paper>
+  );
+}

@@ -1,0 +1,52 @@
+import { Trash2 } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { MayIcon } from '../ui/may-button.tsx';
+import { useLast } from '../ui/use-last.ts';
+import { deleteTemplate, type Template } from './template.ts';
+
+type TemplateActionsProps = { readonly template: Template; readonly onDelete: (template: Template) => void };
+
+/** What can be done with one template; those that every account has are the operator's. */
+export function TemplateActions({ template, onDelete }: TemplateActionsProps) {
+  const { t } = useTranslation('account');
+  const { name, channel, common } = template;
+  return (
+    <MayIcon
+      need={{ scope: channel }}
+      because={common && t('template.notYours')}
+      label={t('template.delete', { name })}
+      onClick={() => onDelete(template)}
+    >
+      <Trash2 size={16} />
+    </MayIcon>
+  );
+}
+
+type TemplateDeleteProps = { readonly template: Template | null; readonly onClose: () => void };
+
+/** Asks before a template is deleted; null closes it. */
+export function TemplateDelete({ template, onClose }: TemplateDeleteProps) {
+  const { t } = useTranslation('account');
+  const shown = useLast(template);
+  const name = shown?.name ?? '';
+  const remove = useAction({
+    run: deleteTemplate,
+    refresh: [['templates']],
+    done: t('template.deleted', { name }),
+    onDone: onClose,
+  });
+  return (
+    <ConfirmDialog
+      opened={template !== null}
+      onClose={onClose}
+      title={t('template.deleteTitle', { name })}
+      action={t('template.deleteSubmit')}
+      onConfirm={() => template && remove.run(template)}
+      busy={remove.busy}
+    >
+      {t(`template.deleteText.${shown?.channel ?? 'RCS'}`)}
+    </ConfirmDialog>
+  );
+}

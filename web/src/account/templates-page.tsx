@@ -1,0 +1,104 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { NativeSelect } from '@mantine/core';
+import { LayoutTemplate, Plus } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSession } from '../api/session.ts';
+import { DataTable } from '../ui/data-table.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
+import { MayButton } from '../ui/may-button.tsx';
+import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
+import { AccountFrame } from './account-frame.tsx';
+import { CHANNELS, listTemplates, STATES, type Template } from './template.ts';
+import { useTemplateColumns } from './template-columns.tsx';
+import { TemplateDialog } from './template-dialog.tsx';
+import { TemplateActions, TemplateDelete } from './template-actions.tsx';
+import { TemplatePanel } from './template-panel.tsx';
+
+const FIELDS = { ...listFields(), channel: choice(CHANNELS, 'WHATSAPP'), status: choice(STATES), q: text() };
+
+/** The templates that the account may send, and how they stand with the networks. */
+export function Page() {
+  const { t } = useTranslation('account');
+  const [isMaking, setIsMaking] = useState(false);
+  const [search] = useUrlState(FIELDS);
+  const make = (
+    <MayButton need={{ scope: search.channel }} leftSection={<Plus size={16} />} onClick={() => setIsMaking(true)}>
+      {t('template.open')}
+    </MayButton>
+  );
+  return (
+    <AccountFrame part="templates" actions={make}>
+      <Templates make={make} />
+      <TemplateDialog channel={search.channel} opened={isMaking} onClose={() => setIsMaking(false)} />
+    </AccountFrame>
+  );
+}
+
+function Templates({ make }: { readonly make: ReactNode }) {
+  const { t } = useTranslation('account');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [shown, setShown] = useState<Template | null>(null);
+  const [deleting, setDeleting] = useState<Template | null>(null);
+  const { channel, ...wanted } = search;
+  const refusal = useSession().refusal({ scope: channel });
+  const columns = useTemplateColumns(channel, setShown);
+  const query = useQuery({
+    queryKey: ['templates', channel, wanted],
+    queryFn: ({ signal }) => listTemplates(channel, wanted, signal),
+    placeholderData: keepPreviousData,
+    enabled: refusal === null,
+  });
+  const isFiltered = search.q !== '' || search.status !== '';
+  const nothing = isFiltered ? 'noMatch' : channel;
+  return (
+    <>
+      <FilterBar isFiltered={isFiltered} onClear={() => setSearch({ q: '', status: '' })}>
+        <NativeSelect
+          aria-label={t('template.channel')}
+          data={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+          value={channel}
+          onChange={(event) =>
+            setSearch({ channel: CHANNELS.find((each) => each === event.currentTarget.value) ?? 'WHATSAPP' })
+          }
+        />
+        {channel === 'WHATSAPP' && (
+          <ChoiceFilter
+            label={t('template.anyStatus')}
+            options={STATES.map((value) => ({ value, label: t(`templateStatus.${value}`) }))}
+            value={search.status}
+            onChange={(status) => setSearch({ status })}
+          />
+        )}
+        <SearchField label={t('template.search')} value={search.q} onChange={(q) => setSearch({ q })} />
+      </FilterBar>
+      {refusal === null ? (
+        <DataTable<Template>
+          id={`templates-${channel}`}
+          label={t('part.templates.title')}
+          columns={columns}
+          query={query}
+          rowId={({ id }) => id}
+          search={search}
+          onSearch={setSearch}
+          onRowClick={setShown}
+          actions={(template) => <TemplateActions template={template} onDelete={setDeleting} />}
+          empty={
+            <EmptyState
+              icon={LayoutTemplate}
+              title={t(`template.empty.${nothing}`)}
+              text={t(`template.emptyText.${nothing}`)}
+            >
+              {!isFiltered && make}
+            </EmptyState>
+          }
+        />
+      ) : (
+        <EmptyState icon={LayoutTemplate} title={t(`ui:why.${refusal}`)} />
+      )}
+      <TemplatePanel template={shown} onClose={() => setShown(null)} />
+      <TemplateDelete template={deleting} onClose={() => setDeleting(null)} />
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, ok } from './client.ts';
+
+const MS = '/api/message-server';
+/** What a list to choose from holds at most. */
+const MOST = 1000;
+const FRESH_MS = 60_000;
+
+export type Network = 'WHATSAPP' | 'RCS';
+export type Option = { readonly value: string; readonly label: string };
+
+/** An approved template, as far as a form needs it. */
+export type TemplateOption = Option & {
+  /** What its values are called: `1`, `header.1`, `first_name`. */
+  readonly placeholders: readonly string[];
+  /** Its header shows a file, and it brings none itself. */
+  readonly wantsFile: boolean;
+  /** What its buttons say. */
+  readonly buttons: readonly string[];
+};
+
+const all = { page: 0, limit: MOST };
+const params = { query: all };
+
+async function listSenders(channel: Network, signal: AbortSignal): Promise<readonly Option[]> {
+  if (channel === 'WHATSAPP') {
+    const { data } = await ok(api.GET(`${MS}/whatsapp/phone-numbers`, { params, signal }));
+    return data.map(({ phoneNumberId: value, verifiedName, displayPhoneNumber }) => ({
+      value,
+      label: displayPhoneNumber === null ? verifiedName : `${verifiedName} (${displayPhoneNumber})`,
+    }));
+  }
+  const { data } = await ok(api.GET(`${MS}/rcs/agents`, { params, signal }));
+  return data.flatMap(({ agentId, displayName }) => (agentId === null ? [] : [{ value: agentId, label: displayName }]));
+}
+
+async function listTemplates(channel: Network, signal: AbortSignal): Promise<readonly TemplateOption[]> {
+  const query = { ...all, status: 'APPROVED' };
+  if (channel === 'WHATSAPP') {
+    const { data } = await ok(api.GET(`${MS}/whatsapp/templates`, { params: { query }, signal }));
+    return data.map(({ id, name, language, placeholders, components, headerLink }) => ({
+      ...{ value: id, label: `${name} (${language})`, placeholders, buttons: buttonsIn(components) },
+      wantsFile: headerLink === null && components.some(isFileHeader),
+    }));
+  }
+  const { data } = await ok(api.GET(`${MS}/rcs/templates`, { params: { query }, signal }));
+  return data.map(({ id, name, placeholders, content }) => ({
+    ...{ value: id, label: name, placeholders, wantsFile: false, buttons: buttonsIn(content) },
+  }));
+}
+
+const FILES: readonly unknown[] = ['IMAGE', 'VIDEO', 'DOCUMENT'];
+const isFileHeader = ({ type, format }: Readonly<Record<string, unknown>>): boolean =>
+  type === 'HEADER' && FILES.includes(format);
+
+/** In the forms of both networks: `buttons: [{ text }]` and `suggestions: [{ reply | action: { text } }]`, at any depth. */
+function buttonsIn(content: unknown): readonly string[] {
+  if (Array.isArray(content)) return content.flatMap(buttonsIn);
+  if (!isRecord(content)) return [];
+  return Object.entries(content).flatMap(([name, inner]) =>
+    Array.isArray(inner) && (name === 'buttons' || name === 'suggestions') ? inner.flatMap(wordsOf) : buttonsIn(inner),
+  );
+}
+
+function wordsOf(button: unknown): readonly string[] {
+  const said = isRecord(button) ? (button['reply'] ?? button['action'] ?? button) : null;
+  return isRecord(said) && typeof said['text'] === 'string' ? [said['text']] : [];
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+/** Whom the account may send as: numbers of WhatsApp, launched agents of RCS. */
+export const senderQuery = (channel: Network) =>
+  queryOptions({
+    queryKey: ['senders', channel],
+    queryFn: ({ signal }) => listSenders(channel, signal),
+    staleTime: FRESH_MS,
+  });
+
+/** Approved templates: others are not sent. */
+export const templateQuery = (channel: Network) =>
+  queryOptions({
+    queryKey: ['templates', channel, 'approved'],
+    queryFn: ({ signal }) => listTemplates(channel, signal),
+    staleTime: FRESH_MS,
+  });

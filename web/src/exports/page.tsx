@@ -1,0 +1,60 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { FileDown, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../ui/data-table.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { MayButton } from '../ui/may-button.tsx';
+import { Page as Frame } from '../ui/page.tsx';
+import { listFields, useUrlState } from '../ui/url-state.ts';
+import { useExportColumns } from './columns.tsx';
+import { CreateDialog } from './create-dialog.tsx';
+import { DeleteDialog } from './delete-dialog.tsx';
+import { type Export, listExports, NEED } from './export.ts';
+import { ExportActions } from './export-actions.tsx';
+
+const FIELDS = listFields();
+const WHILE_WRITING_MS = 1_000;
+const OTHERWISE_MS = 30_000;
+
+/** Files of messages and contacts: asked for, watched while they are written, fetched. */
+export function Page() {
+  const { t } = useTranslation('exports');
+  const [isCreating, setIsCreating] = useState(false);
+  const [deleting, setDeleting] = useState<Export | null>(null);
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = useExportColumns();
+  const query = useQuery({
+    queryKey: ['exports', 'list', search],
+    queryFn: ({ signal }) => listExports(search, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      state.data?.data.some(({ status }) => status === 'PENDING') ? WHILE_WRITING_MS : OTHERWISE_MS,
+  });
+  const create = (
+    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setIsCreating(true)}>
+      {t('create.open')}
+    </MayButton>
+  );
+  return (
+    <Frame title={t('title')} description={t('description')} actions={create}>
+      <DataTable<Export>
+        id="exports"
+        label={t('title')}
+        columns={columns}
+        query={query}
+        rowId={({ exportId }) => String(exportId)}
+        search={search}
+        onSearch={setSearch}
+        actions={(row) => <ExportActions row={row} onDelete={setDeleting} />}
+        empty={
+          <EmptyState icon={FileDown} title={t('empty.title')} text={t('empty.text')}>
+            {create}
+          </EmptyState>
+        }
+      />
+      <CreateDialog opened={isCreating} onClose={() => setIsCreating(false)} />
+      <DeleteDialog row={deleting} onClose={() => setDeleting(null)} />
+    </Frame>
+  );
+}

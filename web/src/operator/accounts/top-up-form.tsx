@@ -1,0 +1,69 @@
+import { Button, Group, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { api, ok } from '../../api/client.ts';
+import { useFormat } from '../../ui/format.ts';
+import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
+
+type TopUpProps = { readonly account: AccountDetails; readonly onClose: () => void };
+
+type Amount = { readonly amount: number | string; readonly reference: string };
+
+/** How much, and what for; what there will be is told before. */
+export function TopUpForm({ account: { id, availableCredit, currency }, onClose }: TopUpProps) {
+  const { t } = useTranslation('operator');
+  const format = useFormat();
+  const form = useForm<Amount>({
+    initialValues: { amount: '', reference: '' },
+    validate: { amount: (amount) => (Number(amount) > 0 ? null : t('account.topUp.amountMissing')) },
+  });
+  const booking = useAction({
+    run: ({ amount, reference }: Amount) =>
+      ok(
+        api.POST(`${ACCOUNTS}/{id}/credit`, {
+          params: { path: { id } },
+          body: { amount: Number(amount), ...(reference && { reference }) },
+        }),
+      ),
+    refresh: [...ACCOUNT_KEYS, ['credit']],
+    done: (credit) => t('account.topUp.done', { amount: format.money(credit.availableCredit, credit.currency) }),
+    form,
+    onDone: onClose,
+  });
+  const after = availableCredit + Number(form.getValues().amount || 0);
+  return (
+    <form onSubmit={form.onSubmit((values) => booking.run(values))}>
+      <Stack>
+        <NumberInput
+          label={t('account.topUp.amount', { currency })}
+          min={0}
+          decimalScale={6}
+          hideControls
+          data-autofocus
+          {...form.getInputProps('amount')}
+        />
+        <TextInput
+          label={t('account.topUp.reference')}
+          description={t('account.topUp.referenceHint')}
+          maxLength={200}
+          {...form.getInputProps('reference')}
+        />
+        <Text size="sm" c="dimmed" className="tabular">
+          {t('account.topUp.change', {
+            before: format.money(availableCredit, currency),
+            after: format.money(after, currency),
+          })}
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={booking.busy}>
+            {t('account.topUp.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

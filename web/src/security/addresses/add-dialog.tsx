@@ -1,0 +1,59 @@
+import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Dialog } from '../../ui/dialog.tsx';
+import type { DialogOf } from './dialogs.tsx';
+
+/** Adds an address or a range; with the own one at hand. */
+export function AddDialog({ opened, onClose, ...rest }: DialogOf & { readonly opened: boolean }) {
+  const { t } = useTranslation('security');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('addresses.addTitle')} size="md">
+      {opened && <Add onClose={onClose} {...rest} />}
+    </Dialog>
+  );
+}
+
+function Add({ settings, change, onClose }: DialogOf) {
+  const { t } = useTranslation('security');
+  const [range, setRange] = useState('');
+  const { ipAllowList, enforced, callerAddress } = settings;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (range.trim() !== '') change.run({ ipAllowList: [...ipAllowList, range.trim()], enforced });
+      }}
+    >
+      <Stack>
+        <TextInput
+          label={t('addresses.range')}
+          description={t('addresses.rangeHint')}
+          placeholder="203.0.113.0/24"
+          value={range}
+          error={change.fault}
+          onChange={(event) => setRange(event.currentTarget.value)}
+          maxLength={100}
+          data-autofocus
+          spellCheck={false}
+          autoComplete="off"
+          required
+        />
+        {range !== callerAddress && (
+          <Button variant="subtle" size="xs" w="fit-content" onClick={() => setRange(callerAddress)}>
+            {t('addresses.useYours', { address: callerAddress })}
+          </Button>
+        )}
+        {enforced && <Alert color="blue">{t('addresses.atOnce')}</Alert>}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={change.busy}>
+            {t('addresses.addSubmit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,60 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { ScrollText } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { MayIcon } from '../../ui/may-button.tsx';
+import { choice, listFields, text, useUrlState, whole } from '../../ui/url-state.ts';
+import { ChevronRight } from 'lucide-react';
+import { useEntryColumns } from './columns.tsx';
+import { EntryPanel } from './entry-panel.tsx';
+import { ACTIONS, type Entry, listEntries } from './entry.ts';
+import { AuditFilters } from './filters.tsx';
+import { useAuditWords } from './words.ts';
+
+const PERSON = { fallback: '', parse: (given: string) => (whole().parse(given) ? given : undefined) };
+const FIELDS = {
+  ...listFields(),
+  ...{ person: PERSON, action: choice(ACTIONS), subject: text(), from: text(), to: text() },
+};
+
+/** Who changed what in the account, newest first. */
+export function AuditLog() {
+  const { t } = useTranslation('security');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const [shown, setShown] = useState<Entry | null>(null);
+  const words = useAuditWords();
+  const columns = useEntryColumns();
+  const query = useQuery({
+    queryKey: ['audit', search],
+    queryFn: ({ signal }) => listEntries(search, signal),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      <AuditFilters filters={search} onChange={setSearch} />
+      <DataTable<Entry>
+        id="audit"
+        label={t('tab.audit')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => id}
+        search={search}
+        onSearch={setSearch}
+        onRowClick={setShown}
+        actions={(entry) => (
+          <MayIcon
+            need={{ write: false }}
+            label={t('audit.show', { what: words.action(entry.action) })}
+            onClick={() => setShown(entry)}
+          >
+            <ChevronRight size={16} />
+          </MayIcon>
+        )}
+        empty={<EmptyState icon={ScrollText} title={t('audit.none')} text={t('audit.noneText')} />}
+      />
+      <EntryPanel entry={shown} onClose={() => setShown(null)} />
+    </>
+  );
+}

@@ -1,0 +1,24 @@
+import { TextLink } from '../../ui/link.tsx';
+import { useAuditWords } from './words.ts';
+
+/** Where the things of a kind have pages of their own. */
+const PATHS: Readonly<Record<string, string>> = {
+  campaign: '/campaigns',
+  message: '/messages',
+  'contact-list': '/lists',
+};
+
+/** What an entry is about: the kind in words, its number, and the way to it. */
+export function Subject({ subject }: { readonly subject: string }) {
+  const words = useAuditWords();
+  const at = subject.indexOf(':');
+  const [kind, id] = at < 0 ? [subject, ''] : [subject.slice(0, at), subject.slice(at + 1)];
+  const name = id === '' ? words.subject(kind) : `${words.subject(kind)} ${/^\d+$/.test(id) ? `#${id}` : id}`;
+  const path = PATHS[kind];
+  if (path === undefined || !/^[\w-]+$/.test(id)) return <bdi>{name}</bdi>;
+  return (
+    <TextLink to={`${path}/${id}`}>
+      <bdi>{name}</bdi>
+    </TextLink>
+  );
+}

@@ -1,0 +1,70 @@
+import { Tabs } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSession } from '../api/session.ts';
+import { Hint } from '../ui/hint.tsx';
+import { Page as Frame } from '../ui/page.tsx';
+import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { choice, useUrlState } from '../ui/url-state.ts';
+import { SessionList } from './sessions/list.tsx';
+
+const TABS = ['sessions', 'addresses', 'audit'] as const;
+type Tab = (typeof TABS)[number];
+const FIELDS = { tab: choice(TABS, 'sessions') };
+
+const AllowList = lazy(() => import('./addresses/allow-list.tsx').then((file) => ({ default: file.AllowList })));
+const AuditLog = lazy(() => import('./audit/log.tsx').then((file) => ({ default: file.AuditLog })));
+
+/** Who is signed in, from where the account may be used, and who changed what. */
+export function Page() {
+  const { t } = useTranslation('security');
+  const [{ tab }] = useUrlState(FIELDS);
+  const mayAll = useSession().may({ scope: 'keys' });
+  const shown: Tab = tab !== '' && (mayAll || tab === 'sessions') ? tab : 'sessions';
+  const navigate = useNavigate();
+  // The filters of one list are not those of the next.
+  const open = (next: string | null): void =>
+    void navigate({ to: '.', search: next === null || next === 'sessions' ? {} : { tab: next } });
+  return (
+    <Frame title={t('title')} description={t('description')}>
+      <Tabs value={shown} onChange={open} keepMounted={false}>
+        <Tabs.List mb="lg">
+          {TABS.map((each) => (
+            <TabName key={each} tab={each} isRefused={!mayAll && each !== 'sessions'} />
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={shown}>
+          <Suspense fallback={<TableSkeleton />}>
+            <Content tab={shown} />
+          </Suspense>
+        </Tabs.Panel>
+      </Tabs>
+    </Frame>
+  );
+}
+
+function Content({ tab }: { readonly tab: Tab }) {
+  if (tab === 'addresses') return <AllowList />;
+  return tab === 'audit' ? <AuditLog /> : <SessionList />;
+}
+
+/** What one may not open stays in its place, takes the focus, and says why. */
+function TabName({ tab, isRefused }: { readonly tab: Tab; readonly isRefused: boolean }) {
+  const { t } = useTranslation('security');
+  const name = t(`tab.${tab}`);
+  if (!isRefused) return <Tabs.Tab value={tab}>{name}</Tabs.Tab>;
+  return (
+    <Hint label={t('ui:why.owner')}>
+      <Tabs.Tab
+        value={tab}
+        aria-disabled="true"
+        c="dimmed"
+        style={{ cursor: 'not-allowed' }}
+        onClick={(event) => event.preventDefault()}
+      >
+        {name}
+      </Tabs.Tab>
+    </Hint>
+  );
+}

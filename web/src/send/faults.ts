@@ -1,0 +1,103 @@
+import type { FieldFault } from '../api/errors.ts';
+import { type Channel, type Draft, followers, hasText } from './draft.ts';
+
+/** Where the fields of the interface stand in the form; the first that fits, longer ones before shorter ones. */
+const PLACES: Readonly<Record<Channel, readonly (readonly [field: string, place: string])[]>> = {
+  SMS: [
+    ['destination', 'destination'],
+    ['sender', 'smsSender'],
+    ['body', 'text'],
+    ['text', 'text'],
+  ],
+  WHATSAPP: [
+    ['destination', 'destination'],
+    ['phoneNumberId', 'WHATSAPP.sender'],
+    ['sender', 'WHATSAPP.sender'],
+    ['template.headerLink', 'WHATSAPP.headerLink'],
+    ['template.variables', 'variables'],
+    ['template', 'WHATSAPP.templateId'],
+    ['body', 'text'],
+    ['fallbackRcs.agentId', 'RCS.sender'],
+    ['fallbackRcs', 'fallbackRcsText'],
+    ['fallbackSms.sender', 'smsSender'],
+    ['fallbackSms', 'fallbackSmsText'],
+  ],
+  RCS: [
+    ['destination', 'destination'],
+    ['agentId', 'RCS.sender'],
+    ['sender', 'RCS.sender'],
+    ['variables', 'variables'],
+    ['templateId', 'RCS.templateId'],
+    ['body.card.title', 'cardTitle'],
+    ['body.card.media', 'picture'],
+    ['body.card.suggestions', 'replies'],
+    ['body.suggestions', 'replies'],
+    ['body', 'text'],
+    ['fallbackSms.sender', 'smsSender'],
+    ['fallbackSms', 'fallbackSmsText'],
+  ],
+};
+
+/** The field of the form that a field of the interface is; a value of a template keeps its name: `variables.header.1`. */
+export function placeOf(channel: Channel, field: string): string | null {
+  const found = PLACES[channel].find(
+    ([name]) => field === name || (/^[.[]/.test(field.slice(name.length)) && field.startsWith(name)),
+  );
+  if (found === undefined) return null;
+  const [name, place] = found;
+  return place === 'variables' ? `variables${field.slice(name.length)}` : place;
+}
+
+export type Sorted = { readonly errors: Readonly<Record<string, string>>; readonly others: readonly FieldFault[] };
+
+/** What the server refuses, by the fields of the form; others are what has none. */
+export function sortFaults(channel: Channel, faults: readonly FieldFault[]): Sorted {
+  const errors: Record<string, string> = {};
+  const others: FieldFault[] = [];
+  for (const fault of faults) {
+    const place = placeOf(channel, fault.field);
+    if (place === null || place === 'variables') others.push(fault);
+    else errors[place] = errors[place] === undefined ? fault.message : `${errors[place]}; ${fault.message}`;
+  }
+  return { errors, others };
+}
+
+/** The fields that must not be empty and are: their place in the form. */
+export function missingOf(channel: Channel, draft: Draft, template: Wanted | undefined): readonly string[] {
+  return [...missingContent(channel, draft, template), ...missingFallback(channel, draft)];
+}
+
+type Wanted = { readonly placeholders: readonly string[]; readonly wantsFile: boolean };
+
+function missingContent(channel: Channel, draft: Draft, template: Wanted | undefined): string[] {
+  const missing = draft.destination.trim() === '' ? ['destination'] : [];
+  if (channel === 'SMS') {
+    if (draft.smsSender.trim() === '') missing.push('smsSender');
+  } else if (draft[channel].sender === '') missing.push(`${channel}.sender`);
+  const isCard = channel === 'RCS' && draft.RCS.kind === 'card';
+  if (isCard && draft.cardTitle === '' && draft.text === '' && draft.picture === null) missing.push('cardTitle');
+  if (hasText(channel, draft)) return draft.text === '' && !isCard ? [...missing, 'text'] : missing;
+  return [...missing, ...missingOfTemplate(channel, draft, template)];
+}
+
+function missingOfTemplate(channel: Channel, draft: Draft, template: Wanted | undefined): string[] {
+  if (channel === 'SMS') return [];
+  const { templateId, variables, headerLink } = draft[channel];
+  if (templateId === '' || template === undefined) return [`${channel}.templateId`];
+  const values = template.placeholders.filter((name) => !variables[name]).map((name) => `variables.${name}`);
+  return template.wantsFile && headerLink.trim() === '' ? [...values, `${channel}.headerLink`] : values;
+}
+
+function missingFallback(channel: Channel, draft: Draft): string[] {
+  const after = followers(channel);
+  const missing: string[] = [];
+  if (after.includes('RCS') && draft.hasFallbackRcs) {
+    if (draft.RCS.sender === '') missing.push('RCS.sender');
+    if (draft.fallbackRcsText === '') missing.push('fallbackRcsText');
+  }
+  if (after.includes('SMS') && draft.hasFallbackSms) {
+    if (draft.smsSender.trim() === '') missing.push('smsSender');
+    if (draft.fallbackSmsText === '') missing.push('fallbackSmsText');
+  }
+  return missing;
+}

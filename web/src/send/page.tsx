@@ -1,0 +1,88 @@
+import { Grid, Stack } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSession } from '../api/session.ts';
+import { Page as Frame } from '../ui/page.tsx';
+import { choice, text, useUrlState } from '../ui/url-state.ts';
+import { ChannelChoice } from './channel-choice.tsx';
+import { ContentFields } from './content-fields.tsx';
+import { type Channel, CHANNELS, followers } from './draft.ts';
+import { FallbackFields } from './fallback-fields.tsx';
+import { PreviewPanel } from './preview-panel.tsx';
+import { RecipientField } from './recipient-field.tsx';
+import { SendBar } from './send-bar.tsx';
+import { SenderField } from './sender-field.tsx';
+import { SentList } from './sent-list.tsx';
+import { Section } from '../ui/section.tsx';
+import { usePreview } from './use-preview.ts';
+import { useSend } from './use-send.ts';
+
+/** `to`: the number that a link brings along. */
+const FIELDS = { channel: choice(CHANNELS), to: text() };
+
+/** One message to one person, on any channel. */
+export function Page() {
+  const { t } = useTranslation('send');
+  const [{ channel: wanted, to }, setSearch] = useUrlState(FIELDS);
+  const channel = useChannel(wanted);
+  const state = useSend(channel, to);
+  const { form, template, failures } = state;
+  const preview = usePreview(channel, form.values, template?.placeholders);
+  const fields = useFirstFault(failures);
+  const change = (next: Channel): void => {
+    form.clearErrors();
+    state.forget();
+    setSearch({ channel: next });
+  };
+  return (
+    <Frame title={t('title')} description={t('description')}>
+      <Grid gap="md">
+        <Grid.Col span={{ base: 12, md: 7 }}>
+          <form
+            ref={fields}
+            noValidate
+            onSubmit={(event) => {
+              event.preventDefault();
+              void state.submit();
+            }}
+          >
+            <Stack>
+              <Section title={t('who')}>
+                <ChannelChoice channel={channel} onChange={change} />
+                <RecipientField form={form} />
+                <SenderField channel={channel} form={form} />
+              </Section>
+              <Section title={t('what')}>
+                <ContentFields channel={channel} form={form} template={template} preview={preview} />
+              </Section>
+              {followers(channel).length > 0 && <FallbackFields channel={channel} form={form} />}
+              <SendBar channel={channel} state={state} />
+            </Stack>
+          </form>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 5 }}>
+          <Stack>
+            <SentList sent={state.sent} />
+            <PreviewPanel channel={channel} draft={form.values} template={template} preview={preview} />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </Frame>
+  );
+}
+
+/** The one of the address, if it may be used, else the first that may be. */
+function useChannel(wanted: Channel | ''): Channel {
+  const { may } = useSession();
+  const allowed = CHANNELS.filter((scope) => may({ scope }));
+  return allowed.find((each) => each === wanted) ?? allowed[0] ?? 'SMS';
+}
+
+/** Leads to the first field at fault after each attempt that failed. */
+function useFirstFault(failures: number) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (failures > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [failures]);
+  return form;
+}

@@ -1,0 +1,98 @@
+import { Alert, List, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { ownLink } from '../api/media.ts';
+import { senderQuery, type TemplateOption } from '../api/networks.ts';
+import { type Fact, Facts } from '../ui/facts.tsx';
+import { useFormat } from '../ui/format.ts';
+import { Money } from '../ui/money.tsx';
+import { PhonePreview } from '../ui/phone-preview.tsx';
+import { Section } from '../ui/section.tsx';
+import { type Channel, type Draft, isNetwork, repliesOf } from './draft.ts';
+import { placeOf } from './faults.ts';
+import type { Preview } from './message.ts';
+
+type PreviewPanelProps = {
+  readonly channel: Channel;
+  readonly draft: Draft;
+  readonly template: TemplateOption | undefined;
+  readonly preview: Preview | undefined;
+};
+
+/** The message as it will be read, what it costs, and what keeps it from being sent as it stands. */
+export function PreviewPanel({ channel, draft, template, preview }: PreviewPanelProps) {
+  const { t } = useTranslation('send');
+  const facts = useFacts(draft, preview);
+  return (
+    <Section title={t('preview')}>
+      <Stack gap="md">
+        <Phone channel={channel} draft={draft} template={template} preview={preview} />
+        <Facts facts={facts} />
+        {preview && (
+          <Problems channel={channel} problems={preview.problems.filter(({ field }) => isAboutThis(field, draft))} />
+        )}
+      </Stack>
+    </Section>
+  );
+}
+
+/** A simulation costs nothing. */
+const isAboutThis = (field: string, { simulation }: Draft): boolean => !simulation || field !== 'credit';
+
+function Phone({ channel, draft, template, preview }: PreviewPanelProps) {
+  const sender = useSenderName(channel, draft);
+  const isCard = channel === 'RCS' && draft.RCS.kind === 'card';
+  if (!isCard) {
+    const isText = channel === 'SMS' || draft[channel].kind === 'text';
+    const replies = channel === 'RCS' ? repliesOf(draft) : [];
+    const buttons = isText ? replies : (template?.buttons ?? []);
+    const text = isText ? draft.text : template === undefined ? '' : (preview?.text ?? '');
+    return <PhonePreview {...{ channel, sender, text, buttons }} />;
+  }
+  const { cardTitle, text, picture } = draft;
+  const image = picture?.isImage ? ownLink(picture.url) : undefined;
+  const title = cardTitle === '' ? undefined : cardTitle;
+  return <PhonePreview {...{ channel, sender, text, image, title, buttons: repliesOf(draft) }} />;
+}
+
+function useSenderName(channel: Channel, draft: Draft): string {
+  const network = isNetwork(channel) ? channel : 'RCS';
+  const { data = [] } = useQuery({ ...senderQuery(network), enabled: isNetwork(channel) });
+  if (!isNetwork(channel)) return draft.smsSender;
+  return data.find(({ value }) => value === draft[channel].sender)?.label ?? '';
+}
+
+function useFacts(draft: Draft, preview: Preview | undefined): readonly Fact[] {
+  const { t, i18n } = useTranslation('send');
+  const format = useFormat();
+  if (preview === undefined) return [{ label: t('price'), value: '–' }];
+  const { price, currency, country, parts, unitPrice, channel } = preview;
+  const priced = price === null ? t('priceLater') : <Money amount={price} currency={currency} />;
+  const countries = new Intl.DisplayNames([i18n.language], { type: 'region' });
+  return [
+    { label: t('price'), value: draft.simulation ? t('free') : priced },
+    ...(channel === 'SMS' && preview.text !== '' ? [{ label: t('parts'), value: format.number(parts) }] : []),
+    ...(channel === 'SMS' && unitPrice !== null && parts > 1
+      ? [{ label: t('partPrice'), value: <Money amount={unitPrice} currency={currency} /> }]
+      : []),
+    ...(country === null ? [] : [{ label: t('country'), value: countries.of(country) ?? country }]),
+  ];
+}
+
+type ProblemsProps = { readonly channel: Channel; readonly problems: Preview['problems'] };
+
+function Problems({ channel, problems }: ProblemsProps) {
+  const { t } = useTranslation('send');
+  if (problems.length === 0) return null;
+  return (
+    <Alert color="amber" title={t('problems')}>
+      <List size="sm">
+        {problems.map(({ field, message }) => (
+          <List.Item key={`${field} ${message}`}>
+            {t(`field.${placeOf(channel, field) ?? field}`, { defaultValue: field })}: {message}
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  );
+}
