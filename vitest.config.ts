@@ -2,7 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['{src,test,client,docs,examples}/**/*.test.ts', 'proofs/**/*.test.ts', 'bench/**/*.test.ts', 'web/**/*.test.ts'],
+    include: [
+      '{src,test,client,docs,examples}/**/*.test.ts',
+      'proofs/**/*.test.ts',
+      'bench/**/*.test.ts',
+      'web/**/*.test.ts',
+    ],
     globalSetup: ['src/testing/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,

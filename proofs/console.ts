@@ -63,9 +63,11 @@ const numberOf = (n: number): string => `+3933${String(10_000_000 + n)}`;
 /** A contact for every text, which is its name; the first ones write. */
 async function nameContacts({ client }: Account, texts: readonly string[]): Promise<void> {
   for (let from = 0; from < texts.length; from += 50) {
-    const some = texts.slice(from, from + 50).map((fullName, i) =>
-      client.request('POST', `${PG}/contacts`, { body: { fullName, phoneNumber: numberOf(from + i) } }),
-    );
+    const some = texts
+      .slice(from, from + 50)
+      .map((fullName, i) =>
+        client.request('POST', `${PG}/contacts`, { body: { fullName, phoneNumber: numberOf(from + i) } }),
+      );
     for (const { status, body } of await Promise.all(some))
       if (status !== 201) throw new Error(`a contact was answered ${status}: ${JSON.stringify(body)}`);
   }

@@ -7,7 +7,9 @@ import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-opti
 const MIN_MODULES = 80;
 
 const options = await extractOptions('./.dependency-cruiser.cjs');
-const folders = ['src', 'client/src', 'examples', 'test', 'bench', 'proofs', 'scripts', 'web'].filter((folder) => existsSync(folder));
+const folders = ['src', 'client/src', 'examples', 'test', 'bench', 'proofs', 'scripts', 'web'].filter((folder) =>
+  existsSync(folder),
+);
 const { output } = await cruise(folders, options);
 if (typeof output === 'string') throw new Error('expected the result, not a report');
 

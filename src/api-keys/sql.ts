@@ -35,10 +35,7 @@ const matches = ({ accountId, userId, expired = null }: KeyFilter) => sql`
 
 /** Oldest first. */
 export const listKeys = (db: Db, input: KeyFilter & { page: number; limit: number }): Promise<KeyRow[]> =>
-  many(
-    db,
-    sql`${RECORD} ${matches(input)} ORDER BY k.id LIMIT ${input.limit} OFFSET ${input.page * input.limit}`,
-  );
+  many(db, sql`${RECORD} ${matches(input)} ORDER BY k.id LIMIT ${input.limit} OFFSET ${input.page * input.limit}`);
 
 export async function countKeys(db: Db, input: KeyFilter): Promise<number> {
   const row = await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM api_key k ${matches(input)}`);

@@ -99,7 +99,10 @@ test('the list begins with the newest, goes by pages, and filters by type', asyn
   expect((await request('GET', `${MEDIA}?folderId=8&limit=1`)).body).toMatchObject({ total: 2, data: [{ id: newer }] });
   expect((await request('GET', `${MEDIA}?folderId=8&limit=1&page=1`)).body).toMatchObject({ data: [{ id: older }] });
   expect((await request('GET', `${MEDIA}?folderId=8&mimeType=image/gif`)).body).toMatchObject({ total: 0 });
-  expect((await request('GET', `${MEDIA}?folderId=8&name=OLD`)).body).toMatchObject({ total: 1, data: [{ id: older }] });
+  expect((await request('GET', `${MEDIA}?folderId=8&name=OLD`)).body).toMatchObject({
+    total: 1,
+    data: [{ id: older }],
+  });
   expect((await request('GET', `${MEDIA}?folderId=8&name=%25`)).body).toMatchObject({ total: 0 });
   expect((await request('GET', `${MEDIA}?mimeType=image/svg`)).status).toBe(400);
 });

@@ -48,7 +48,12 @@ export function mediaRoutes(app: App, deps: ApiDeps): void {
     },
     handler: async ({ actor: { accountId }, query }) => {
       const db = tenant(pool, { accountId });
-      const filter = { accountId, folderId: query.folderId ?? null, mimeType: query.mimeType ?? null, name: query.name ?? '' };
+      const filter = {
+        accountId,
+        folderId: query.folderId ?? null,
+        mimeType: query.mimeType ?? null,
+        name: query.name ?? '',
+      };
       const page = { limit: query.limit, offset: offsetOf(query) };
       const [rows, total] = await Promise.all([listUploads(db, { ...filter, ...page }), countUploads(db, filter)]);
       const now = clock.now();

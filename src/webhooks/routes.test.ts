@@ -207,10 +207,10 @@ describe('the secret', () => {
 describe('the test', () => {
   test('posts a sample event in form A and tells what the receiver answered', async () => {
     await registerA('/sample');
-    receiver.answer({ status: 202 });
+    receiver.answer({ status: 202, body: 'thank you' });
     expect(await call('POST', `${A}/test`)).toEqual({
       status: 200,
-      body: { acknowledged: true, status: 202, durationMs: expect.any(Number), error: null },
+      body: { acknowledged: true, status: 202, durationMs: expect.any(Number), error: null, answer: 'thank you' },
     });
     const { path, body = '' } = receiver.requests.at(-1) ?? {};
     expect(path).toBe('/sample');

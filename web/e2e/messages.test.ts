@@ -8,14 +8,16 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-const send = (phoneNumber: string, more: object = {}) =>
-  site.program.client.send({ phoneNumber, message: 'Your parcel is at the door', ...more });
+async function send(phoneNumber: string, more: object = {}): Promise<string> {
+  const { messageId } = await site.program.client.send({ phoneNumber, message: 'Your parcel is at the door', ...more });
+  return messageId ?? '';
+}
 
 test('a message is found by number, id and status, and the address keeps the search', async () => {
-  const { messageId } = await send('+393331234567', { customerMessageId: 'parcel-1' });
+  const arrived = await send('+393331234567', { customerMessageId: 'parcel-1' });
   const failed = await send('+393331239901', { message: 'Nobody gets this' });
-  await site.program.client.untilStatus(messageId, 'DELIVERED');
-  await site.program.client.untilStatus(failed.messageId, 'UNDELIVERABLE');
+  await site.program.client.untilStatus(arrived, 'DELIVERED');
+  await site.program.client.untilStatus(failed, 'UNDELIVERABLE');
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/messages'));
@@ -37,7 +39,7 @@ test('a message is found by number, id and status, and the address keeps the sea
 });
 
 test('one message is explained step by step, in the words of its carrier, until it has ended', async () => {
-  const { messageId } = await send('+393331239901');
+  const messageId = await send('+393331239901');
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url(`/messages/${messageId}`));
@@ -60,7 +62,7 @@ test('a message that waits for its time is cancelled, and its credit returns', a
   await page.getByRole('button', { name: 'Cancel the message' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the message' }).click();
   await page.getByText('The message is cancelled').waitFor();
-  expect((await site.program.client.status(messageId)).deliveryStatus).toBe('DELETED');
+  expect((await site.program.client.status(String(messageId))).deliveryStatus).toBe('DELETED');
   await page.getByRole('listitem').filter({ hasText: 'Cancelled' }).first().waitFor();
   expect(watch.problems()).toEqual([]);
 });

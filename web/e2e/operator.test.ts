@@ -54,7 +54,8 @@ test('who is no operator has no such pages in the navigation, and is told why at
 test('a bind is tried in the carrier’s words, added, given a route and a price, and then takes messages', async () => {
   const carrier = await startCarrier('nordic');
   onTestFinished(() => carrier.close());
-  const { page, watch } = await at('/operator/connections');
+  const window = await at('/operator/connections');
+  const { page, watch } = window;
   await page.getByRole('link', { name: 'New connection' }).first().click();
   await page.getByRole('button', { name: 'Next' }).click();
   await page.getByRole('button', { name: 'Next' }).click();
@@ -70,6 +71,7 @@ test('a bind is tried in the carrier’s words, added, given a route and a price
   const result = page.getByRole('status', { name: 'Result of the test' });
   await result.getByText('It does not work yet.').waitFor();
   await result.getByText(/ESME_RINVPASWD/).waitFor();
+  await checkPage(window, 'operator-connection-test');
 
   await page.getByRole('button', { name: 'Back' }).click();
   await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);

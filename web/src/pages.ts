@@ -18,8 +18,10 @@ import {
   ScrollText,
   Send,
   Share2,
+  ShieldCheck,
   Tags,
   Users,
+  UsersRound,
   Waypoints,
   Webhook,
 } from 'lucide-react';
@@ -165,6 +167,20 @@ export const PAGES: readonly PageEntry[] = [
     need: { scope: 'webhooks' },
     nav: { group: 'access', label: 'webhooks', icon: Webhook },
   },
+  {
+    path: '/users',
+    feature: 'users',
+    load: () => import('./users/page.tsx'),
+    need: { scope: 'keys' },
+    nav: { group: 'access', label: 'users', icon: UsersRound },
+  },
+  {
+    path: '/security',
+    feature: 'security',
+    load: () => import('./security/page.tsx'),
+    nav: { group: 'access', label: 'security', icon: ShieldCheck },
+  },
+  { path: '/profile', feature: 'users', load: () => import('./users/profile-page.tsx') },
   {
     path: '/operator',
     feature: 'operator',

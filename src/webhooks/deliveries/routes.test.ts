@@ -43,13 +43,17 @@ async function ask<T>(path: string): Promise<T> {
   return body as T;
 }
 const list = (query = ''): Promise<{ data: Entry[]; total: number }> => ask(`${LOG}?limit=100&${query}`);
-const send = () => program.client.send({ phoneNumber: '+393331234567', message: 'Hello', enableNotification: true });
+async function send(): Promise<string> {
+  const body = { phoneNumber: '+393331234567', message: 'Hello', enableNotification: true };
+  const { messageId } = await program.client.send(body);
+  return messageId ?? '';
+}
 const entryOf = (messageId: string, fits: (entry: Entry) => boolean) =>
   until('an entry of the log', async () => (await list(`messageId=${messageId}`)).data.find(fits));
 
 test('an event that failed and then went through tells what was sent, and every answer', async () => {
   receiver.answer({ status: 500, body: 'disk\0 full: “/var”' });
-  const { messageId } = await send();
+  const messageId = await send();
   const { id } = await entryOf(messageId, ({ attempts }) => attempts === 1);
   receiver.answer({ status: 202, body: 'ok' });
   await program.client.request('POST', `${LOG}/${id}/replay`);
@@ -66,21 +70,21 @@ test('an event that failed and then went through tells what was sent, and every 
 
 test('no more than the first 1,024 octets of an answer are kept, and no half character', async () => {
   receiver.answer({ status: 500, body: `x${'é'.repeat(5000)}` });
-  const { messageId } = await send();
+  const messageId = await send();
   const { id } = await entryOf(messageId, ({ attempts }) => attempts === 1);
   const { log } = await ask<Detail>(`${LOG}/${id}`);
   expect(log).toMatchObject([{ answer: `x${'é'.repeat(511)}` }]);
 });
 
 test('without a webhook nothing is said of what would be sent', async () => {
-  const { messageId } = await send();
+  const messageId = await send();
   const { id } = await entryOf(messageId, ({ status }) => status === 'DELIVERED');
   await program.client.request('DELETE', WEBHOOK);
   expect(await ask<Detail>(`${LOG}/${id}`)).toMatchObject({ request: null, log: [{ responseCode: 200 }] });
 });
 
 test('the log is narrowed by kind of event, message and time', async () => {
-  const { messageId } = await send();
+  const messageId = await send();
   await entryOf(messageId, ({ status }) => status === 'DELIVERED');
   const { data } = await list();
   const total = async (query: string): Promise<number> => (await list(query)).total;

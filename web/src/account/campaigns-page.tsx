@@ -59,7 +59,10 @@ function Settings({ policy }: { readonly policy: Policy }) {
     run: (draft: Draft) => ok(api.PUT(`${PG}/account/campaigns`, { body: policyOf(draft) })),
     refresh: [['account', 'campaigns']],
     done: t('campaigns.saved'),
-    onDone: (saved) => form.initialize(draftOf(saved)),
+    onDone(saved) {
+      form.setInitialValues(draftOf(saved));
+      form.reset();
+    },
     form,
   });
   const isClosed = refusal !== undefined;

@@ -41,7 +41,12 @@ export function useEntryColumns(currency: string, hasBalance: boolean): readonly
         align: 'right',
         cell: ({ kind, messages }) => <Num value={kind === 'topup' ? null : messages} />,
       },
-      { id: 'reference', header: t('column.reference'), cell: ({ reference }) => <Reference text={reference} /> },
+      {
+        id: 'reference',
+        header: t('column.reference'),
+        phone: 'none',
+        cell: ({ reference }) => <Reference text={reference} />,
+      },
       { id: 'at', header: t('column.at'), cell: ({ at }) => <DateTime value={at} show="exact" /> },
     ];
   }, [t, currency, hasBalance]);
@@ -63,7 +68,7 @@ const Reference = ({ text }: { readonly text: string }) =>
   text === '' ? (
     '–'
   ) : (
-    <Text span size="sm" className="foreign-text" lineClamp={1} dir="auto">
+    <Text span size="xs" c="dimmed" className="foreign-text" lineClamp={1} dir="auto">
       {text}
     </Text>
   );

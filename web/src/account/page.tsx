@@ -38,7 +38,7 @@ function Figures() {
   const contacts = subscription?.contacts;
   const channels = format.list(account.channels.map((channel) => t(`ui:channel.${channel}`)));
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, lg: 4 }}>
+    <SimpleGrid cols={{ base: 2, lg: 4 }}>
       <Stat
         label={t('figure.available')}
         icon={Coins}

@@ -50,13 +50,15 @@ function Write({ channel, onClose }: WriteProps) {
     <form onSubmit={form.onSubmit((draft) => create.run(draft))}>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
         <Stack>{channel === 'WHATSAPP' ? <WhatsappFields form={form} /> : <RcsFields form={form} />}</Stack>
-        <PhonePreview
-          channel={channel}
-          sender=""
-          title={header || undefined}
-          text={[text, footer].filter((each) => each.trim() !== '').join('\n\n')}
-          buttons={channel === 'RCS' ? repliesIn(replies) : []}
-        />
+        <div>
+          <PhonePreview
+            channel={channel}
+            sender=""
+            title={header || undefined}
+            text={[text, footer].filter((each) => each.trim() !== '').join('\n\n')}
+            buttons={channel === 'RCS' ? repliesIn(replies) : []}
+          />
+        </div>
       </SimpleGrid>
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={onClose}>

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Column } from '../ui/data-table.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
-import type { ApiKey } from './api-key.ts';
+import { type ApiKey, expiresSoon } from './api-key.ts';
 import { ScopeNames } from './scope-names.tsx';
 
 export function useKeyColumns(): readonly Column<ApiKey>[] {
@@ -17,7 +17,7 @@ export function useKeyColumns(): readonly Column<ApiKey>[] {
         header: t('column.operations'),
         cell: ({ operations }) => <ScopeNames scopes={operations} />,
       },
-      { id: 'status', header: t('column.status'), cell: ({ status }) => <Status status={status} /> },
+      { id: 'status', header: t('column.status'), cell: (key) => <Status apiKey={key} /> },
       {
         id: 'lastUsedAt',
         header: t('column.lastUsedAt'),
@@ -65,7 +65,9 @@ function Name({ apiKey: { name, description, prefix } }: { readonly apiKey: ApiK
   );
 }
 
-function Status({ status }: Pick<ApiKey, 'status'>) {
+function Status({ apiKey }: { readonly apiKey: ApiKey }) {
   const { t } = useTranslation('api-keys');
+  const { status } = apiKey;
+  if (expiresSoon(apiKey)) return <StatusBadge tone="warning">{t('status.soon')}</StatusBadge>;
   return <StatusBadge tone={status === 'active' ? 'good' : 'neutral'}>{t(`status.${status}`)}</StatusBadge>;
 }

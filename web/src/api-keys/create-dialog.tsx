@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { SecretOnce } from '../ui/secret-once.tsx';
 import { KEYS } from './api-key.ts';
 import { SCOPES } from './scope-names.tsx';
+import { ScopePicker } from './scope-picker.tsx';
 
 type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
 
@@ -30,8 +31,8 @@ type NewKey = {
 
 function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
   const { t } = useTranslation('api-keys');
-  const { operations } = useSession();
-  const mine = SCOPES.filter((scope) => operations.includes(scope));
+  const { may } = useSession();
+  const mine = SCOPES.filter((scope) => may({ scope }));
   const form = useForm<NewKey>({
     initialValues: { name: '', description: '', operations: mine, expiresAt: '' },
     validate: {
@@ -63,17 +64,7 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
           minRows={2}
           {...form.getInputProps('description')}
         />
-        <Checkbox.Group
-          label={t('create.scopes')}
-          description={t('create.scopesHint')}
-          {...form.getInputProps('operations')}
-        >
-          <SimpleGrid cols={{ base: 2, xs: 3 }} mt="xs" spacing="xs">
-            {SCOPES.map((scope) => (
-              <Checkbox key={scope} value={scope} label={t(`scope.${scope}`)} disabled={!mine.includes(scope)} />
-            ))}
-          </SimpleGrid>
-        </Checkbox.Group>
+        <ScopePicker {...form.getInputProps('operations')} />
         <TextInput
           type="date"
           label={t('create.expiresAt')}

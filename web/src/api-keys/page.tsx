@@ -1,23 +1,30 @@
+import { Button } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { KeyRound, Plus } from 'lucide-react';
+import { KeyRound, Plus, Search } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../ui/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { MayButton } from '../ui/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { listFields, useUrlState } from '../ui/url-state.ts';
-import { type ApiKey, listApiKeys, NEED } from './api-key.ts';
+import { choice, listFields, useUrlState } from '../ui/url-state.ts';
+import { type ApiKey, listApiKeys, NEED, STATES } from './api-key.ts';
 import { useKeyColumns } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
+import { KeyFilters } from './filters.tsx';
+import { FindDialog } from './find-dialog.tsx';
 import { KeyActions } from './key-actions.tsx';
 import { RevokeDialog } from './revoke-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
-const FIELDS = listFields();
+const PERSON = { fallback: '', parse: (given: string) => (/^\d{1,12}$/.test(given) ? given : undefined) };
+const FIELDS = { ...listFields(), person: PERSON, status: choice(STATES) };
 
 /** The dialog that is open, and what it is about. */
-type Open = { readonly what: 'create' } | { readonly what: 'rotate' | 'revoke'; readonly apiKey: ApiKey } | null;
+type Open =
+  | { readonly what: 'create' | 'find' }
+  | { readonly what: 'rotate' | 'revoke'; readonly apiKey: ApiKey }
+  | null;
 
 /** The keys of the account: what programs sign in with. */
 export function Page() {
@@ -29,9 +36,18 @@ export function Page() {
       {t('create.open')}
     </MayButton>
   );
+  const actions = (
+    <>
+      <Button variant="default" leftSection={<Search size={16} />} onClick={() => setOpen({ what: 'find' })}>
+        {t('find.open')}
+      </Button>
+      {create}
+    </>
+  );
   return (
-    <Frame title={t('title')} description={t('description')} actions={create}>
+    <Frame title={t('title')} description={t('description')} actions={actions}>
       <KeyTable create={create} onOpen={setOpen} />
+      <FindDialog opened={open?.what === 'find'} onClose={close} />
       <CreateDialog opened={open?.what === 'create'} onClose={close} />
       <RotateDialog apiKey={open?.what === 'rotate' ? open.apiKey : null} onClose={close} />
       <RevokeDialog apiKey={open?.what === 'revoke' ? open.apiKey : null} onClose={close} />
@@ -50,21 +66,29 @@ function KeyTable({ create, onOpen }: KeyTableProps) {
     queryFn: ({ signal }) => listApiKeys(search, signal),
     placeholderData: keepPreviousData,
   });
+  const isFiltered = search.person !== '' || search.status !== '';
   return (
-    <DataTable<ApiKey>
-      id="api-keys"
-      label={t('title')}
-      columns={columns}
-      query={query}
-      rowId={({ id }) => String(id)}
-      search={search}
-      onSearch={setSearch}
-      actions={(apiKey) => <KeyActions apiKey={apiKey} onOpen={(what) => onOpen({ what, apiKey })} />}
-      empty={
-        <EmptyState icon={KeyRound} title={t('empty.title')} text={t('empty.text')}>
-          {create}
-        </EmptyState>
-      }
-    />
+    <>
+      <KeyFilters filters={search} onChange={setSearch} />
+      <DataTable<ApiKey>
+        id="api-keys"
+        label={t('title')}
+        columns={columns}
+        query={query}
+        rowId={({ id }) => String(id)}
+        search={search}
+        onSearch={setSearch}
+        actions={(apiKey) => <KeyActions apiKey={apiKey} onOpen={(what) => onOpen({ what, apiKey })} />}
+        empty={
+          isFiltered ? (
+            <EmptyState icon={KeyRound} title={t('empty.filtered')} text={t('empty.filteredText')} />
+          ) : (
+            <EmptyState icon={KeyRound} title={t('empty.title')} text={t('empty.text')}>
+              {create}
+            </EmptyState>
+          )
+        }
+      />
+    </>
   );
 }

@@ -2,7 +2,7 @@ import { type MantineColorScheme, Menu, Text, useMantineColorScheme } from '@man
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Building2, LogOut, Monitor, Moon, Sun } from 'lucide-react';
+import { Building2, CircleUserRound, LogOut, Monitor, Moon, Sun } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
@@ -23,6 +23,7 @@ export function UserMenuItems({ button }: { readonly button: OpenerButton }) {
   const { user, role } = useSession();
   const [isChoosing, choosing] = useDisclosure();
   const signOut = useSignOut();
+  const navigate = useNavigate();
   const { target, ...state } = useArrival(button);
   return (
     <>
@@ -44,6 +45,10 @@ export function UserMenuItems({ button }: { readonly button: OpenerButton }) {
               <Menu.Divider />
             </>
           )}
+          <Menu.Item leftSection={<CircleUserRound size={16} />} onClick={() => void navigate({ to: '/profile' })}>
+            {t('profile')}
+          </Menu.Item>
+          <Menu.Divider />
           <SchemeItems />
           <Menu.Divider />
           <LanguageItems />

@@ -33,7 +33,7 @@ export function RecentMessages({ contact: { phoneNumber } }: { readonly contact:
       title={t('detail.messages')}
       actions={
         rows.length > 0 && (
-          <TextLink to="/messages" search={{ number: phoneNumber ?? '' }}>
+          <TextLink to="/messages" search={{ q: phoneNumber ?? '', days: DAYS }}>
             {t('detail.allMessages')}
           </TextLink>
         )

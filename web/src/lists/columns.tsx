@@ -47,7 +47,7 @@ function Name({ list: { id, name, description, isTest, deletedAt } }: { readonly
         <TextLink to={`/lists/${id}`} fw={600} dir="auto" style={{ overflowWrap: 'anywhere' }}>
           {name}
         </TextLink>
-        {isTest && <StatusBadge tone="progress">{t('test')}</StatusBadge>}
+        {isTest && <StatusBadge tone="neutral">{t('test')}</StatusBadge>}
         {deletedAt !== null && <StatusBadge tone="neutral">{t('deleted')}</StatusBadge>}
       </Group>
       {description !== '' && (

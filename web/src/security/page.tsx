@@ -21,7 +21,7 @@ export function Page() {
   const { t } = useTranslation('security');
   const [{ tab }] = useUrlState(FIELDS);
   const mayAll = useSession().may({ scope: 'keys' });
-  const shown: Tab = tab !== '' && (mayAll || tab === 'sessions') ? tab : 'sessions';
+  const shown: Tab = mayAll ? tab : 'sessions';
   const navigate = useNavigate();
   // The filters of one list are not those of the next.
   const open = (next: string | null): void =>

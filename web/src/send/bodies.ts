@@ -1,7 +1,7 @@
-import type { paths } from '../../../client/src/schema.d.ts';
+import type { Paths } from '../api/client.ts';
 import { type Channel, type Draft, type NetworkDraft, numberOf, repliesOf } from './draft.ts';
 
-type BodyOf<P extends keyof paths> = paths[P] extends {
+type BodyOf<P extends keyof Paths> = Paths[P] extends {
   post: { requestBody: { content: { 'application/json': infer B } } };
 }
   ? B

@@ -59,14 +59,11 @@ export const emptyDraft = (destination: string): Draft => ({
 export const numberOf = ({ destination }: Pick<Draft, 'destination'>): string =>
   destination.replaceAll(/[\s().\-/]/g, '');
 
-const MOST_REPLIES = 4;
-
 export const repliesOf = ({ replies }: Pick<Draft, 'replies'>): readonly string[] =>
   replies
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .slice(0, MOST_REPLIES);
+    .filter((line) => line !== '');
 
 /** The kinds in which the text is written in the form's field for it. */
 export const hasText = (channel: Channel, draft: Draft): boolean =>
@@ -75,5 +72,9 @@ export const hasText = (channel: Channel, draft: Draft): boolean =>
 /** What follows when it does not arrive, on the channels that come after this one. */
 export const followers = (channel: Channel): readonly ('RCS' | 'SMS')[] =>
   channel === 'WHATSAPP' ? ['RCS', 'SMS'] : channel === 'RCS' ? ['SMS'] : [];
+
+/** Those of them that are wanted. */
+export const fallbacksOf = (channel: Channel, { hasFallbackRcs, hasFallbackSms }: Draft): readonly ('RCS' | 'SMS')[] =>
+  followers(channel).filter((next) => (next === 'RCS' ? hasFallbackRcs : hasFallbackSms));
 
 export const isNetwork = (channel: Channel): channel is Network => channel !== 'SMS';

@@ -1,5 +1,5 @@
 import type { FieldFault } from '../api/errors.ts';
-import { type Channel, type Draft, followers, hasText } from './draft.ts';
+import { type Channel, type Draft, fallbacksOf, hasText } from './draft.ts';
 
 /** Where the fields of the interface stand in the form; the first that fits, longer ones before shorter ones. */
 const PLACES: Readonly<Record<Channel, readonly (readonly [field: string, place: string])[]>> = {
@@ -89,15 +89,12 @@ function missingOfTemplate(channel: Channel, draft: Draft, template: Wanted | un
 }
 
 function missingFallback(channel: Channel, draft: Draft): string[] {
-  const after = followers(channel);
-  const missing: string[] = [];
-  if (after.includes('RCS') && draft.hasFallbackRcs) {
-    if (draft.RCS.sender === '') missing.push('RCS.sender');
-    if (draft.fallbackRcsText === '') missing.push('fallbackRcsText');
-  }
-  if (after.includes('SMS') && draft.hasFallbackSms) {
-    if (draft.smsSender.trim() === '') missing.push('smsSender');
-    if (draft.fallbackSmsText === '') missing.push('fallbackSmsText');
-  }
-  return missing;
+  const after = fallbacksOf(channel, draft);
+  const fields = [
+    ['RCS', 'RCS.sender', draft.RCS.sender],
+    ['RCS', 'fallbackRcsText', draft.fallbackRcsText],
+    ['SMS', 'smsSender', draft.smsSender.trim()],
+    ['SMS', 'fallbackSmsText', draft.fallbackSmsText],
+  ] as const;
+  return fields.filter(([next, , value]) => after.includes(next) && value === '').map(([, place]) => place);
 }

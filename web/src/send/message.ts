@@ -42,6 +42,9 @@ function outcomeOf({ messageId, results }: Answer): Outcome {
 /** It has no end yet. */
 const isOpen = (status: string): boolean => status === 'ACCEPTED' || status === 'UNKNOWN';
 
+/** It ended, but not with the person. */
+export const hasFailed = (status: string): boolean => !isOpen(status) && status !== 'DELIVERED' && status !== 'DELETED';
+
 /** What became of a message, looked at again until it has ended. */
 export const statusQuery = (messageId: string) =>
   queryOptions({

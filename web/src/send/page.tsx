@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import { Page as Frame } from '../ui/page.tsx';
+import { Section } from '../ui/section.tsx';
 import { choice, text, useUrlState } from '../ui/url-state.ts';
 import { ChannelChoice } from './channel-choice.tsx';
 import { ContentFields } from './content-fields.tsx';
@@ -12,8 +13,8 @@ import { PreviewPanel } from './preview-panel.tsx';
 import { RecipientField } from './recipient-field.tsx';
 import { SendBar } from './send-bar.tsx';
 import { SenderField } from './sender-field.tsx';
+import classes from './send.module.css';
 import { SentList } from './sent-list.tsx';
-import { Section } from '../ui/section.tsx';
 import { usePreview } from './use-preview.ts';
 import { useSend } from './use-send.ts';
 
@@ -61,10 +62,16 @@ export function Page() {
           </form>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 5 }}>
-          <Stack>
+          <div className={classes.aside}>
             <SentList sent={state.sent} />
-            <PreviewPanel channel={channel} draft={form.values} template={template} preview={preview} />
-          </Stack>
+            <PreviewPanel
+              channel={channel}
+              draft={form.values}
+              errors={form.errors}
+              template={template}
+              preview={preview}
+            />
+          </div>
         </Grid.Col>
       </Grid>
     </Frame>

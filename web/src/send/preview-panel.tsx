@@ -1,4 +1,5 @@
 import { Alert, List, Stack } from '@mantine/core';
+import type { FormErrors } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { ownLink } from '../api/media.ts';
@@ -20,24 +21,25 @@ type PreviewPanelProps = {
 };
 
 /** The message as it will be read, what it costs, and what keeps it from being sent as it stands. */
-export function PreviewPanel({ channel, draft, template, preview }: PreviewPanelProps) {
+export function PreviewPanel({ errors, ...shown }: PreviewPanelProps & { readonly errors: FormErrors }) {
+  const { channel, draft, preview } = shown;
   const { t } = useTranslation('send');
   const facts = useFacts(draft, preview);
+  /** What the fields of the form say already is not said again; a simulation costs nothing. */
+  const isNew = (field: string): boolean => {
+    const place = placeOf(channel, field);
+    return field === 'credit' ? !draft.simulation : place === null || errors[place] === undefined;
+  };
   return (
     <Section title={t('preview')}>
       <Stack gap="md">
-        <Phone channel={channel} draft={draft} template={template} preview={preview} />
+        <Phone {...shown} />
         <Facts facts={facts} />
-        {preview && (
-          <Problems channel={channel} problems={preview.problems.filter(({ field }) => isAboutThis(field, draft))} />
-        )}
+        {preview && <Problems channel={channel} problems={preview.problems.filter(({ field }) => isNew(field))} />}
       </Stack>
     </Section>
   );
 }
-
-/** A simulation costs nothing. */
-const isAboutThis = (field: string, { simulation }: Draft): boolean => !simulation || field !== 'credit';
 
 function Phone({ channel, draft, template, preview }: PreviewPanelProps) {
   const sender = useSenderName(channel, draft);
@@ -67,7 +69,8 @@ function useFacts(draft: Draft, preview: Preview | undefined): readonly Fact[] {
   const format = useFormat();
   if (preview === undefined) return [{ label: t('price'), value: '–' }];
   const { price, currency, country, parts, unitPrice, channel } = preview;
-  const priced = price === null ? t('priceLater') : <Money amount={price} currency={currency} />;
+  const priced =
+    price === null ? t(country === null ? 'priceLater' : 'noPrice') : <Money amount={price} currency={currency} />;
   const countries = new Intl.DisplayNames([i18n.language], { type: 'region' });
   return [
     { label: t('price'), value: draft.simulation ? t('free') : priced },

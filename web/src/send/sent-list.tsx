@@ -1,22 +1,27 @@
 import { Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import { TextLink } from '../ui/link.tsx';
 import { MessageText } from '../ui/message-text.tsx';
 import { MsisdnText } from '../ui/msisdn-text.tsx';
 import { ChannelBadge, MessageStatus } from '../ui/statuses.tsx';
-import { statusQuery } from './message.ts';
+import { hasFailed, statusQuery } from './message.ts';
 import classes from './send.module.css';
 import type { Sent } from './use-send.ts';
 
 /** What was sent from here, the newest first, each followed until it has ended. */
 export function SentList({ sent }: { readonly sent: readonly Sent[] }) {
   const { t } = useTranslation('send');
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (sent.length > 0) list.current?.scrollIntoView({ block: 'nearest' });
+  }, [sent.length]);
   return (
-    <div role="status">
+    <div role="status" ref={list}>
       {sent.length > 0 && (
-        <Paper component="section" p="lg">
+        <Paper component="section" p="lg" mb="md">
           <Stack gap="sm">
             <Title order={2} size="h4">
               {t('sent.title')}
@@ -35,7 +40,7 @@ export function SentList({ sent }: { readonly sent: readonly Sent[] }) {
   );
 }
 
-function SentMessage({ message: { messageId, channel, destination } }: { readonly message: Sent }) {
+function SentMessage({ message: { messageId, channel, destination, goesOn } }: { readonly message: Sent }) {
   const { t } = useTranslation('send');
   const mayFollow = useSession().may({ scope: 'tracking' });
   const { data } = useQuery({ ...statusQuery(messageId), enabled: mayFollow });
@@ -51,6 +56,7 @@ function SentMessage({ message: { messageId, channel, destination } }: { readonl
         </Group>
         <MessageStatus status={data?.readAt ? 'READ' : (data?.deliveryStatus ?? 'ACCEPTED')} />
       </Group>
+      {goesOn && data && hasFailed(data.deliveryStatus) && <Text size="xs">{t('sent.next')}</Text>}
       {words !== '' && <MessageText text={t('sent.words', { words })} size="xs" />}
       {mayFollow && <TextLink to={`/messages/${messageId}`}>{t('sent.open')}</TextLink>}
     </Stack>

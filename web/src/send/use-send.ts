@@ -6,12 +6,18 @@ import { useAction } from '../api/action.ts';
 import { ApiError } from '../api/errors.ts';
 import { templateQuery } from '../api/networks.ts';
 import { useProblemText } from '../api/problem-text.ts';
-import { type Channel, type Draft, emptyDraft, isNetwork } from './draft.ts';
+import { type Channel, type Draft, emptyDraft, fallbacksOf, isNetwork } from './draft.ts';
 import { missingOf, sortFaults } from './faults.ts';
 import { type Outcome, send } from './message.ts';
 
 /** A message that was sent from this page since it was opened. */
-export type Sent = { readonly messageId: string; readonly channel: Channel; readonly destination: string };
+export type Sent = {
+  readonly messageId: string;
+  readonly channel: Channel;
+  readonly destination: string;
+  /** Something else follows when it does not arrive. */
+  readonly goesOn: boolean;
+};
 
 /** The form of a message, what keeps it from being sent, and those that were. */
 export function useSend(channel: Channel, initialNumber: string) {
@@ -35,7 +41,8 @@ export function useSend(channel: Channel, initialNumber: string) {
   function take(outcome: Outcome, draft: Draft): void {
     if (!outcome.accepted) return fail({}, outcome.reasons);
     const { messageId } = outcome;
-    setSent((before) => [{ messageId, channel, destination: draft.destination.trim() }, ...before]);
+    const goesOn = fallbacksOf(channel, draft).length > 0;
+    setSent((before) => [{ messageId, channel, destination: draft.destination.trim(), goesOn }, ...before]);
   }
 
   async function submit(): Promise<void> {

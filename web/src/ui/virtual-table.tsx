@@ -39,7 +39,7 @@ const MOST_PIXELS = 15_000_000;
 const CALM_MS = 80;
 const GAP = 24;
 /** Of the row of names, with the lines around the pane. */
-const HEAD_HEIGHT = 44;
+const HEAD_HEIGHT = 43;
 
 /**
  * A list of any length in a pane that scrolls: rows that are in view are drawn, pages of 100 are fetched as they come

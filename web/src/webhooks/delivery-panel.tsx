@@ -164,6 +164,9 @@ function Sent({ delivery: { request } }: DetailProps) {
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
   return (
     <Part title={t('panel.sent')}>
+      <Text size="xs" c="dimmed">
+        {t('panel.sentHint')}
+      </Text>
       <Text size="sm" className="foreign-text" ff="monospace">
         {request.method} {request.url}
       </Text>

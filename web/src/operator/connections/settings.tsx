@@ -2,17 +2,16 @@ import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Facts } from '../../ui/facts.tsx';
-import { useFormat } from '../../ui/format.ts';
 import { Section } from '../../ui/section.tsx';
-import { useWord } from '../shared/word.ts';
 import type { Connection } from './connection.ts';
 import { type Field, FIELDS, settingsOf } from './fields.ts';
+import { useSettingWords } from './setting-words.ts';
 
 /** How it is set; its secrets are sealed and never shown. Settings that few need are told when they are not usual. */
 export function Settings({ connection: { kind, settings } }: { readonly connection: Connection }) {
   const { t } = useTranslation('operator');
   const [isAll, setIsAll] = useState(false);
-  const words = useWords();
+  const words = useSettingWords();
   const all = settingsOf(kind).filter(({ name }) => !isEmpty(settings[name]));
   const few = all.filter((field) => !FIELDS[kind].more.includes(field) || !isUsual(field, settings[field.name]));
   return (
@@ -40,15 +39,3 @@ export function Settings({ connection: { kind, settings } }: { readonly connecti
 
 const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === '';
 const isUsual = ({ fallback }: Field, value: unknown): boolean => String(value) === String(fallback);
-
-function useWords() {
-  const { t } = useTranslation('operator');
-  const word = useWord();
-  const format = useFormat();
-  return ({ name, type }: Field, value: unknown): string => {
-    if (type === 'switch') return t(value === true ? 'yes' : 'no');
-    if (type === 'choice') return word(`settingOption.${name}.${String(value)}`, String(value));
-    if (Array.isArray(value)) return value.join(', ');
-    return typeof value === 'number' && name !== 'port' ? format.number(value) : String(value);
-  };
-}

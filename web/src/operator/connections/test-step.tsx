@@ -10,6 +10,7 @@ import { OPERATOR } from '../shared/need.ts';
 import type { Kind } from './connection.ts';
 import { FIELDS } from './fields.ts';
 import { linksOf } from './links-of.ts';
+import { useSettingWords } from './setting-words.ts';
 import type { LinkValues } from './settings-fields.tsx';
 import { trySettings, Trial } from './trial.tsx';
 
@@ -18,6 +19,7 @@ type StepProps = { readonly form: UseFormReturnType<LinkValues>; readonly kind: 
 /** What will be added, and whether the carrier lets us in with it: nothing is stored for that. */
 export function TestStep({ form, kind }: StepProps) {
   const { t } = useTranslation('operator');
+  const words = useSettingWords();
   const values = form.getValues();
   const trial = useAction({ run: () => trySettings(linksOf(kind, form.getValues())), form, quiet: true });
   const shown = [...FIELDS[kind].access, ...FIELDS[kind].main].filter(
@@ -41,9 +43,9 @@ export function TestStep({ form, kind }: StepProps) {
     >
       <Stack gap="lg">
         <Facts
-          facts={shown.map(({ name }) => ({
-            label: t(`setting.${kind}.${name}`),
-            value: <bdi>{values.settings[name]}</bdi>,
+          facts={shown.map((field) => ({
+            label: t(`setting.${kind}.${field.name}`),
+            value: <bdi>{words(field, values.settings[field.name])}</bdi>,
           }))}
         />
         <Trial tried={trial.made} busy={trial.busy} error={trial.error} />

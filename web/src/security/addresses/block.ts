@@ -7,8 +7,7 @@ export function sizeOf(block: string): number | null {
   return 2 ** (BITS - Number(prefix));
 }
 
-const numberOf = (address: string): number =>
-  address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+const numberOf = (address: string): number => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 
 /** Whether the block surely has the address: told of IPv4 and of single addresses; the server judges the rest. */
 export function holds(block: string, address: string): boolean {

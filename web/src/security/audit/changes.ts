@@ -43,7 +43,7 @@ function useWriter(): (name: string, value: unknown) => string {
   const number = (name: string, value: number): string => {
     if (/micros$/i.test(name)) return format.money(value / MICROS, currency);
     if (name === 'sizeBytes') return format.bytes(value);
-    return name === 'graceSeconds' ? format.duration(value) : /Id$/.test(name) ? `#${value}` : format.number(value);
+    return name === 'graceSeconds' ? format.duration(value) : name.endsWith('Id') ? `#${value}` : format.number(value);
   };
   const write = (name: string, value: unknown): string => {
     if (value === null || value === undefined || value === '') return '–';

@@ -41,7 +41,9 @@ function Details({ entry: { subject, actor, at, detail } }: { readonly entry: En
           {t('audit.noDetails')}
         </Text>
       ) : (
-        <Facts facts={changes.map(({ label, value }) => ({ label, value: <bdi className="foreign-text">{value}</bdi> }))} />
+        <Facts
+          facts={changes.map(({ label, value }) => ({ label, value: <bdi className="foreign-text">{value}</bdi> }))}
+        />
       )}
     </Stack>
   );

@@ -1,6 +1,5 @@
 import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { peopleQuery } from '../../api/people.ts';
 import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
@@ -47,16 +46,10 @@ export function AuditFilters({ filters, onChange }: Props) {
 }
 
 function useActionOptions() {
-  const { t, i18n } = useTranslation('security');
+  const { i18n } = useTranslation('security');
   const words = useAuditWords();
-  return useMemo(
-    () =>
-      ACTIONS.map((value) => ({ value, label: words.action(value) })).sort((a, b) =>
-        a.label.localeCompare(b.label, i18n.language),
-      ),
-    // The words follow the language alone.
-    [t, i18n.language],
-  );
+  const options = ACTIONS.map((value) => ({ value, label: words.action(value) }));
+  return options.sort((a, b) => a.label.localeCompare(b.label, i18n.language));
 }
 
 type DayProps = { readonly label: string; readonly value: string; readonly onChange: (day: string) => void };

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { topUp } from '../../src/credit/charge.ts';
+import { checkPage } from './check-page.ts';
+import { openSite, type Site } from './harness.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+  const { pool, account } = site.program;
+  await topUp(pool, { accountId: account.accountId, micros: 25_000_000, reference: 'invoice 7' });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+test('credit and its movements are shown, and narrowed by kind in the address', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await page.goto(site.url('/account'));
+  const row = page.getByRole('row', { name: /invoice 7/ });
+  await row.waitFor();
+  expect(await row.textContent()).toContain('+€25.00');
+  await checkPage(window, 'account');
+  await page.getByLabel('All movements').selectOption('settle');
+  await page.getByText('No movement yet').waitFor();
+  expect(new URL(page.url()).search).toBe('?kind=settle');
+  expect(watch.problems()).toEqual([]);
+});
+
+test('campaign rules are saved, kept, and refused at the field that is wrong', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await page.goto(site.url('/account/campaigns'));
+  await page.getByRole('switch', { name: 'Keep quiet hours' }).check();
+  await page.getByLabel('From', { exact: true }).fill('20:30');
+  await page.getByRole('switch', { name: 'Only the senders below' }).check();
+  await page.getByLabel('Allowed senders').fill('Acme\nnot a sender!');
+  watch.expect('400');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText(/must have 1 to 11 letters/).waitFor();
+  await page.getByLabel('Allowed senders').fill('Acme\nShop');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The rules are saved').waitFor();
+  expect(await page.getByRole('button', { name: 'Save' }).getAttribute('aria-disabled')).toBe('true');
+  await checkPage(window, 'account-campaigns');
+  const { body } = await site.program.client.request('GET', '/api/partner-gateway/v1/account/campaigns');
+  expect(body).toEqual({ quietHours: { from: '20:30', to: '09:00' }, smsSenders: ['Acme', 'Shop'] });
+  await page.reload();
+  expect(await page.getByLabel('Allowed senders').inputValue()).toBe('Acme\nShop');
+  expect(watch.problems()).toEqual([]);
+});
+
+test('who may not change the rules reads them, and is told why', async () => {
+  const { page } = await site.signIn(await site.person('operator'));
+  await page.goto(site.url('/account/campaigns'));
+  const save = page.getByRole('button', { name: 'Save' });
+  await save.waitFor();
+  expect(await save.getAttribute('aria-disabled')).toBe('true');
+  await page.getByText('Your role does not include this.').first().waitFor();
+});
+
+test('senders are listed, and an agent can be asked for', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await page.goto(site.url('/account/senders'));
+  await page.getByText('Good quality').waitFor();
+  await page.getByRole('button', { name: 'Ask for an agent' }).click();
+  await page.getByLabel('Name that people see').fill('Acme Shop');
+  await page.getByLabel('Privacy policy').fill('http://acme.example');
+  watch.expect('400');
+  await page.getByRole('button', { name: 'Ask for it' }).click();
+  await page.getByText('must be an https address').waitFor();
+  await page.getByLabel('Privacy policy').fill('https://acme.example/privacy');
+  await page.getByRole('button', { name: 'Ask for it' }).click();
+  await page.getByText('The agent is asked for').waitFor();
+  await page.getByText('Acme Shop').waitFor();
+  await checkPage(window, 'account-senders');
+});
+
+test('a WhatsApp template goes to approval with an example of each placeholder, and is deleted by its name', async () => {
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await page.goto(site.url('/account/templates'));
+  await page.getByRole('button', { name: 'sandbox_welcome', exact: true }).waitFor();
+  await checkPage(window, 'account-templates');
+  await page.getByRole('button', { name: 'New template' }).click();
+  await page.getByLabel('Number that sends it').selectOption({ index: 1 });
+  await page.getByRole('textbox', { name: 'Name' }).fill('order_sent');
+  await page.getByLabel('Text', { exact: true }).fill('Hello {{1}}, your order is on its way.');
+  await page.getByLabel('Example of 1').fill('Anna');
+  await page.getByLabel('Preview on a phone').getByText('Hello {{1}}, your order').waitFor();
+  await checkPage(window, 'account-template-new');
+  await page.getByRole('button', { name: 'Send for approval' }).click();
+  const row = page.getByRole('row', { name: /order_sent/ });
+  await row.waitFor();
+  await row.getByRole('button', { name: 'order_sent', exact: true }).click();
+  await page.getByRole('dialog', { name: 'order_sent' }).getByText('{{1}}', { exact: true }).waitFor();
+  await checkPage(window, 'account-template');
+  await page.keyboard.press('Escape');
+  await row.getByRole('button', { name: 'Delete order_sent' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete the template “order_sent”?' });
+  await dialog.getByRole('button', { name: 'Delete the template' }).click();
+  await row.waitFor({ state: 'detached' });
+  expect(watch.problems()).toEqual([]);
+});
+
+test('an RCS template is saved with its replies', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/account/templates?channel=RCS'));
+  await page.getByRole('button', { name: 'New template' }).first().click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Reminder');
+  await page.getByLabel('Text', { exact: true }).fill('See you tomorrow, {{name}}?');
+  await page.getByLabel('Suggested replies, optional').fill('Yes\nNo');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Reminder', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Reminder' }).getByText('Yes', { exact: true }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { enter, openSite, type Site } from './harness.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+test('a session that is ended elsewhere signs that browser out at its next request', async () => {
+  const there = await site.signIn();
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/security'));
+  await page.getByText('This one').waitFor();
+  const other = page.getByRole('row', { name: /Linux/ }).filter({ hasNotText: 'This one' });
+  await other
+    .getByRole('button', { name: /^End the session of/ })
+    .first()
+    .click();
+  await page.getByRole('dialog').getByRole('button', { name: 'End the session' }).click();
+  await page.getByText(/^The session of .* has ended$/).waitFor();
+  there.watch.expect('401');
+  await there.page.getByRole('link', { name: 'API keys' }).click();
+  await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await enter(there.page, site.owner);
+  await there.page.getByRole('heading', { name: 'API keys' }).waitFor();
+  expect([...watch.problems(), ...there.watch.problems()]).toEqual([]);
+});
+
+test('all other sessions end at once, and the one that asks stays', async () => {
+  const person = await site.person('viewer');
+  const there = await site.signIn(person);
+  const { page, watch } = await site.signIn(person);
+  await page.goto(site.url('/security'));
+  await page.getByRole('button', { name: 'End all others' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click();
+  await page.getByText('1 session has ended').waitFor();
+  await expect.poll(() => page.getByRole('row').count()).toBe(2);
+  there.watch.expect('401');
+  await there.page.getByRole('link', { name: 'Contacts', exact: true }).click();
+  await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a list without the own address is not enforced: the guard says why, and with the address on it, it is', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/security?tab=addresses'));
+  await page.getByRole('button', { name: 'Add a range' }).click();
+  watch.expect('400');
+  await page.getByLabel('Address or range').fill('office');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByRole('dialog').getByText('must be an IP address').waitFor();
+  await page.getByLabel('Address or range').fill('203.0.113.77/24');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  // Kept in its canonical form.
+  await page.getByRole('listitem').filter({ hasText: '203.0.113.0/24' }).waitFor();
+  await page.getByRole('button', { name: 'Enforce the list' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Enforce the list' }).click();
+  const guard = page.getByRole('dialog', { name: 'This would lock you out' });
+  await guard.getByText(/127\.0\.0\.1, the address that you call from/).waitFor();
+  expect(await guard.getByRole('button', { name: 'Lock my address out' }).isDisabled()).toBe(true);
+  await guard.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('Not enforced').waitFor();
+
+  await page.getByRole('button', { name: 'Add a range' }).click();
+  await page.getByRole('button', { name: 'Use my address: 127.0.0.1' }).click();
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByText('Holds your address').waitFor();
+  await page.getByRole('button', { name: 'Enforce the list' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Enforce the list' }).click();
+  await page.getByText('Enforced: other addresses are refused').waitFor();
+
+  await page.getByRole('button', { name: 'Remove 127.0.0.1/32' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await guard.waitFor();
+  await page.keyboard.press('Escape');
+  await guard.waitFor({ state: 'hidden' });
+  expect(await page.getByText('127.0.0.1/32').count()).toBe(1);
+  await page.getByRole('button', { name: 'Stop enforcing' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Stop enforcing' }).click();
+  await page.getByText('Not enforced').waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('the audit log tells in words who changed what, and its filters stand in the address', async () => {
+  const changed = await fetch(site.url('/api/partner-gateway/v1/account/security'), {
+    method: 'PUT',
+    headers: { 'x-api-key': site.program.account.apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ ipAllowList: ['203.0.113.0/24', '198.51.100.7'], enforced: false }),
+  });
+  expect(changed.status).toBe(200);
+  const window = await site.signIn();
+  const { page, watch } = window;
+  await page.goto(site.url('/security?tab=audit'));
+  const row = page.getByRole('row', { name: /Allow-list changed/ }).first();
+  await row.waitFor();
+  expect(await row.textContent()).toContain('203.0.113.0/24 and 198.51.100.7/32');
+  await page.getByLabel('Any action').selectOption({ label: 'API key made' });
+  await expect.poll(() => page.url()).toContain('action=api-key.create');
+  await row.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Details: API key made' }).first().click();
+  const panel = page.getByRole('dialog', { name: 'API key made' });
+  await panel.getByText('May use').waitFor();
+  expect(await panel.textContent()).not.toContain('WHATSAPP');
+  await checkPage(window, 'security-audit-entry');
+  await page.keyboard.press('Escape');
+  await page.getByLabel('To', { exact: true }).fill('2020-01-01');
+  await page.getByText('No entry').waitFor();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await row.waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('a viewer sees their own sessions, and why the rest is closed to them', async () => {
+  const { page, watch } = await site.signIn(await site.person('viewer'));
+  await page.goto(site.url('/security?tab=audit'));
+  await page.getByText('This one').waitFor();
+  const tab = page.getByRole('tab', { name: 'Audit log' });
+  await tab.hover();
+  await page.getByRole('tooltip').getByText('Only owners and administrators may do this.').waitFor();
+  expect(await tab.getAttribute('aria-disabled')).toBe('true');
+  expect(await page.getByLabel('My sessions').count()).toBe(0);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('its tabs are accessible in both themes and at both widths', async () => {
+  const window = await site.signIn();
+  const { page } = window;
+  await page.goto(site.url('/security?whose=all'));
+  await page.getByText('This one').waitFor();
+  await checkPage(window, 'security-sessions');
+  await page.goto(site.url('/security?tab=addresses'));
+  await page.getByText('Your address', { exact: true }).waitFor();
+  await checkPage(window, 'security-addresses');
+  await page.goto(site.url('/security?tab=audit'));
+  await page.getByText('API key made').last().waitFor();
+  await checkPage(window, 'security-audit');
+});

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkPage } from './check-page.ts';
+import { enter, openSite, type Site } from './harness.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+test('a person is added, signs in with the password that was handed over, and changes it', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/users'));
+  await page.getByRole('button', { name: 'Add a person' }).click();
+  await page.getByLabel('User name').fill('anna');
+  await page.getByRole('button', { name: 'Suggest one' }).click();
+  await page.getByRole('radio', { name: 'Viewer' }).check();
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  const password = (await page.getByLabel('Password', { exact: true }).textContent()) ?? '';
+  expect(password.length).toBeGreaterThanOrEqual(12);
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('row', { name: /anna.*Viewer/ }).waitFor();
+
+  const anna = await site.signIn({ username: 'anna', password });
+  await anna.page.getByRole('button', { name: /sign out/ }).click();
+  await anna.page.getByRole('menuitem', { name: 'Your profile' }).click();
+  const own = 'a password of her own';
+  const fill = async (current: string, again: string): Promise<void> => {
+    await anna.page.getByLabel('Current password').fill(current);
+    await anna.page.getByLabel('New password', { exact: true }).fill(own);
+    await anna.page.getByLabel('New password, again').fill(again);
+    await anna.page.getByRole('button', { name: 'Change the password' }).click();
+  };
+  await fill(password, 'something else');
+  await anna.page.getByText('This is not the same as above').waitFor();
+  anna.watch.expect('400');
+  await fill('not her password', own);
+  await anna.page.getByText('is not the current password').waitFor();
+  await fill(password, own);
+  await anna.page.getByText('Your password is changed').waitFor();
+  expect((await site.signIn({ username: 'anna', password: own })).watch.problems()).toEqual([]);
+  expect([...watch.problems(), ...anna.watch.problems()]).toEqual([]);
+});
+
+test('a role is changed, a password is set, and with the next request the person is asked to sign in', async () => {
+  const person = await site.person('operator');
+  const theirs = await site.signIn(person);
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/users'));
+  await page.getByRole('button', { name: `Change the role of ${person.username}` }).click();
+  await page.getByRole('radio', { name: 'Administrator' }).check();
+  await page.getByRole('dialog').getByRole('button', { name: 'Change the role' }).click();
+  await page.getByRole('row', { name: new RegExp(`${person.username}.*Administrator`) }).waitFor();
+
+  await page.getByRole('button', { name: `Set a new password for ${person.username}` }).click();
+  await page.getByRole('dialog').getByLabel('New password').fill('short');
+  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByText('At least 12 characters are needed').waitFor();
+  await page.getByRole('dialog').getByLabel('New password').fill('another long one');
+  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+
+  theirs.watch.expect('401');
+  await theirs.page.getByRole('link', { name: 'Contacts', exact: true }).click();
+  await theirs.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await enter(theirs.page, { username: person.username, password: 'another long one' });
+  await theirs.page.getByRole('heading', { name: 'Contacts' }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
+test('before a person is removed their keys are named, and then the keys end', async () => {
+  const person = await site.person('admin');
+  const made = await fetch(site.url('/api/partner-gateway/v1/authentication'), {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Basic ${Buffer.from(`${person.username}:${person.password}`).toString('base64')}`,
+    },
+    body: JSON.stringify({ name: 'Shop of theirs' }),
+  });
+  const { apiKey }: { apiKey: string } = JSON.parse(await made.text());
+  const call = async (): Promise<number> =>
+    (await fetch(site.url('/api/partner-gateway/v1/subscription'), { headers: { 'x-api-key': apiKey } })).status;
+  expect(await call()).toBe(200);
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/users'));
+  await page.getByRole('button', { name: `Remove ${person.username}` }).click();
+  const dialog = page.getByRole('dialog', { name: `Remove “${person.username}”?` });
+  await dialog.getByText('Shop of theirs').waitFor();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await page.getByText(`“${person.username}” is removed`).waitFor();
+  expect(await call()).toBe(401);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('what one may not do with a person is disabled, and says why', async () => {
+  const { page, watch } = await site.signIn(await site.person('admin'));
+  await page.goto(site.url('/users'));
+  const remove = page.getByRole('button', { name: `Remove ${site.owner.username}`, exact: true });
+  expect(await remove.getAttribute('aria-disabled')).toBe('true');
+  await remove.focus();
+  await page.getByRole('tooltip').getByText('Only owners may do this.').waitFor();
+  await remove.press('Enter');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.getByRole('button', { name: 'Add a person' }).click();
+  expect(await page.getByRole('radio', { name: 'Owner' }).isDisabled()).toBe(true);
+  expect(watch.problems()).toEqual([]);
+});
+
+test('the pages and their dialogs are accessible in both themes and at both widths', async () => {
+  const window = await site.signIn();
+  const { page } = window;
+  await page.goto(site.url('/users'));
+  await page.getByRole('row', { name: new RegExp(site.owner.username) }).waitFor();
+  await checkPage(window, 'users');
+  await page.getByRole('button', { name: 'Add a person' }).click();
+  await page.getByRole('radio', { name: 'Viewer' }).waitFor();
+  await checkPage(window, 'users-create');
+  await page.goto(site.url('/profile'));
+  await page.getByLabel('Current password').waitFor();
+  await checkPage(window, 'profile');
+});

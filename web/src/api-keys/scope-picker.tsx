@@ -1,0 +1,51 @@
+import { Checkbox, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { type Scope, useSession } from '../api/session.ts';
+
+const AREAS: readonly { readonly id: string; readonly scopes: readonly Scope[] }[] = [
+  { id: 'channels', scopes: ['SMS', 'WHATSAPP', 'RCS'] },
+  { id: 'data', scopes: ['campaigns', 'contacts', 'tracking', 'inbox', 'exports', 'media'] },
+  { id: 'access', scopes: ['webhooks', 'keys'] },
+];
+
+type ScopePickerProps = {
+  readonly value?: string[];
+  readonly onChange?: (value: string[]) => void;
+  readonly error?: React.ReactNode;
+};
+
+/** What a key may use, by area. What the plan or one's role does not have is there, and says so. */
+export function ScopePicker(props: ScopePickerProps) {
+  const { t } = useTranslation('api-keys');
+  return (
+    <Checkbox.Group label={t('create.scopes')} description={t('create.scopesHint')} {...props}>
+      <Stack gap="sm" mt="xs">
+        {AREAS.map(({ id, scopes }) => (
+          <div key={id} role="group" aria-labelledby={`scopes-${id}`}>
+            <Text id={`scopes-${id}`} size="xs" fw={600} c="dimmed" mb={6}>
+              {t(`area.${id}`)}
+            </Text>
+            <SimpleGrid cols={{ base: 2, xs: 3 }} spacing="xs">
+              {scopes.map((scope) => (
+                <ScopeBox key={scope} scope={scope} />
+              ))}
+            </SimpleGrid>
+          </div>
+        ))}
+      </Stack>
+    </Checkbox.Group>
+  );
+}
+
+function ScopeBox({ scope }: { readonly scope: Scope }) {
+  const { t } = useTranslation('api-keys');
+  const refusal = useSession().refusal({ scope });
+  return (
+    <Checkbox
+      value={scope}
+      label={t(`scope.${scope}`)}
+      disabled={refusal !== null}
+      {...(refusal !== null && { description: t(`create.${refusal === 'plan' ? 'notInPlan' : 'notYours'}`) })}
+    />
+  );
+}

@@ -1,0 +1,84 @@
+import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { ApiError } from '../api/errors.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { NewPassword } from './new-password.tsx';
+import { PasswordOnce } from './password-once.tsx';
+import { usePasswordFault } from './password-rules.ts';
+import { RoleChoice } from './role-choice.tsx';
+import { type Role, USERS } from './user.ts';
+
+type CreateDialogProps = { readonly opened: boolean; readonly onClose: () => void };
+type NewUser = { readonly username: string; readonly password: string; readonly role: Role };
+
+/** Adds a person. Their password is shown once more, to be handed over. */
+export function CreateDialog({ opened, onClose }: CreateDialogProps) {
+  const { t } = useTranslation('users');
+  return (
+    <Dialog opened={opened} onClose={onClose} title={t('create.title')}>
+      {opened && <Create onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
+  const { t } = useTranslation('users');
+  const form = useNewUser();
+  const create = useAction({
+    run: (body: NewUser) => ok(api.POST(USERS, { body })),
+    refresh: [['users'], ['audit']],
+    form,
+  });
+  if (create.made !== undefined)
+    return <PasswordOnce username={create.made.username} password={form.getValues().password} onClose={onClose} />;
+  const isTaken = create.error instanceof ApiError && create.error.status === 409;
+  const name = form.getInputProps('username');
+  return (
+    <form onSubmit={form.onSubmit((values) => create.run(values))}>
+      <Stack>
+        <TextInput
+          label={t('column.username')}
+          description={t('create.usernameHint')}
+          autoCapitalize="none"
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={200}
+          data-autofocus
+          {...name}
+          error={name.error ?? (isTaken ? t('create.taken') : undefined)}
+        />
+        <NewPassword
+          label={t('password.of')}
+          input={form.getInputProps('password')}
+          onSuggest={(password) => form.setFieldValue('password', password)}
+        />
+        <RoleChoice {...form.getInputProps('role')} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={create.busy}>
+            {t('create.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+const NAME = /^[a-z0-9][a-z0-9._@+-]*$/;
+
+function useNewUser() {
+  const { t } = useTranslation('users');
+  const faultOf = usePasswordFault();
+  return useForm<NewUser>({
+    initialValues: { username: '', password: '', role: 'operator' },
+    validate: {
+      username: (username) => (NAME.test(username) ? null : t('create.usernameWrong')),
+      password: (password, { username }) => faultOf(password, username),
+    },
+  });
+}

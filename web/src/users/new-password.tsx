@@ -1,0 +1,31 @@
+import { Button, PasswordInput, Stack } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { LEAST_LETTERS, suggestPassword } from './user.ts';
+
+type NewPasswordProps = {
+  readonly label: string;
+  readonly input: { readonly value?: string; readonly error?: React.ReactNode; onChange?: (value: never) => void };
+  readonly onSuggest?: (password: string) => void;
+};
+
+/** A password to be chosen; for somebody else one can be had. */
+export function NewPassword({ label, input, onSuggest }: NewPasswordProps) {
+  const { t } = useTranslation('users');
+  return (
+    <Stack gap={4}>
+      <PasswordInput
+        label={label}
+        description={t('password.hint', { count: LEAST_LETTERS })}
+        autoComplete="new-password"
+        maxLength={200}
+        visibilityToggleButtonProps={{ 'aria-label': t('password.show') }}
+        {...input}
+      />
+      {onSuggest && (
+        <Button variant="subtle" size="xs" w="fit-content" onClick={() => onSuggest(suggestPassword())}>
+          {t('password.suggest')}
+        </Button>
+      )}
+    </Stack>
+  );
+}

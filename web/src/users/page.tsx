@@ -1,0 +1,72 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Plus, UsersRound } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataTable } from '../ui/data-table.tsx';
+import { EmptyState } from '../ui/empty-state.tsx';
+import { MayButton } from '../ui/may-button.tsx';
+import { Page as Frame } from '../ui/page.tsx';
+import { Section } from '../ui/section.tsx';
+import { listFields, useUrlState } from '../ui/url-state.ts';
+import { useUserColumns } from './columns.tsx';
+import { CreateDialog } from './create-dialog.tsx';
+import { PasswordDialog } from './password-dialog.tsx';
+import { RemoveDialog } from './remove-dialog.tsx';
+import { RoleDialog } from './role-dialog.tsx';
+import { RoleTable } from './role-table.tsx';
+import { listUsers, NEED, type User } from './user.ts';
+import { UserActions, type What } from './user-actions.tsx';
+
+const FIELDS = listFields();
+
+/** The dialog that is open, and whom it is about. */
+type Open = { readonly what: 'create' } | { readonly what: What; readonly user: User } | null;
+
+/** The people of the account. */
+export function Page() {
+  const { t } = useTranslation('users');
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => setOpen(null);
+  const about = (what: What): User | null => (open?.what === what ? open.user : null);
+  const create = (
+    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setOpen({ what: 'create' })}>
+      {t('create.open')}
+    </MayButton>
+  );
+  return (
+    <Frame title={t('title')} description={t('description')} actions={create}>
+      <UserTable onOpen={(what, user) => setOpen({ what, user })} />
+      <Section title={t('roles.title')} description={t('roles.text')}>
+        <RoleTable />
+      </Section>
+      <CreateDialog opened={open?.what === 'create'} onClose={close} />
+      <RoleDialog user={about('role')} onClose={close} />
+      <PasswordDialog user={about('password')} onClose={close} />
+      <RemoveDialog user={about('remove')} onClose={close} />
+    </Frame>
+  );
+}
+
+function UserTable({ onOpen }: { readonly onOpen: (what: What, user: User) => void }) {
+  const { t } = useTranslation('users');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = useUserColumns();
+  const query = useQuery({
+    queryKey: ['users', search],
+    queryFn: ({ signal }) => listUsers(search, signal),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <DataTable<User>
+      id="users"
+      label={t('title')}
+      columns={columns}
+      query={query}
+      rowId={({ id }) => String(id)}
+      search={search}
+      onSearch={setSearch}
+      actions={(user) => <UserActions user={user} onOpen={(what) => onOpen(what, user)} />}
+      empty={<EmptyState icon={UsersRound} title={t('empty.title')} text={t('empty.text')} />}
+    />
+  );
+}

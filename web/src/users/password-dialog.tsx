@@ -1,0 +1,60 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../api/action.ts';
+import { api, ok } from '../api/client.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import { useLast } from '../ui/use-last.ts';
+import { NewPassword } from './new-password.tsx';
+import { PasswordOnce } from './password-once.tsx';
+import { usePasswordFault } from './password-rules.ts';
+import { type User, USERS } from './user.ts';
+
+type PasswordDialogProps = { readonly user: User | null; readonly onClose: () => void };
+
+/** Gives somebody else a new password; null closes it. */
+export function PasswordDialog({ user, onClose }: PasswordDialogProps) {
+  const { t } = useTranslation('users');
+  const shown = useLast(user);
+  return (
+    <Dialog opened={user !== null} onClose={onClose} title={t('password.title', { username: shown?.username ?? '' })}>
+      {user && <Reset user={user} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function Reset({ user: { id, username }, onClose }: { readonly user: User; readonly onClose: () => void }) {
+  const { t } = useTranslation('users');
+  const faultOf = usePasswordFault();
+  const form = useForm({
+    initialValues: { password: '' },
+    validate: { password: (password) => faultOf(password, username) },
+  });
+  const reset = useAction({
+    run: (body: { password: string }) => ok(api.PUT(`${USERS}/{id}`, { params: { path: { id } }, body })),
+    refresh: [['sessions'], ['audit']],
+    form,
+  });
+  if (reset.made !== undefined)
+    return <PasswordOnce username={username} password={form.getValues().password} onClose={onClose} />;
+  return (
+    <form onSubmit={form.onSubmit((values) => reset.run(values))}>
+      <Stack>
+        <Text size="sm">{t('password.text', { username })}</Text>
+        <NewPassword
+          label={t('password.new')}
+          input={form.getInputProps('password')}
+          onSuggest={(password) => form.setFieldValue('password', password)}
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t('ui:cancel')}
+          </Button>
+          <Button type="submit" loading={reset.busy}>
+            {t('password.submit')}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
