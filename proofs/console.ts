@@ -103,11 +103,10 @@ async function readInbox(run: Run, reader: Reader, { client }: Account, texts: r
   for (const { chatId, thread } of chats) {
     const own = texts.slice(thread * TEXTS, (thread + 1) * TEXTS);
     const channel = CHANNELS[thread % CHANNELS.length] ?? 'RCS';
-    const shown = own.map((text) => plain(written(channel, text)));
-    // The list shows the last text of each thread, so the first one tells that the thread is there.
-    await reader.open(`/inbox?chat=${chatId}`, shown[0] ?? '').catch(() => undefined);
-    const page = await reader.text();
-    missing += shown.filter((text) => !page.includes(text)).length;
+    missing += await reader.open(
+      `/inbox?chat=${chatId}`,
+      own.map((text) => written(channel, text)),
+    );
     if (missing > 0) run.say(`thread ${thread}: ${missing} texts missing so far`);
     // A page that broke is waited for a while each time: that will do to say so.
     if (missing > ENOUGH) break;
@@ -125,7 +124,7 @@ async function listChats(client: Account['client']): Promise<Chat[]> {
 
 /** How many names the reader did not see while scrolling through the table of contacts. */
 async function readContacts(reader: Reader, names: readonly string[]): Promise<number> {
-  await reader.open('/contacts?sort=phoneNumber', names[0] ?? '');
+  await reader.open('/contacts?sort=phoneNumber', names.slice(0, 1));
   const rows = [...(await reader.scrollThrough())].join('\n');
   return names.filter((name) => !rows.includes(plain(name))).length;
 }

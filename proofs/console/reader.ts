@@ -9,12 +9,10 @@ export type Seen = { dialogs: number; foreignRequests: number; refusedByPolicy: 
 /** A person who reads in a real browser. */
 export type Reader = AsyncDisposable & {
   readonly seen: Seen;
-  /** Opens a page of the console and waits for a text of it. */
-  open(path: string, text: string): Promise<void>;
+  /** Opens a page of the console and waits for these texts, for a while; answers how many of them never stood there. */
+  open(path: string, texts: readonly string[]): Promise<number>;
   /** Every row that the table of the page has shown, scrolled from its beginning to its end. */
   scrollThrough(): Promise<ReadonlySet<string>>;
-  /** All text of the page as it is now. */
-  text(): Promise<string>;
 };
 
 const OPEN_MS = 30_000;
@@ -38,11 +36,15 @@ export async function openReader({ origin, username, password }: SignIn): Promis
   };
   return {
     seen,
-    text,
-    async open(path, wanted) {
+    async open(path, texts) {
       await page.goto(`${origin}${path}`);
-      await until(`${wanted} on ${path}`, async () => (await text()).includes(plain(wanted)), OPEN_MS);
+      const missing = async (): Promise<number> => {
+        const shown = await text();
+        return texts.filter((each) => !shown.includes(plain(each))).length;
+      };
+      await until(`the texts of ${path}`, async () => (await missing()) === 0, OPEN_MS).catch(() => undefined);
       await look();
+      return missing();
     },
     async scrollThrough() {
       const found = new Set<string>();
@@ -62,7 +64,8 @@ export async function openReader({ origin, username, password }: SignIn): Promis
 /** Spaces as a reader sees them. */
 export const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-const NOTHING_LOADS = 'document.querySelectorAll(".mantine-Skeleton-root").length === 0';
+/** Rows that are on their way are blank. */
+const NOTHING_LOADS = '[...document.querySelectorAll("[role=row]")].every((row) => row.textContent !== "")';
 const ROWS = '[...document.querySelectorAll("[role=row]")].map((row) => row.textContent)';
 /** What only a text that was taken for markup could have put there. */
 const COUNT_HOSTILE = `document.querySelectorAll('[src*="${ELSEWHERE}"], [href*="${ELSEWHERE}"], [href^="javascript:"], [srcdoc], [onerror], [onload], [onfocus], iframe, object, embed, base, marquee, math').length`;

@@ -21,7 +21,7 @@ test('a session that is ended elsewhere signs that browser out at its next reque
   await page.getByRole('dialog').getByRole('button', { name: 'End the session' }).click();
   await page.getByText(/^The session of .* has ended$/).waitFor();
   there.watch.expect('401');
-  await there.page.getByRole('link', { name: 'API keys' }).click();
+  await there.page.goto(site.url('/api-keys'));
   await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await enter(there.page, site.owner);
   await there.page.getByRole('heading', { name: 'API keys' }).waitFor();
@@ -38,7 +38,7 @@ test('all other sessions end at once, and the one that asks stays', async () => 
   await page.getByText('1 session has ended').waitFor();
   await expect.poll(() => page.getByRole('row').count()).toBe(2);
   there.watch.expect('401');
-  await there.page.getByRole('link', { name: 'Contacts', exact: true }).click();
+  await there.page.goto(site.url('/contacts'));
   await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(watch.problems()).toEqual([]);
 });

@@ -1,15 +1,14 @@
-import { Group, Menu, Text } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import { ChevronDown, Download, ListMinus, ListPlus, Trash2, X } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Need } from '../api/session.ts';
+import { ActionsMenu } from '../ui/actions-menu.tsx';
 import { useFormat } from '../ui/format.ts';
+import { MayButton, MayIcon, useReason } from '../ui/may-button.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
-import { MayButton, MayIcon } from '../ui/may-button.tsx';
 import { useLast } from '../ui/use-last.ts';
-import { BulkDeleteDialog } from './bulk-delete-dialog.tsx';
-import { BulkExportDialog } from './bulk-export-dialog.tsx';
-import { BulkListDialog } from './bulk-list-dialog.tsx';
+import type { BulkAction } from './bulk-dialogs.tsx';
 import type { Target } from './bulk.ts';
 import { NEED } from './contact.ts';
 
@@ -21,7 +20,8 @@ type BulkBarProps = {
   readonly onDone: () => void;
 };
 
-type What = 'add' | 'remove' | 'export' | 'delete';
+const BulkDialogs = lazy(() => import('./bulk-dialogs.tsx').then((file) => ({ default: file.BulkDialogs })));
+
 const ACTIONS = [
   ['add', ListPlus],
   ['remove', ListMinus],
@@ -34,10 +34,10 @@ const EXPORT: Need = { scope: 'exports', write: true };
 export function BulkBar({ target, total, listId, onDone }: BulkBarProps) {
   const { t } = useTranslation('contacts');
   const format = useFormat();
-  const [open, setOpen] = useState<What | null>(null);
+  const [open, setOpen] = useState<BulkAction | null>(null);
+  const wasOpen = useLast(open) !== null;
   // While a dialog closes it still says how many it was about.
   const about = useLast(open === null ? null : target) ?? target;
-  const shared = { target: about, onClose: () => setOpen(null), onDone };
   const { count } = target;
   return (
     <>
@@ -59,40 +59,38 @@ export function BulkBar({ target, total, listId, onDone }: BulkBarProps) {
           <Actions onOpen={setOpen} />
         </Group>
       )}
-      <BulkListDialog {...shared} what={open === 'add' || open === 'remove' ? open : null} listId={listId} />
-      <BulkExportDialog {...shared} opened={open === 'export'} listId={listId} />
-      <BulkDeleteDialog {...shared} opened={open === 'delete'} />
+      <Suspense>
+        {wasOpen && <BulkDialogs {...{ open, listId, onDone }} target={about} onClose={() => setOpen(null)} />}
+      </Suspense>
     </>
   );
 }
 
 /** Buttons, or a menu where there is no room for them. */
-function Actions({ onOpen }: { readonly onOpen: (what: What) => void }) {
+function Actions({ onOpen }: { readonly onOpen: (what: BulkAction) => void }) {
   const { t } = useTranslation('contacts');
   const isPhone = useIsPhone();
+  const noExport = useReason(EXPORT);
   if (!isPhone) return ACTIONS.map(([what, Icon]) => <Action key={what} {...{ what, Icon, onOpen }} />);
-  return (
-    <Menu>
-      <Menu.Target>
-        <MayButton need={NEED} size="xs" variant="default" rightSection={<ChevronDown size={14} />}>
-          {t('bulk.menu')}
-        </MayButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {ACTIONS.map(([what, Icon]) => (
-          <Menu.Item key={what} leftSection={<Icon size={14} />} onClick={() => onOpen(what)}>
-            {t(`bulk.${what}`)}
-          </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
+  const button = (
+    <MayButton need={NEED} size="xs" variant="default" rightSection={<ChevronDown size={14} />}>
+      {t('bulk.menu')}
+    </MayButton>
   );
+  const actions = ACTIONS.map(([what, Icon]) => ({
+    label: t(`bulk.${what}`),
+    icon: <Icon size={14} />,
+    onClick: () => onOpen(what),
+    reason: what === 'export' ? noExport : undefined,
+    danger: what === 'delete',
+  }));
+  return <ActionsMenu label={t('bulk.menu')} button={button} actions={actions} />;
 }
 
 type ActionProps = {
-  readonly what: What;
+  readonly what: BulkAction;
   readonly Icon: (typeof ACTIONS)[number][1];
-  readonly onOpen: (what: What) => void;
+  readonly onOpen: (what: BulkAction) => void;
 };
 
 function Action({ what, Icon, onOpen }: ActionProps) {

@@ -1,10 +1,12 @@
-import { Group, NativeSelect, TextInput, Tooltip, UnstyledButton } from '@mantine/core';
+import { Group, NativeSelect, TextInput, UnstyledButton } from '@mantine/core';
 import { Pencil } from 'lucide-react';
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useAction } from '../api/action.ts';
 import { ApiError } from '../api/errors.ts';
 import { useProblemText } from '../api/problem-text.ts';
 import classes from './edit-cell.module.css';
+
+const FaultNote = lazy(() => import('./fault-note.tsx').then((file) => ({ default: file.FaultNote })));
 
 type Option = { readonly value: string; readonly label: string };
 type EditCellProps = {
@@ -59,6 +61,7 @@ type EditorProps = EditCellProps & { readonly onClose: (byKeyboard: boolean) => 
 
 function Editor({ label, value, type = 'text', options, save, onClose }: EditorProps) {
   const [text, setText] = useState(value);
+  const cell = useRef<HTMLDivElement>(null);
   const byKeyboard = useRef(false);
   const action = useAction({ run: save, quiet: true, onDone: () => onClose(byKeyboard.current) });
   const fault = useFault(action.error);
@@ -87,18 +90,17 @@ function Editor({ label, value, type = 'text', options, save, onClose }: EditorP
     onBlur: () => fault === null && finish('left'),
   } as const;
   return (
-    <Tooltip label={fault} opened={fault !== null} color="red" position="bottom-start">
-      <div>
-        {options ? (
-          <NativeSelect {...shared} data={[...options]} onChange={(event) => setText(event.currentTarget.value)} />
-        ) : (
-          <TextInput {...shared} type={type} onChange={(event) => setText(event.currentTarget.value)} />
-        )}
-        <span role="alert" className={classes.spoken}>
-          {fault}
-        </span>
-      </div>
-    </Tooltip>
+    <div ref={cell}>
+      {options ? (
+        <NativeSelect {...shared} data={[...options]} onChange={(event) => setText(event.currentTarget.value)} />
+      ) : (
+        <TextInput {...shared} type={type} onChange={(event) => setText(event.currentTarget.value)} />
+      )}
+      <span role="alert" className={classes.spoken}>
+        {fault}
+      </span>
+      <Suspense>{fault !== null && <FaultNote label={fault} target={cell} />}</Suspense>
+    </div>
   );
 }
 

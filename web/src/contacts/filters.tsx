@@ -1,11 +1,16 @@
-import { Button, Popover, Stack, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { SlidersHorizontal } from 'lucide-react';
+import { lazy } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useIsPhone } from '../ui/use-is-phone.ts';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
-import { CHANNELS, listsQuery } from './contact.ts';
+import { OnDemand } from '../ui/on-demand.tsx';
+import { useIsPhone } from '../ui/use-is-phone.ts';
+import { listsQuery } from './contact.ts';
 import { isFiltered, NO_FILTERS, type Search, type SetSearch } from './search.ts';
+import { useNamedChannels } from './use-named-channels.ts';
+
+const MoreFilters = lazy(() => import('./more-filters.tsx').then((file) => ({ default: file.MoreFilters })));
 
 type FiltersProps = {
   readonly search: Search;
@@ -52,57 +57,19 @@ function Common({ search, onSearch, hasLists }: FiltersProps) {
   );
 }
 
-/** The channels as choices, each in a sentence. */
-function useNamedChannels() {
-  const { t } = useTranslation('contacts');
-  return (key: string) => CHANNELS.map((value) => ({ value, label: t(key, { channel: t(`ui:channel.${value}`) }) }));
-}
-
 function More(props: FiltersProps) {
   const { search, onSearch } = props;
   const { t } = useTranslation('contacts');
-  const named = useNamedChannels();
   const isPhone = useIsPhone();
   const set = [search.reach, search.valid, search.kind, search.from, search.to].filter((value) => value !== '').length;
+  const button = (
+    <Button variant="default" leftSection={<SlidersHorizontal size={16} />}>
+      {set === 0 ? t('filter.more') : t('filter.moreSet', { count: set })}
+    </Button>
+  );
   return (
-    <Popover position="bottom-start" shadow="md" trapFocus width={300}>
-      <Popover.Target>
-        <Button variant="default" leftSection={<SlidersHorizontal size={16} />}>
-          {set === 0 ? t('filter.more') : t('filter.moreSet', { count: set })}
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={t('filter.more')}>
-        <Stack gap="sm">
-          {isPhone && <Common {...props} />}
-          <ChoiceFilter
-            label={t('filter.reach')}
-            options={named('filter.reachOn')}
-            value={search.reach}
-            onChange={(reach) => onSearch({ reach })}
-          />
-          <ChoiceFilter
-            label={t('filter.valid')}
-            options={['yes', 'no'].map((value) => ({ value, label: t(`filter.validIs.${value}`) }))}
-            value={search.valid}
-            onChange={(valid) => onSearch({ valid })}
-          />
-          <ChoiceFilter
-            label={t('filter.kind')}
-            options={['test', 'live'].map((value) => ({ value, label: t(`filter.kindIs.${value}`) }))}
-            value={search.kind}
-            onChange={(kind) => onSearch({ kind })}
-          />
-          {(['from', 'to'] as const).map((end) => (
-            <TextInput
-              key={end}
-              type="date"
-              label={t(`filter.${end}`)}
-              value={search[end]}
-              onChange={(event) => onSearch({ [end]: event.currentTarget.value })}
-            />
-          ))}
-        </Stack>
-      </Popover.Dropdown>
-    </Popover>
+    <OnDemand button={button} kind="dialog">
+      <MoreFilters {...{ button, search, onSearch }}>{isPhone && <Common {...props} />}</MoreFilters>
+    </OnDemand>
   );
 }

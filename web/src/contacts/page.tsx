@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { FileUp, Plus, Settings2, Users } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { useFormat } from '../ui/format.ts';
@@ -9,12 +9,14 @@ import { MayButton } from '../ui/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { limitsQuery, NEED } from './contact.ts';
 import { ContactsTable } from './contacts-table.tsx';
-import { CreateDialog } from './create-dialog.tsx';
+
+const CreateDialog = lazy(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
 
 /** The people of the account. */
 export function Page() {
   const { t } = useTranslation('contacts');
-  const [isMaking, setMaking] = useState(false);
+  /** undefined: it was never open. */
+  const [isMaking, setMaking] = useState<boolean>();
   const create = (
     <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setMaking(true)}>
       {t('create.open')}
@@ -50,7 +52,9 @@ export function Page() {
           </EmptyState>
         }
       />
-      <CreateDialog opened={isMaking} onClose={() => setMaking(false)} />
+      <Suspense>
+        {isMaking !== undefined && <CreateDialog opened={isMaking} onClose={() => setMaking(false)} />}
+      </Suspense>
     </Frame>
   );
 }

@@ -6,6 +6,7 @@ import { Countdown, DateTime } from '../ui/date-time.tsx';
 import { Bytes, Num } from '../ui/num.tsx';
 import { JobProgress } from '../ui/progress.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { useIsPhone } from '../ui/use-is-phone.ts';
 import { type Export, formatKey } from './export.ts';
 import { FilterWords } from './filter-words.tsx';
 
@@ -48,9 +49,10 @@ const TONES = { PENDING: 'progress', COMPLETED: 'good', EXPIRED: 'neutral', FAIL
 /** How far it is; then for how long its file is there, or why there is none. */
 function State({ row: { type, status, progress, expiresAt, failureReason } }: { readonly row: Export }) {
   const { t } = useTranslation('exports');
+  const isPhone = useIsPhone();
   if (status === 'PENDING') return <JobProgress label={t(`type.${type}`)} done={progress} total={1} compact />;
   return (
-    <Stack gap={2} align="flex-start">
+    <Stack gap={2} align={isPhone ? 'flex-end' : 'flex-start'}>
       <StatusBadge tone={TONES[status]}>{t(`status.${status}`)}</StatusBadge>
       {status === 'COMPLETED' && expiresAt !== null && (
         <Text size="xs" c="dimmed">

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Column } from '../ui/data-table.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
+import { useIsPhone } from '../ui/use-is-phone.ts';
 import { type Delivery, type State, statusNameOf, TONES } from './delivery.ts';
 import { Milliseconds } from './test-dialog.tsx';
 
@@ -81,7 +82,7 @@ export function useEventName(): (event: Pick<Delivery, 'eventType' | 'statusCode
 function Outcome({ delivery: { status, nextAttemptAt, failure } }: { readonly delivery: Delivery }) {
   const { t } = useTranslation('webhooks');
   return (
-    <Stack gap={2}>
+    <Stack gap={2} align={useIsPhone() ? 'flex-end' : 'flex-start'}>
       <DeliveryState state={status} />
       {status === 'PENDING' && nextAttemptAt !== null && (
         <Group gap={4}>

@@ -26,7 +26,9 @@ const FEW = 2;
 /** What was done, and the first of what was changed. */
 export function What({ entry: { action, detail } }: { readonly entry: Entry }) {
   const words = useAuditWords();
-  const lines = useChanges()(detail).slice(0, FEW);
+  const lines = useChanges()(detail)
+    .filter(({ value }) => value !== '–')
+    .slice(0, FEW);
   return (
     <Stack gap={2}>
       <Text size="sm" fw={600}>
