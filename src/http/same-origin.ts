@@ -5,7 +5,7 @@ import { isSecure } from '../lib/session-cookie.ts';
 type Request = Pick<FastifyRequest, 'method' | 'headers' | 'protocol' | 'host'>;
 
 /** No page of another site can send it: it would have to ask us first, and gets no answer to that. */
-export const CONSOLE_HEADER = 'x-heliograph-console';
+const CONSOLE_HEADER = 'x-heliograph-console';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 

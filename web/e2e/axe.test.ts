@@ -1,9 +1,10 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { until } from '../../src/testing/until.ts';
 import { PAGES } from '../src/pages.ts';
 import { openSite, type Person, type Site, type Window } from './harness.ts';
+import type { Watch } from './watch.ts';
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
 /** Pages about one thing are checked where there is one. */
@@ -12,6 +13,9 @@ const OF_ACCOUNT = WALKED.filter(({ need }) => need?.operator !== true);
 const OF_OPERATOR = WALKED.filter(({ need }) => need?.operator === true);
 
 let site: Site;
+// Some thirty pages in a row.
+vi.setConfig({ testTimeout: 600_000 });
+
 beforeAll(async () => {
   site = await openSite();
 });
@@ -28,9 +32,12 @@ async function open(page: Page, path: string): Promise<void> {
   await until('the page to be still', () => page.evaluate<boolean>(IS_STILL));
 }
 
-async function violations(page: Page): Promise<readonly string[]> {
-  const { violations: found } = await new AxeBuilder({ page }).withTags(RULES).analyze();
-  return found.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`));
+/** Everything in the light; in the dark what colours decide, which is all that is other there. */
+async function violations(page: Page, scheme: 'light' | 'dark'): Promise<readonly string[]> {
+  const axe = new AxeBuilder({ page });
+  const rules = scheme === 'light' ? axe.withTags(RULES) : axe.withRules(['color-contrast']);
+  const { violations: found } = await rules.analyze();
+  return found.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${scheme}: ${id}: ${target.join(' ')}`));
 }
 
 /** A key in place of its text: `column.name`, `ui:close`, `create.open`; file names and addresses have other ends. */
@@ -44,28 +51,52 @@ const untranslated = async (page: Page): Promise<readonly string[]> => {
       ['aria-label', 'placeholder', 'title'].map((name) => each.getAttribute(name) ?? ''))].join('\\n')`,
   );
   const keys = [...said.matchAll(KEY)].map(([key]) => key).filter((key) => !NO_KEYS.test(key));
-  return [...keys, ...(said.match(/\{\{.*?\}\}|\[object \w+\]|\bundefined\b/g) ?? [])];
+  return [...keys, ...(said.match(/\{\{[a-z]\w*\}\}|\[object \w+\]|\bundefined\b/g) ?? [])];
 };
 
-/** Each page once: axe in both themes, no key in place of a text, nothing wrong in the window. */
+/** Each page once: axe in both themes, no key in place of a text, the way by keyboard, nothing wrong in the window. */
 async function walk({ page, watch }: Window, paths: readonly string[]): Promise<readonly string[]> {
   const faults: string[] = [];
-  await page.emulateMedia({ reducedMotion: 'reduce' });
+  expectNoWebhook(watch);
   for (const path of paths) {
     await open(page, path);
+    const found = [...(await untranslated(page)), ...(await keyboardFaults(page))];
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await until('the page to be still', () => page.evaluate<boolean>(IS_STILL));
-      faults.push(...(await violations(page)).map((fault) => `${path}, ${colorScheme}: ${fault}`));
+      found.push(...(await violations(page, colorScheme)));
     }
-    faults.push(...(await untranslated(page)).map((key) => `${path}: ${key}`));
+    faults.push(...found.map((fault) => `${path}: ${fault}`));
   }
   return [...faults, ...watch.problems()];
 }
 
+/** An account that has registered no webhook is told so by a 404. */
+function expectNoWebhook(watch: Watch): void {
+  watch.expect(/^answer: 404 GET .*\/webhooks\/delivery-status$/);
+  watch.expect('console: Failed to load resource: the server responded with a status of 404');
+}
+
+/** Where the focus is, and whether one sees it: an outline, or a field, which shows it by its border. */
+const FOCUSED = `(() => {
+  const at = document.activeElement;
+  const { outlineStyle, outlineWidth } = getComputedStyle(at);
+  const shows = (outlineStyle !== 'none' && parseFloat(outlineWidth) > 0) || at.matches('input, select, textarea');
+  return at.closest('main') !== null && shows ? '' : at.tagName + ' ' + at.textContent.trim().slice(0, 40);
+})()`;
+
+/** From the skip link one Tab gets to the first thing that can be done on the page, and one sees where one is. */
+async function keyboardFaults(page: Page): Promise<readonly string[]> {
+  await page.getByRole('link', { name: 'Skip to the content' }).focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  const lost = await page.evaluate<string>(FOCUSED);
+  return lost === '' ? [] : [`the focus is at ${lost}`];
+}
+
 const pathsOf = (pages: typeof WALKED): string[] => pages.map(({ path }) => path);
 
-test('every page of an account is accessible to its owner in both themes, with a text for everything', async () => {
+test('every page of an account is accessible to its owner and by keyboard, with a text for everything', async () => {
   expect(OF_ACCOUNT.length).toBeGreaterThan(10);
   expect(await walk(await site.signIn(), pathsOf(OF_ACCOUNT))).toEqual([]);
 });
@@ -74,7 +105,7 @@ test('every page is so to a viewer, who is told on each what they may not', asyn
   expect(await walk(await site.signIn(await site.person('viewer')), pathsOf(OF_ACCOUNT))).toEqual([]);
 });
 
-test('every page of the operator is accessible in both themes, with a text for everything', async () => {
+test('every page of the operator is accessible in both themes and by keyboard, with a text for everything', async () => {
   expect(OF_OPERATOR.length).toBeGreaterThan(3);
   expect(await walk(await site.signIn(await site.operator()), pathsOf(OF_OPERATOR))).toEqual([]);
 });
@@ -82,6 +113,7 @@ test('every page of the operator is accessible in both themes, with a text for e
 test('in Italian no page shows a key in place of a text, and the language of the document is Italian', async () => {
   const window = await inItalian(await site.operator());
   const faults: string[] = [];
+  expectNoWebhook(window.watch);
   for (const path of pathsOf(WALKED)) {
     await open(window.page, path);
     expect(await window.page.locator('html').getAttribute('lang')).toBe('it');
@@ -97,30 +129,6 @@ async function inItalian(person: Person): Promise<Window> {
   await until('Italian', async () => (await window.page.locator('html').getAttribute('lang')) === 'it');
   return window;
 }
-
-/** Where the focus is, and whether one sees it: an outline, or a line around it that is not there otherwise. */
-const FOCUSED = `(() => {
-  const at = document.activeElement;
-  const style = getComputedStyle(at);
-  const shows = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
-  return { inMain: at.closest('main') !== null, tag: at.tagName, name: at.getAttribute('aria-label') ?? at.textContent.trim(), shows };
-})()`;
-type Focused = { readonly inMain: boolean; readonly tag: string; readonly name: string; readonly shows: boolean };
-
-test('from the skip link one Tab gets to the first thing that can be done on a page, and one sees where one is', async () => {
-  const { page, watch } = await site.signIn();
-  const unseen: string[] = [];
-  for (const path of pathsOf(OF_ACCOUNT)) {
-    await open(page, path);
-    await page.getByRole('link', { name: 'Skip to the content' }).focus();
-    await page.keyboard.press('Enter');
-    await page.keyboard.press('Tab');
-    const { inMain, tag, name, shows } = await page.evaluate<Focused>(FOCUSED);
-    // Fields show it by their border.
-    if (!inMain || !(shows || ['INPUT', 'SELECT', 'TEXTAREA'].includes(tag))) unseen.push(`${path}: ${tag} ${name}`);
-  }
-  expect([...unseen, ...watch.problems()]).toEqual([]);
-});
 
 test('an interface that answers 503 to everything is told on each page with the id of the request', async () => {
   const { page, watch } = await site.signIn();

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { until } from '../../src/testing/until.ts';
 import { SHOTS, type Window } from './harness.ts';
+import { settle } from './settle.ts';
 
 const WIDTHS = [1440, 390] as const;
 const THEMES = ['light', 'dark'] as const;
@@ -30,19 +30,6 @@ export async function checkPage({ page, watch }: Pick<Window, 'page' | 'watch'>,
   }
   await page.setViewportSize(before);
   expect(watch.problems(), `problems on ${name}`).toEqual([]);
-}
-
-/** Asked from outside: the page's own policy lets no text be run as a script, which waitForFunction would need. */
-const IS_STILL =
-  'document.querySelectorAll("[data-animate].mantine-Skeleton-root").length === 0 && ' +
-  'document.getAnimations().every((each) => each.playState !== "running" || each.effect.getComputedTiming().endTime === Infinity)';
-
-const NEXT_FRAME = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
-
-/** Until what changed is drawn, nothing is loading and nothing moves. */
-async function settle(page: Page): Promise<void> {
-  await page.evaluate(NEXT_FRAME);
-  await until('the page to be still', () => page.evaluate<boolean>(IS_STILL));
 }
 
 async function violations(page: Page): Promise<readonly string[]> {

@@ -83,6 +83,7 @@ test('a value is changed at its cell: Enter saves, Esc leaves it, and what is re
   watch.expect('400');
   await edit(page, /^E-mail of Edit Me/, 'nonsense', 'Enter');
   await page.getByRole('alert').getByText('must be an e-mail address').waitFor();
+  await page.getByRole('tooltip').getByText('must be an e-mail address').waitFor();
   await page.keyboard.press('Escape');
   await edit(page, /^Town of Edit Me/, 'Bari', 'Enter');
   await page.getByRole('button', { name: 'Town of Edit Me: Bari. Change' }).waitFor();
@@ -156,6 +157,33 @@ test('those that match go into a new list, and out of it on its page', async () 
   expect(await get('?search=Joiner')).toMatchObject({ total: 3 });
   expect(watch.problems()).toEqual([]);
 });
+
+test('on a phone the filters and the actions open from a button each, to which the focus comes back', async () => {
+  await addContact({ fullName: 'Pocket Tester', isTest: true });
+  await addContact({ fullName: 'Pocket Person' });
+  const { page, watch } = await site.signIn(site.owner, { width: 390, height: 844 });
+  await page.goto(site.url('/contacts?q=Pocket'));
+  await page.getByText('2 contacts', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'More filters' }).press('Enter');
+  const pane = page.getByRole('dialog', { name: 'More filters' });
+  await pane.getByRole('combobox', { name: 'Any consent' }).waitFor();
+  await pane.getByRole('combobox', { name: 'Any kind' }).selectOption({ label: 'Test contacts' });
+  await page.getByText('1 contact', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await pane.waitFor({ state: 'detached' });
+  await focused(page, 'More filters');
+
+  await page.getByRole('checkbox', { name: 'Select Pocket Tester' }).click();
+  await page.getByRole('button', { name: 'Do', exact: true }).press('Enter');
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete 1 contact?' });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await focused(page, 'Do');
+  expect(watch.problems()).toEqual([]);
+});
+
+const focused = (page: Page, text: string): Promise<void> => page.locator('button:focus').getByText(text).waitFor();
 
 test('a list is made, renamed and deleted, and shown again when the deleted ones are asked for', async () => {
   const { page, watch } = await site.signIn();

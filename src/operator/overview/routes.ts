@@ -71,7 +71,7 @@ const OverviewOut = Type.Object({
   }),
   attention: Type.Array(AttentionOut),
 });
-export type Overview = Static<typeof OverviewOut>;
+type Overview = Static<typeof OverviewOut>;
 
 /** What an operator sees first. */
 export function operatorOverviewRoutes(app: App, { pool, clock }: ApiDeps): void {

@@ -85,12 +85,14 @@ test('without a webhook nothing is said of what would be sent', async () => {
 
 test('the log is narrowed by kind of event, message and time', async () => {
   const messageId = await send();
-  await entryOf(messageId, ({ status }) => status === 'DELIVERED');
-  const { data } = await list();
-  const total = async (query: string): Promise<number> => (await list(query)).total;
+  const data = await until('what the message comes to: accepted, then delivered', async () => {
+    const told = await list(`messageId=${messageId}&status=DELIVERED`);
+    return told.total === 2 && told.data;
+  });
+  const total = async (query: string): Promise<number> => (await list(`messageId=${messageId}&${query}`)).total;
   expect(await total('eventType=DELIVERY')).toBe(data.length);
   expect(await total('eventType=INBOUND')).toBe(0);
-  expect(await total('messageId=0198c0de-0000-7000-8000-000000000000')).toBe(0);
+  expect((await list('messageId=0198c0de-0000-7000-8000-000000000000')).total).toBe(0);
   const hence = new Date(Date.now() + 60_000).toISOString();
   expect(await total(`since=${hence}`)).toBe(0);
   expect(await total(`until=${hence}&status=DELIVERED`)).toBe(data.length);

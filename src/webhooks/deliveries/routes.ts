@@ -1,9 +1,10 @@
+import { Type } from 'typebox';
 import { tenant } from '../../db/tenant.ts';
 import { AppError } from '../../errors.ts';
 import { requireScope } from '../../http/auth.ts';
 import type { ApiDeps, App } from '../../http/deps.ts';
 import { once } from '../../http/idempotency.ts';
-import { offsetOf, pageOf, PageOf } from '../../http/page.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../http/page.ts';
 import { isUuid } from '../../lib/ids.ts';
 import { replayEvent, replayRange } from './replay.ts';
 import { requestOf } from './request.ts';
@@ -31,7 +32,7 @@ export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: Ap
         'most, and events that were not tried yet are not listed. One that answers 410, or that has failed for five ' +
         'days without one success, is disabled: what waits becomes DEAD when its time comes. Registering another ' +
         'webhook leads what waits there, in its form; after deleting it what waits is dropped.',
-      querystring: schema.DeliveryQuery,
+      querystring: Type.Object({ ...pageFields, ...schema.deliveryFields }),
       response: { 200: PageOf(schema.DeliveryOut) },
     },
     handler: async ({ actor, query }) => {

@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import { pageFields } from '../../http/page.ts';
 import { firstIdAt, timeOfId } from '../../lib/ids.ts';
 import type { PostRequest } from '../post.ts';
 import { WEBHOOK_EVENT_KINDS } from '../outbox/sql.ts';
@@ -8,7 +7,7 @@ import { type Delivery, type DeliveryFilter, DELIVERY_STATES } from './sql.ts';
 const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const instant = (description: string) => Type.String({ format: 'date-time', description });
 
-export const DeliveryStatus = Type.Enum([...DELIVERY_STATES], {
+const DeliveryStatus = Type.Enum([...DELIVERY_STATES], {
   type: 'string',
   description: 'PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed.',
 });
@@ -30,14 +29,14 @@ export const DeliveryOut = Type.Object({
   updatedAt: instant('UTC'),
 });
 
-export const DeliveryQuery = Type.Object({
-  ...pageFields,
+export const deliveryFields = {
   status: Type.Optional(DeliveryStatus),
   eventType: Type.Optional(EventType),
   messageId: Type.Optional(Type.String({ format: 'uuid' })),
   since: Type.Optional(instant('ISO 8601 with offset: events from then on.')),
   until: Type.Optional(instant('ISO 8601 with offset: events before then.')),
-});
+};
+const DeliveryFields = Type.Object(deliveryFields);
 
 const AttemptOut = Type.Object({
   at: instant('UTC; when it began.'),
@@ -114,7 +113,7 @@ export const toDeliveryDetailOut = (
 });
 
 /** Events carry the time at which they came to be in their ids. */
-export const filterOf = (accountId: number, query: Static<typeof DeliveryQuery>): DeliveryFilter => ({
+export const filterOf = (accountId: number, query: Static<typeof DeliveryFields>): DeliveryFilter => ({
   accountId,
   state: query.status ?? null,
   kind: query.eventType ?? null,

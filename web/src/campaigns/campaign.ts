@@ -70,7 +70,7 @@ export const toIso = (scheduledDate: string): string =>
   scheduledDate.replace(' ', 'T').replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
 
 /** What is fetched anew after a change of a campaign. */
-export const REFRESH = [['campaigns'], ['campaign'], ['credit']] as const;
+const REFRESH = [['campaigns'], ['campaign'], ['credit']] as const;
 
 /** A draft with the same settings; its time is left out, since it may be over. */
 export async function duplicateCampaign({ id, name }: { id: number; name: string }): Promise<Campaign> {

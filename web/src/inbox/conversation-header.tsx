@@ -32,8 +32,8 @@ export function ConversationHeader({ conversation, onPerson }: HeaderProps) {
         </Text>
         <Group gap="xs" wrap="nowrap">
           <ChannelBadge channel={channel} />
-          {!isPhone && contact.phoneNumber !== null && contact.phoneNumber !== contact.name && (
-            <Text size="xs" c="dimmed">
+          {onPerson && !isPhone && contact.phoneNumber !== null && contact.phoneNumber !== contact.name && (
+            <Text size="xs" c="dimmed" truncate>
               <MsisdnText number={contact.phoneNumber} />
             </Text>
           )}

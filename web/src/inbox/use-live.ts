@@ -47,7 +47,7 @@ export function changeThread(queries: QueryClient, chatId: string, change: (thre
 }
 
 /** In its row of every list that shows it, and where it is open. Its place in a list is the server's matter. */
-export function keepConversation(queries: QueryClient, conversation: Conversation): void {
+function keepConversation(queries: QueryClient, conversation: Conversation): void {
   const isIt = ({ chatId }: Conversation): boolean => chatId === conversation.chatId;
   queries.setQueryData(['inbox', 'one', conversation.chatId], conversation);
   queries.setQueriesData<InfiniteData<Page>>({ queryKey: ['inbox', 'list'] }, (list) => {

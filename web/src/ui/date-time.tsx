@@ -26,9 +26,13 @@ export function DateTime({ value, show = 'relative' }: DateTimeProps) {
   );
 }
 
+const TICK_MS = 10_000;
+
+/** What has arrived since the clock was last looked at would read as a moment to come. */
 function Relative({ instant }: { readonly instant: Date }) {
-  const now = useNow();
-  return useFormat().relative(instant, now);
+  const now = useNow(TICK_MS);
+  const ahead = instant.getTime() - now.getTime();
+  return useFormat().relative(instant, ahead > 0 && ahead < TICK_MS ? instant : now);
 }
 
 /** How long something takes or lasts, in its two largest units. */

@@ -30,7 +30,7 @@ const findAccount = (id: number, signal: AbortSignal) =>
 export type AccountDetails = Awaited<ReturnType<typeof findAccount>>;
 
 /** Keys of all that an account's page shows; what changes an account refreshes it and the list. */
-export const accountKey = (id: number) => ['operator', 'accounts', 'one', id] as const;
+const accountKey = (id: number) => ['operator', 'accounts', 'one', id] as const;
 export const ACCOUNT_KEYS = [
   ['operator', 'accounts'],
   ['operator', 'overview'],

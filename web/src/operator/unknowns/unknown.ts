@@ -1,6 +1,6 @@
 import { api, ok } from '../../api/client.ts';
 
-export const UNKNOWNS = '/api/operator/v1/unknowns';
+const UNKNOWNS = '/api/operator/v1/unknowns';
 /** What a carrier may say of a message, and how often it is asked in this order. */
 export const VERDICTS = ['delivered', 'undeliverable', 'rejected', 'expired', 'not-sent'] as const;
 export type Verdict = (typeof VERDICTS)[number];

@@ -24,7 +24,7 @@ export function useEntryColumns(): readonly Column<Entry>[] {
 const FEW = 2;
 
 /** What was done, and the first of what was changed. */
-export function What({ entry: { action, detail } }: { readonly entry: Entry }) {
+function What({ entry: { action, detail } }: { readonly entry: Entry }) {
   const words = useAuditWords();
   const lines = useChanges()(detail)
     .filter(({ value }) => value !== '–')

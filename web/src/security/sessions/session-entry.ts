@@ -1,6 +1,6 @@
 import { api, ok } from '../../api/client.ts';
 
-export const SESSIONS = '/api/partner-gateway/v1/sessions';
+const SESSIONS = '/api/partner-gateway/v1/sessions';
 
 type Query = { readonly page: number; readonly limit: number; readonly all?: boolean };
 

@@ -1,0 +1,100 @@
+// Takes the pictures of docs/images, by hand after the console has changed (npm run screenshots): a real program on a
+// database of its own with the sandbox carriers, an account full of samples, and the browser of the tests.
+import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
+import { createAccount, type NewAccount } from '../src/accounts/create.ts';
+import { loadConfig } from '../src/config.ts';
+import { startEmbedded } from '../src/db/embedded.ts';
+import { createPool } from '../src/db/pool.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { giveSandboxNumbers } from '../src/sandbox/sandbox.ts';
+import { startProgram } from '../src/serve.ts';
+import { createClient } from '../src/testing/client.ts';
+import { removeDataDir } from '../src/testing/data-dir.ts';
+import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { launchBrowser } from '../web/e2e/browser.ts';
+import { settle } from '../web/e2e/settle.ts';
+import { fillAccount, type Sample } from './sample-data.ts';
+
+const IMAGES = join(import.meta.dirname, '../docs/images');
+const VIEWPORT = { width: 1280, height: 800 };
+/** They are loaded with the README. */
+const MOST_BYTES = 150_000;
+const CREDIT_MICROS = 1_000_000_000;
+
+type Picture = {
+  readonly name: string;
+  readonly path: string;
+  readonly theme: 'light' | 'dark';
+  /** What is there once the page has loaded. */
+  readonly shows: (page: Page) => { waitFor(): Promise<void> };
+};
+
+const picturesOf = ({ campaignId, chatId }: Sample): readonly Picture[] => [
+  { name: 'overview', path: '/', theme: 'light', shows: (page) => page.locator('.recharts-surface').nth(1) },
+  {
+    ...{ name: 'campaign', path: `/campaigns/${campaignId}`, theme: 'light' },
+    shows: (page) => page.getByRole('heading', { name: 'Channel by channel' }),
+  },
+  {
+    ...{ name: 'inbox', path: `/inbox?chat=${chatId}`, theme: 'light' },
+    shows: (page) => page.getByRole('region', { name: /^Messages with/ }).getByText('Perfect, that was quick'),
+  },
+  {
+    ...{ name: 'messages', path: '/messages', theme: 'dark' },
+    shows: (page) => page.getByRole('table').getByText('Undeliverable').first(),
+  },
+];
+
+const dataDir = await temporaryFolder('heliograph-screenshots-');
+await using cleanUp = new AsyncDisposableStack();
+cleanUp.defer(() => removeDataDir(dataDir));
+const server = await startEmbedded({ dataDir, log: silentLog, durable: false });
+cleanUp.defer(() => server.stop());
+await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'build-console.ts')]);
+const settings = { DATABASE_URL: server.connectionString, DATA_DIR: dataDir, SANDBOX: 'on', PORT: '0' };
+const config = loadConfig({ ...settings, LOG_LEVEL: 'silent' });
+const program = await startProgram(config, { api: true, worker: true, sandbox: true });
+cleanUp.defer(() => program.stop());
+const origin = program.address ?? '';
+const pool = createPool(server.connectionString, { max: 2, applicationName: 'screenshots', log: silentLog });
+cleanUp.defer(() => pool.end());
+
+const plan = { plan: 'production', creditMicros: CREDIT_MICROS, ratePerMinute: 0 } as const;
+const account = await createAccount(pool, { name: 'Sample', ...plan });
+await giveSandboxNumbers(pool, account);
+const sample = await fillAccount(
+  pool,
+  createClient(() => origin, account.apiKey),
+  account.accountId,
+);
+const browser = await launchBrowser();
+cleanUp.defer(() => browser.close());
+await mkdir(IMAGES, { recursive: true });
+for (const picture of picturesOf(sample)) await take(browser, account, picture);
+
+async function take(within: Browser, person: NewAccount, { name, path, theme, shows }: Picture): Promise<void> {
+  const look = { colorScheme: theme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Rome' } as const;
+  await using context = await within.newContext({ viewport: VIEWPORT, baseURL: origin, ...look });
+  const page = await context.newPage();
+  await signIn(page, person);
+  await page.goto(path);
+  await shows(page).waitFor();
+  await settle(page);
+  const { size } = await sharp(await page.screenshot())
+    .png({ palette: true, colours: 128, effort: 10 })
+    .toFile(join(IMAGES, `${name}.png`));
+  if (size > MOST_BYTES) throw new Error(`${name}.png has ${size} bytes: ${MOST_BYTES} at most`);
+  console.log(`docs/images/${name}.png, ${Math.round(size / 1000)} kB`);
+}
+
+async function signIn(page: Page, { username, password }: NewAccount): Promise<void> {
+  const headers = { 'x-heliograph-console': '1', origin };
+  const data = { username, password };
+  const answer = await page.request.post('/api/partner-gateway/v1/session', { headers, data });
+  if (!answer.ok()) throw new Error(`not signed in: ${answer.status()} ${await answer.text()}`);
+}
