@@ -45,6 +45,27 @@ test('what the server refuses stands at its field, and nothing is made', async (
   expect(watch.problems()).toEqual([]);
 });
 
+test('a value that turned up somewhere is told by its key, and filters stand in the address', async () => {
+  const { page, watch } = await site.signIn();
+  await page.goto(site.url('/api-keys'));
+  await page.getByRole('button', { name: 'Find by value' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Which key is this?' });
+  watch.expect('404');
+  await dialog.getByLabel('Value of a key').fill(`pg_live_${'A'.repeat(43)}`);
+  await dialog.getByRole('button', { name: 'Find', exact: true }).click();
+  await dialog.getByText('No key of this account has this value.').waitFor();
+  await dialog.getByLabel('Value of a key').fill(site.program.account.apiKey);
+  await dialog.getByRole('button', { name: 'Find', exact: true }).click();
+  await dialog.getByText('first key').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByLabel('Any status').selectOption({ label: 'Expired' });
+  await page.getByText('No key fits these filters.').waitFor();
+  expect(page.url()).toBe(site.url('/api-keys?status=expired'));
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.getByRole('row', { name: /first key/ }).waitFor();
+  expect(watch.problems()).toEqual([]);
+});
+
 test('who lacks the scope sees why in place of the page', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/api-keys'));

@@ -2,11 +2,19 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { until } from '../../src/testing/until.ts';
-import { PAGES } from '../src/pages.ts';
 import { openSite, type Person, type Site, type Window } from './harness.ts';
 import type { Watch } from './watch.ts';
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
+type Listed = {
+  readonly path: string;
+  readonly need?: { readonly operator?: boolean; readonly scope?: string; readonly write?: boolean };
+};
+
+/** The list of pages, by its address: its types are those of the browser's files, which are checked with those. */
+const LIST = new URL('../src/pages.ts', import.meta.url).href;
+const { PAGES } = (await import(LIST)) as { readonly PAGES: readonly Listed[] };
+
 /** Pages about one thing are checked where there is one. */
 const WALKED = PAGES.filter(({ path }) => !path.includes('$'));
 const OF_ACCOUNT = WALKED.filter(({ need }) => need?.operator !== true);

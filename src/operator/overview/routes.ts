@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { requireOperator } from '../../http/auth.ts';
 import type { ApiDeps, App } from '../../http/deps.ts';
 import { amount, ChannelName, instant, orNull, PATH } from '../fields.ts';
@@ -71,7 +71,6 @@ const OverviewOut = Type.Object({
   }),
   attention: Type.Array(AttentionOut),
 });
-type Overview = Static<typeof OverviewOut>;
 
 /** What an operator sees first. */
 export function operatorOverviewRoutes(app: App, { pool, clock }: ApiDeps): void {

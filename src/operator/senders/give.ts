@@ -7,7 +7,7 @@ import { accountOf } from '../accounts/find.ts';
 import { findSender, type SenderRow } from './sql.ts';
 
 /** Errors: 404. */
-export async function senderOf(db: Db, { id }: { readonly id: number }): Promise<SenderRow> {
+async function senderOf(db: Db, { id }: { readonly id: number }): Promise<SenderRow> {
   const sender = await findSender(db, { id });
   if (!sender) throw new AppError('not_found', { message: `There is no sender ${id}` });
   return sender;

@@ -9,7 +9,6 @@ export const subscriptionQuery = queryOptions({
   queryKey: ['subscription'],
   queryFn: ({ signal }) => ok(api.GET(`${PG}/subscription`, { signal })),
 });
-export type Subscription = Awaited<ReturnType<NonNullable<(typeof subscriptionQuery)['queryFn']>>>;
 
 export const KINDS = ['topup', 'freeze', 'settle', 'return'] as const;
 export type Kind = (typeof KINDS)[number];

@@ -69,9 +69,6 @@ export const isOver = ({ status }: Pick<Campaign, 'status'>): boolean => status 
 export const toIso = (scheduledDate: string): string =>
   scheduledDate.replace(' ', 'T').replace(/([+-]\d{2})(\d{2})$/, '$1:$2');
 
-/** What is fetched anew after a change of a campaign. */
-const REFRESH = [['campaigns'], ['campaign'], ['credit']] as const;
-
 /** A draft with the same settings; its time is left out, since it may be over. */
 export async function duplicateCampaign({ id, name }: { id: number; name: string }): Promise<Campaign> {
   const campaign = await findCampaign(id);

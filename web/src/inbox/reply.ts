@@ -16,7 +16,7 @@ export type Reply = {
   readonly template?: { readonly id: string; readonly variables?: string[]; readonly headerLink?: string };
 };
 
-export const sendReply = (body: Reply) => ok(api.POST(`${CONVERSATIONS}/reply`, { body }));
+const sendReply = (body: Reply) => ok(api.POST(`${CONVERSATIONS}/reply`, { body }));
 
 /** Sends an answer and puts it into its thread. What is refused stands in `error`. */
 export function useReply(onSent: (chatId: string) => void) {

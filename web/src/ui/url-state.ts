@@ -25,12 +25,6 @@ export const choice = <const T extends string, F extends T | '' = ''>(
   parse: (given) => words.find((word) => word === given),
 });
 
-/** Several of these words, with commas between them. */
-export const choices = <const T extends string>(words: readonly T[]): UrlField<readonly T[]> => ({
-  fallback: [],
-  parse: (given) => words.filter((word) => given.split(',').includes(word)),
-});
-
 /** `page` from 0 and `limit`, as every list of the interface has them, and `sort`: a column, `-` before it for descending. */
 export const listFields = (sort = '', limit = 25) => ({ page: whole(), limit: whole(limit), sort: text(sort) });
 
