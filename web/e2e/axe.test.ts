@@ -2,10 +2,11 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { until } from '../../src/testing/until.ts';
+import { RULES } from './check-page.ts';
 import { openSite, type Person, type Site, type Window } from './harness.ts';
+import { settle } from './settle.ts';
 import type { Watch } from './watch.ts';
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
 type Listed = {
   readonly path: string;
   readonly need?: { readonly operator?: boolean; readonly scope?: string; readonly write?: boolean };
@@ -29,15 +30,10 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** Nothing loads and nothing moves. Asked from outside: the policy of the page lets no text run. */
-const IS_STILL =
-  'document.querySelectorAll("[data-animate].mantine-Skeleton-root").length === 0 && ' +
-  'document.getAnimations().every((each) => each.playState !== "running" || each.effect.getComputedTiming().endTime === Infinity)';
-
 async function open(page: Page, path: string): Promise<void> {
   await page.goto(site.url(path));
   await page.getByRole('heading', { level: 1 }).first().waitFor();
-  await until('the page to be still', () => page.evaluate<boolean>(IS_STILL));
+  await settle(page);
 }
 
 /** Everything in the light; in the dark what colours decide, which is all that is other there. */
@@ -71,7 +67,7 @@ async function walk({ page, watch }: Window, paths: readonly string[]): Promise<
     const found = [...(await untranslated(page)), ...(await keyboardFaults(page))];
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await until('the page to be still', () => page.evaluate<boolean>(IS_STILL));
+      await settle(page);
       found.push(...(await violations(page, colorScheme)));
     }
     faults.push(...found.map((fault) => `${path}: ${fault}`));
