@@ -70,7 +70,9 @@ async function precompress(folder: string): Promise<void> {
 async function layIn(made: string): Promise<void> {
   const assets = join(dist, 'assets');
   await mkdir(assets, { recursive: true });
-  await cp(made, dist, { recursive: true, filter: (path) => !path.endsWith('index.html') });
+  // A name goes with its content: what is there already is left alone, as it may be being served.
+  await cp(join(made, 'assets'), assets, { recursive: true, force: false });
+  await cp(made, dist, { recursive: true, filter: (path) => !/index\.html$|assets$/.test(path) });
   await cp(join(made, 'index.html'), join(dist, 'index.html.new'));
   await rename(join(dist, 'index.html.new'), join(dist, 'index.html'));
   const current = new Set(await readdir(join(made, 'assets')));
