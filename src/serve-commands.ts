@@ -68,21 +68,28 @@ async function run(config: Config, roles: Roles, context: CommandContext): Promi
   await program.stop();
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
-function stopSignal(): Promise<void> {
+/** Ctrl+C arrives twice under npm: from the terminal, and handed on by npm. That is one wish. */
+const SAME_WISH_MS = 1000;
+
+type Signalled = { on(signal: NodeJS.Signals, told: () => void): unknown; exit(code: number): unknown };
+
+/** Resolves at the first SIGTERM or SIGINT; another one, after a while, ends the process at once. */
+export function stopSignal(own: Signalled = process, now = () => performance.now()): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = (signal: NodeJS.Signals): void => {
+  let askedAt: number | undefined;
+  const stop = (): void => {
+    askedAt ??= now();
+    if (now() - askedAt > SAME_WISH_MS) own.exit(1);
     resolve();
-    process.once(signal, () => process.exit(1));
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  own.on('SIGTERM', stop);
+  own.on('SIGINT', stop);
   return promise;
 }
 
 function welcome({ dataDir, databaseUrl }: Config, { address, demo }: Program): string {
   if (address === null) return 'Heliograph worker runs. Ctrl+C stops it.';
-  const head = `Heliograph runs at ${address}   (API reference: ${address}/docs, Ctrl+C stops it)`;
+  const head = `Heliograph runs: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo, address)].join('\n');
   return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;
 }

@@ -1,0 +1,29 @@
+import { EventEmitter } from 'node:events';
+import { expect, test } from 'vitest';
+import { stopSignal } from './serve-commands.ts';
+
+/** A process as far as signals go, and a clock that is moved by hand. */
+function fakeProcess() {
+  const exits: number[] = [];
+  const own = Object.assign(new EventEmitter(), { exit: (code: number) => void exits.push(code) });
+  const clock = { ms: 0 };
+  return { own, exits, clock, stopped: stopSignal(own, () => clock.ms) };
+}
+
+test('Ctrl+C under npm, which arrives twice, stops the program in order', async () => {
+  const { own, exits, clock, stopped } = fakeProcess();
+  own.emit('SIGINT');
+  clock.ms = 20;
+  own.emit('SIGINT');
+  await stopped;
+  expect(exits).toEqual([]);
+});
+
+test('who asks once more after a while ends it at once', async () => {
+  const { own, exits, clock, stopped } = fakeProcess();
+  own.emit('SIGTERM');
+  clock.ms = 1500;
+  own.emit('SIGINT');
+  await stopped;
+  expect(exits).toEqual([1]);
+});
