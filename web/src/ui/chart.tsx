@@ -32,7 +32,7 @@ export function Chart(props: ChartProps) {
         <Figures {...props} />
       ) : (
         <Suspense fallback={<Skeleton h={height} />}>
-          <div role="img" aria-label={`${label}. ${t('chart.hint')}`}>
+          <div role="img" aria-label={`${label}. ${t('chart.hint')}`} style={{ overflowX: 'clip' }}>
             <Drawing {...props} />
           </div>
         </Suspense>
