@@ -153,7 +153,7 @@ function beginningRoute(app: App, deps: ApiDeps, gate: Gate): void {
     handler: keeping(deps, (request) =>
       gate.run(request.actor.accountId, async () => {
         await using source = await openTemporary(deps.config.dataDir);
-        const { settings, options } = await readUploadForm(deps.pool, request, source);
+        const { settings, options } = await readUploadForm(deps.pool, request, source, schema.BeginningForm);
         const { fileName } = settings;
         return schema.toBeginningOut(await readStart({ source: source.fd, fileName, options }));
       }),
@@ -171,16 +171,23 @@ async function readUpload(pool: Pool, request: FastifyRequest, { kind, source, c
   return { settings, converted };
 }
 
-async function readUploadForm(pool: Pool, request: FastifyRequest, source: FileHandle) {
+/** `shape` names the fields that are read; others are ignored. */
+async function readUploadForm(
+  pool: Pool,
+  request: FastifyRequest,
+  source: FileHandle,
+  shape: { readonly properties: object } = schema.UploadForm,
+) {
   if (!request.isMultipart())
     throw new AppError('unsupported_media_type', { message: 'Unsupported media type: send multipart/form-data' });
   const form = await receiveForm(request, source, boundsFor(LIMITS.textBytes));
-  const settings = readSettings(form.fields, form.fileName);
+  const fields = new Map([...form.fields].filter(([name]) => name in shape.properties));
+  const settings = readSettings(fields, form.fileName);
   const { accountId } = request.actor;
   const db = tenant(pool, { accountId });
   await refuseUnknownList(db, accountId, settings.listId);
-  const [book, fields] = await Promise.all([findBook(db, { accountId }), listFields(db, { accountId })]);
-  return { settings, options: { ...settings, fields, defaultCountry: book?.defaultCountry ?? null } };
+  const [book, customFields] = await Promise.all([findBook(db, { accountId }), listFields(db, { accountId })]);
+  return { settings, options: { ...settings, fields: customFields, defaultCountry: book?.defaultCountry ?? null } };
 }
 
 async function found(db: Db, { accountId }: Actor, id: number): Promise<ImportRow> {
