@@ -5,6 +5,7 @@ import { benchContacts } from './contacts.ts';
 import { benchEngine } from './engine.ts';
 import { benchExport } from './export.ts';
 import { benchGrow } from './grow.ts';
+import { benchHistory } from './history.ts';
 import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchInbox } from './inbox.ts';
@@ -25,6 +26,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   campaign: benchCampaign,
   stats: benchStats,
   export: benchExport,
+  history: benchHistory,
   channels: benchChannels,
   inbox: benchInbox,
 };

@@ -20,7 +20,7 @@ const after = (afterMs: number): Outcome => ({ steps: [{ event: 'DELIVERED', aft
 /** What the network does with messages, by the last digit of the number. */
 const OUTCOMES: readonly Outcome[] = [
   after(300),
-  after(1000),
+  { ...after(1000), untold: true },
   { doubled: true, early: true },
   { steps: [] },
   after(3 * AFTER_MS),

@@ -74,10 +74,16 @@ export async function openCampaignStage(
   const deps = { pool, tables: freeOver(() => [connectionId]), waker: IDLE, paused: () => false, log: silentLog };
   const campaigns = createCampaigns({ ...deps, revoke });
 
-  async function run(): Promise<void> {
+  async function runOnce(): Promise<void> {
     for (const campaignId of await campaignIds(pool)) campaigns.wake(campaignId);
     while ((await campaigns.work()) === 0);
     await campaigns.stop();
+  }
+
+  /** Networks answer beside the steps: what follows from the last of their answers is done in the second round. */
+  async function run(): Promise<void> {
+    await runOnce();
+    await runOnce();
   }
 
   /** As the pump does with what a carrier answers. */

@@ -41,7 +41,7 @@ export type MessagesOptions = {
   readonly tell: (telling: Telling) => Promise<boolean>;
 };
 
-type Planned = { readonly message: Taken; readonly step: EventStep };
+type Planned = { readonly message: Taken; readonly step: EventStep; readonly untold?: boolean };
 
 /** What reaches a handset, or says that it will not any more: not when the message was taken back before. */
 const OF_DELIVERY: ReadonlySet<EventStep['event']> = new Set(['DELIVERED', 'READ']);
@@ -61,23 +61,26 @@ export function createMessages({ script, ledger, random, tell }: MessagesOptions
     taken.set(keyOf(agentId, messageId), message);
     const steps = (outcome.steps ?? DELIVERED).map((step) => inLife(step, lifeMs));
     const [first, ...rest] = outcome.doubled ? steps.flatMap((step) => [step, step]) : steps;
-    for (const step of rest) schedule({ message, step });
+    const untold = outcome.untold ?? false;
+    for (const step of rest) schedule({ message, step, untold });
     if (!first) return;
     if (outcome.early) await happen({ message, step: first });
-    else schedule({ message, step: first });
+    else schedule({ message, step: first, untold });
   }
 
   function schedule(planned: Planned): void {
-    if (random.chance(script.missingEventShare)) return;
+    const untold = planned.untold || random.chance(script.missingEventShare);
     const lateMs = random.chance(script.reorderEventShare) ? script.reorderMs : 0;
-    plan.after(planned.step.afterMs + lateMs, planned);
+    plan.after(planned.step.afterMs + lateMs, { ...planned, untold });
+    if (untold) return;
     if (random.chance(script.doubleEventShare)) plan.after(planned.step.afterMs, planned);
   }
 
-  async function happen({ message, step: { event } }: Planned): Promise<void> {
+  async function happen({ message, step: { event }, untold }: Planned): Promise<void> {
     if (message.revoked && event !== 'UNSUBSCRIBE') return;
     if (OF_DELIVERY.has(event)) deliver(message);
     else if (event === 'TTL_EXPIRATION_REVOKED' && !message.delivered) markRevoked(message);
+    if (untold) return;
     if (random.chance(script.foreignEventShare)) void tell(tellingOf({ ...message, messageId: newId() }, event));
     await tell(tellingOf(message, event));
   }

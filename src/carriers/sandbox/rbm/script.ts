@@ -32,6 +32,8 @@ export type Outcome = {
   readonly steps?: readonly EventStep[];
   /** The first event is told before the request is answered. */
   readonly early?: boolean;
+  /** What happens is not told: a delivered message stays unknown to the client, and cannot be taken back. */
+  readonly untold?: boolean;
   /** Each event is told twice. */
   readonly doubled?: boolean;
   /** The answers to the first so many requests with one message are held back, although the first one took it. */
@@ -68,6 +70,7 @@ export type RbmScript = PosterScript & {
   otherwise: Outcome;
 
   doubleEventShare: number;
+  /** What these events tell of happens all the same. */
   missingEventShare: number;
   /** These events come `reorderMs` later than their turn. */
   reorderEventShare: number;

@@ -1,0 +1,102 @@
+import { randomInt } from 'node:crypto';
+import type pg from 'pg';
+import { ensurePartitions } from '../src/db/partitions.ts';
+import { createPool } from '../src/db/pool.ts';
+import { silentLog } from '../src/lib/log.ts';
+import { type House, openHouse, p99, shownTimes } from './house.ts';
+import type { Report } from './report.ts';
+
+const MESSAGES = Number(process.argv[3] ?? 10_000_000);
+const READS = Number(process.argv[4] ?? 100);
+const WARM_UP = 10;
+const SMALLER = 100;
+const TARGET = 2;
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+const PATH = '/api/partner-gateway/v1/messages/history';
+
+const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString();
+const between = (from: string, to: string, more: string): string =>
+  `${PATH}?${new URLSearchParams({ from, to })}&${more}`;
+const ofAll = (more: string): string => between(dayAgo(DAYS + 1), dayAgo(0), more);
+/** A range that begins at random. */
+const ofDay = (more: string): string => {
+  const days = 2 + randomInt(1_000_000) / (1_000_000 / (DAYS - 3));
+  return between(dayAgo(days), dayAgo(days - 1), more);
+};
+
+/** What is asked for: a range of all days, and of one of them. */
+const READ = {
+  newest: () => ofAll('channel=SMS'),
+  large: () => ofAll('channel=SMS&limit=1000'),
+  page: () => ofAll(`channel=SMS&page=${randomInt(100)}`),
+  deepPage: () => ofAll(`channel=SMS&page=${randomInt(3000)}`),
+  day: () => ofDay('channel=WHATSAPP'),
+  delivered: () => ofAll('channel=SMS&status=DELIVERED'),
+  undeliverable: () => ofDay('channel=SMS&status=UNDELIVERABLE&limit=10'),
+  noneOfStatus: () => ofAll('channel=SMS&status=DELETED'),
+  noneOfChannel: () => ofAll('channel=RCS'),
+} satisfies Readonly<Record<string, () => string>>;
+
+type Kind = keyof typeof READ;
+const KINDS = Object.keys(READ) as Kind[];
+
+/**
+ * Pages of the history of ten million messages of 30 days over HTTP, beside those of a hundredth of it, on two gateways of
+ * the same machine, in turns: the p99 of each kind of page may be twice as long.
+ */
+export async function benchHistory(): Promise<Report> {
+  await using small = await openHouse();
+  await using large = await openHouse();
+  await fill(small, MESSAGES / SMALLER);
+  await fill(large, MESSAGES);
+  const few = await measureInTurns(small, large);
+  const figures: Record<string, number> = { messages: MESSAGES, reads: READS };
+  for (const kind of KINDS)
+    Object.assign(figures, shownTimes(kind, few[kind].large), { [`${kind}.times`]: few[kind].times });
+  const worst = Math.max(...KINDS.map((kind) => few[kind].times));
+  return { name: 'history', ratio: TARGET / worst, target: 1, figures: { ...figures, worstTimesSmall: worst } };
+}
+
+type Taken = { readonly large: readonly number[]; readonly times: number };
+
+async function measureInTurns(small: House, large: House): Promise<Record<Kind, Taken>> {
+  const taken = KINDS.map((kind) => [kind, { small: [] as number[], large: [] as number[] }] as const);
+  for (let i = -WARM_UP; i < READS; i++)
+    for (const [kind, own] of taken) {
+      const path = READ[kind]();
+      const [few, many] = [await small.time(path), await large.time(path)];
+      if (i >= 0) own.small.push(few);
+      if (i >= 0) own.large.push(many);
+    }
+  const entries = taken.map(([kind, own]) => [kind, { large: own.large, times: p99(own.large) / p99(own.small) }]);
+  return Object.fromEntries(entries) as Record<Kind, Taken>;
+}
+
+async function fill({ db, accountId, connectionString }: House, messages: number): Promise<void> {
+  const pool = createPool(connectionString, { max: 1, applicationName: 'bench', log: silentLog });
+  for (let day = DAYS; day >= 0; day--) await ensurePartitions(pool, new Date(Date.now() - day * DAY_MS));
+  await pool.end();
+  for (let day = DAYS; day > 0; day--) await fillDay(db, accountId, day, messages / DAYS);
+  await db.query('VACUUM (ANALYZE) message, message_state');
+}
+
+/**
+ * Four of five by SMS, nearly all others by WhatsApp, and 20 in all of ten million by RCS; 19 of 20 are delivered, one in a
+ * thousand undeliverable, 20 in all deleted.
+ */
+const fillDay = (db: pg.Client, accountId: number, daysAgo: number, messages: number): Promise<unknown> =>
+  db.query(
+    `WITH made AS (
+       INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination, body,
+         parts, want_receipt, price_micros)
+       SELECT $1, uuidv7(($2 + n / $3::float8) * interval '1 day'), 'order-' || n,
+         CASE WHEN n % 500000 = 3 THEN 'RCS' WHEN n % 5 = 0 THEN 'WHATSAPP' ELSE 'SMS' END, 'API', false, 1, 'Heliograph',
+         '+39333' || lpad(n::text, 7, '0'), 'Your order is on its way: it arrives tomorrow between 10 and 12.', 1, true, 35000
+       FROM generate_series(1, $3::int) AS n RETURNING id, channel, right(client_id, -6)::int AS n)
+     INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, done_at, updated_at,
+       channel)
+     SELECT $1, id, CASE WHEN n % 500000 = 7 THEN 5 WHEN n % 1000 = 2 THEN 6 WHEN n % 20 = 1 THEN 4 ELSE 3 END, 1, 1,
+       md5(id::text), now(), now(), now(), CASE channel WHEN 'SMS' THEN 1 WHEN 'RCS' THEN 2 ELSE 4 END FROM made`,
+    [accountId, -daysAgo, Math.floor(messages)],
+  );
