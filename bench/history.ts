@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
 import { ensurePartitions } from '../src/db/partitions.ts';
+import { createPastDays } from '../src/db/past-days.ts';
 import { createPool } from '../src/db/pool.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { type House, openHouse, p99, shownTimes } from './house.ts';
@@ -33,6 +34,8 @@ const READ = {
   deepPage: () => ofAll(`channel=SMS&page=${randomInt(3000)}`),
   day: () => ofDay('channel=WHATSAPP'),
   delivered: () => ofAll('channel=SMS&status=DELIVERED'),
+  anyPage: () => ofAll(`channel=SMS&page=${randomInt((MESSAGES / SMALLER / 20) * 0.8)}`),
+  waiting: () => ofAll('channel=SMS&status=ACCEPTED'),
   undeliverable: () => ofDay('channel=SMS&status=UNDELIVERABLE&limit=10'),
   noneOfStatus: () => ofAll('channel=SMS&status=DELETED'),
   noneOfChannel: () => ofAll('channel=RCS'),
@@ -76,9 +79,11 @@ async function measureInTurns(small: House, large: House): Promise<Record<Kind, 
 async function fill({ db, accountId, connectionString }: House, messages: number): Promise<void> {
   const pool = createPool(connectionString, { max: 1, applicationName: 'bench', log: silentLog });
   for (let day = DAYS; day >= 0; day--) await ensurePartitions(pool, new Date(Date.now() - day * DAY_MS));
-  await pool.end();
   for (let day = DAYS; day > 0; day--) await fillDay(db, accountId, day, messages / DAYS);
   await db.query('VACUUM (ANALYZE) message, message_state');
+  // As the worker does each hour.
+  await createPastDays(pool).work(new Date());
+  await pool.end();
 }
 
 /**

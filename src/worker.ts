@@ -17,6 +17,7 @@ import { superviseConnections, type Supervisor } from './connections/supervise.t
 import { deleteOldImports, IMPORTS_CHANNEL } from './contacts/imports/sql.ts';
 import { importNextChunk } from './contacts/imports/work.ts';
 import { ensurePartitions } from './db/partitions.ts';
+import { createPastDays } from './db/past-days.ts';
 import { openWorkerSession } from './db/worker-session.ts';
 import { startPump } from './dispatch/pump.ts';
 import { rescueChunks } from './dispatch/rescue.ts';
@@ -262,6 +263,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   );
   start('traffic', async () => ((await foldTraffic(pool, now)) > 0 ? 0 : 10 * MINUTE));
   start('partitions', () => ensurePartitions(pool, now()).then(() => HOUR));
+  const pastDays = createPastDays(pool);
+  start('past days', () => pastDays.work(now()).then(() => HOUR));
   // A copy of the database must not use up the refresh tokens of the original.
   startUnlessPaused('social profiles', async () => ((await refreshNext(deps)) ? 0 : 30 * SECOND));
   startUnlessPaused('retention', () => removeOld({ pool, log, now }, { days: deps.config.retentionDays }));
@@ -317,6 +320,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     supervisor,
     async stop(deadlineMs) {
       await Promise.all([supervisor.stop(deadlineMs), deliveries?.stop(deadlineMs)]);
+      await pastDays.stop();
       await Promise.all(Object.values(loops).map((loop) => loop.stop()));
       await campaigns?.stop();
       await fallbacks.stop();

@@ -23,7 +23,8 @@ export const DAY_TABLES: Readonly<Record<string, string>> = {
   webhook_delivery: '',
 };
 
-const dayName = (table: string, day: Date): string => `${table}_${day.toISOString().slice(0, 10).replaceAll('-', '')}`;
+export const dayName = (table: string, day: Date): string =>
+  `${table}_${day.toISOString().slice(0, 10).replaceAll('-', '')}`;
 
 function createPartition(table: string, day: Date): string {
   const next = new Date(day.getTime() + DAY_MS);

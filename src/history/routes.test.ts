@@ -52,19 +52,27 @@ const idAt = (minute: number): string => firstIdAt(at(minute)).slice(0, 14) + ne
 
 type Stored = { readonly channel?: Channel; readonly accountId?: number; readonly status?: number };
 
-/** One message a minute, from this one on; the ids in that order. */
+/** One message a minute, from this one on; the ids in that order. Without a status they wait in the queue. */
 async function store(from: number, count: number, { status, ...more }: Stored = {}): Promise<string[]> {
   const accountId = more.accountId ?? account.accountId;
   const messages = Array.from({ length: count }, (_, n) => newMessage({ accountId, ...more, id: idAt(from + n) }));
   await insertMessages(database.pool, messages);
-  if (status === undefined) return messages.map(({ id }) => id);
+  const ids = messages.map(({ id }) => id);
+  if (status === undefined) {
+    await exec(
+      database.pool,
+      sql`INSERT INTO dispatch_chunk (account_id, connection_id, priority, round, size, ids)
+          VALUES (${accountId}, 1, 0, 1, ${count}, ${ids}::uuid[])`,
+    );
+    return ids;
+  }
   await exec(
     database.pool,
     sql`INSERT INTO message_state (account_id, id, status, attempts, channel, updated_at)
         SELECT ${accountId}, m.id, ${status}, 1, ${bitOf(more.channel ?? 'SMS')}, now()
-        FROM message m WHERE m.id = ANY(${messages.map(({ id }) => id)}::uuid[])`,
+        FROM message m WHERE m.id = ANY(${ids}::uuid[])`,
   );
-  return messages.map(({ id }) => id);
+  return ids;
 }
 
 type Answer = { status: number; ids: string[]; body: unknown };
@@ -141,6 +149,18 @@ test('the status filter finds exactly those whose record has that status, on eve
   }
 });
 
+test('what waits is found in the queue as it is among the messages', async () => {
+  const ids = await store(320, 3);
+  const { accountId } = account;
+  const find = (queued: 'in queue' | 'among messages') =>
+    listHistoryIds(database.pool, {
+      ...{ accountId, channel: 'SMS', ...idsFrom(at(321), at(330)), limit: 10, offset: 0 },
+      status: { codes: [STATUS.ACCEPTED], queued },
+    });
+  expect(await find('in queue')).toEqual([ids[2], ids[1]]);
+  expect(await find('among messages')).toEqual([ids[2], ids[1]]);
+});
+
 test('with a start after the end, or before there were ids, there is nothing', async () => {
   await store(0, 1);
   expect(await history(minutes(10, -10))).toMatchObject({ status: 200, body: [] });
@@ -183,11 +203,17 @@ test('pages are read off the primary keys of their days, whatever else is in the
   );
   await exec(database.pool, sql`ANALYZE message, message_state`);
   const filter = { accountId, channel: 'SMS' as const, ...idsFrom(at(-600), at(600)), limit: 20, offset: 40 };
-  for (const status of [undefined, { codes: [3], queued: false }, { codes: [1], queued: true }]) {
+  for (const status of [
+    undefined,
+    { codes: [3], queued: 'none' },
+    { codes: [0, 1], queued: 'in queue' },
+    { codes: [1], queued: 'among messages' },
+  ] as const) {
     const asked = { ...filter, status };
     const scans = await explain(tenant(database.pool, { accountId }), (db) => listHistoryIds(db, asked));
     expect(scans.length).toBeGreaterThan(0);
-    const others = scans.filter(({ how, index }) => how === 'Seq Scan' || index?.endsWith('pkey') === false);
+    const ofDays = scans.filter(({ table }) => table?.startsWith('message'));
+    const others = ofDays.filter(({ how, index }) => how === 'Seq Scan' || index?.endsWith('pkey') === false);
     expect(others).toEqual([]);
   }
 });
