@@ -5,8 +5,8 @@ import { countBetween, findFirstId, type HistoryFilter } from './sql.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Some 80 years of hours of one channel. */
-const HOURS = 700_000;
+/** Ninety days of one channel have 2,160. */
+const HOURS = 100_000;
 
 /** Where to read: behind `endId`, and `offset` messages further. */
 export type Start = { readonly endId: string; readonly offset: number };

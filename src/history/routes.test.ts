@@ -1,54 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { afterAll, expect, test } from 'vitest';
 import { exec, sql } from '../db/query.ts';
 import { tenant } from '../db/tenant.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
 import { bitOf, type Channel, CHANNELS } from '../lib/channel.ts';
-import { firstIdAt, newId } from '../lib/ids.ts';
-import { silentLog } from '../lib/log.ts';
 import { insertMessages } from '../messages/sql.ts';
 import { STATUS, STATUS_NAMES } from '../messages/states.ts';
-import { apiDeps } from '../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { at, idAt, MINUTE, NOW } from '../testing/noon.ts';
 import { explain } from '../testing/plans.ts';
-import { newMessage } from '../testing/queue.ts';
+import { crowdMessages, newMessage } from '../testing/queue.ts';
+import { openRoutes } from '../testing/routes.ts';
 import { idsFrom } from './list.ts';
 import { historyRoutes } from './routes.ts';
 import { listHistoryIds } from './sql.ts';
 
-const MINUTE = 60_000;
-/** Noon of this day: its partition is there. */
-const NOON = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000);
-/** Of the program's clock, so that what is stored lies in the past. */
-const NOW = new Date(NOON.getTime() + 600 * MINUTE);
-
-let database: TestDatabase;
-let app: App;
-let account: NewAccount;
-let stranger: NewAccount;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { pool } = database;
-  const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const deps = apiDeps({ pool, authenticate, clock: { now: () => NOW } });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    historyRoutes(closed, deps);
-  });
-  stranger = await createAccount(pool, { name: 'Other', plan: 'unlimited', ratePerMinute: 0 });
-  account = await createAccount(pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
+const { pool, account, stranger, get, ...routes } = await openRoutes([historyRoutes], {
+  deps: { clock: { now: () => NOW } },
 });
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
-
-const at = (minute: number): Date => new Date(NOON.getTime() + minute * MINUTE);
-const idAt = (minute: number): string => firstIdAt(at(minute)).slice(0, 14) + newId().slice(14);
+afterAll(() => routes[Symbol.asyncDispose]());
 
 type Stored = { readonly channel?: Channel; readonly accountId?: number; readonly status?: number };
 
@@ -56,18 +23,18 @@ type Stored = { readonly channel?: Channel; readonly accountId?: number; readonl
 async function store(from: number, count: number, { status, ...more }: Stored = {}): Promise<string[]> {
   const accountId = more.accountId ?? account.accountId;
   const messages = Array.from({ length: count }, (_, n) => newMessage({ accountId, ...more, id: idAt(from + n) }));
-  await insertMessages(database.pool, messages);
+  await insertMessages(pool, messages);
   const ids = messages.map(({ id }) => id);
   if (status === undefined) {
     await exec(
-      database.pool,
+      pool,
       sql`INSERT INTO dispatch_chunk (account_id, connection_id, priority, round, size, ids)
           VALUES (${accountId}, 1, 0, 1, ${count}, ${ids}::uuid[])`,
     );
     return ids;
   }
   await exec(
-    database.pool,
+    pool,
     sql`INSERT INTO message_state (account_id, id, status, attempts, channel, updated_at)
         SELECT ${accountId}, m.id, ${status}, 1, ${bitOf(more.channel ?? 'SMS')}, now()
         FROM message m WHERE m.id = ANY(${ids}::uuid[])`,
@@ -76,12 +43,10 @@ async function store(from: number, count: number, { status, ...more }: Stored = 
 }
 
 type Answer = { status: number; ids: string[]; body: unknown };
-async function history(query: Record<string, string>, key = account.apiKey): Promise<Answer> {
-  const url = `/api/partner-gateway/v1/messages/history?${new URLSearchParams(query)}`;
-  const answer = await app.inject({ method: 'GET', url, headers: { 'x-api-key': key } });
-  const body: unknown = answer.json();
+async function history(query: Record<string, string>, key?: string): Promise<Answer> {
+  const { status, body } = await get(`/messages/history?${new URLSearchParams(query)}`, key);
   const ids = Array.isArray(body) ? body.map((record: { messageId: string }) => record.messageId) : [];
-  return { status: answer.statusCode, ids, body };
+  return { status, ids, body };
 }
 const minutes = (from: number, to: number, more: Record<string, string> = {}) => ({
   channel: 'SMS',
@@ -153,7 +118,7 @@ test('what waits is found in the queue as it is among the messages', async () =>
   const ids = await store(320, 3);
   const { accountId } = account;
   const find = (queued: 'in queue' | 'among messages') =>
-    listHistoryIds(database.pool, {
+    listHistoryIds(pool, {
       ...{ accountId, channel: 'SMS', ...idsFrom(at(321), at(330)), limit: 10, offset: 0 },
       status: { codes: [STATUS.ACCEPTED], queued },
     });
@@ -190,18 +155,7 @@ test.each<[Record<string, string>, string[]]>([
 
 test('pages are read off the primary keys of their days, whatever else is in the tables', async () => {
   const { accountId } = account;
-  await exec(
-    database.pool,
-    sql`INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
-        SELECT n % 5 + 100, uuidv7(), 'SMS', 'API', false, 'ACME', '+351912345678', 'x', 1, true
-        FROM generate_series(1, 20000) AS n`,
-  );
-  await exec(
-    database.pool,
-    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at)
-        SELECT account_id, id, 3, 1, now() FROM message WHERE account_id >= 100`,
-  );
-  await exec(database.pool, sql`ANALYZE message, message_state`);
+  await crowdMessages(pool);
   const filter = { accountId, channel: 'SMS' as const, ...idsFrom(at(-600), at(600)), limit: 20, offset: 40 };
   for (const status of [
     undefined,
@@ -210,7 +164,7 @@ test('pages are read off the primary keys of their days, whatever else is in the
     { codes: [1], queued: 'among messages' },
   ] as const) {
     const asked = { ...filter, status };
-    const scans = await explain(tenant(database.pool, { accountId }), (db) => listHistoryIds(db, asked));
+    const scans = await explain(tenant(pool, { accountId }), (db) => listHistoryIds(db, asked));
     expect(scans.length).toBeGreaterThan(0);
     const ofDays = scans.filter(({ table }) => table?.startsWith('message'));
     const others = ofDays.filter(({ how, index }) => how === 'Seq Scan' || index?.endsWith('pkey') === false);

@@ -1,61 +1,37 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createAuthenticator } from '../../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../../accounts/create.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { NewAccount } from '../../accounts/create.ts';
 import { exec, sql } from '../../db/query.ts';
 import { tenant } from '../../db/tenant.ts';
-import { authentication } from '../../http/auth.ts';
-import type { App } from '../../http/deps.ts';
-import { createServer } from '../../http/server.ts';
 import { bitOf, CHANNELS } from '../../lib/channel.ts';
-import { firstIdAt, newId, timeOfId } from '../../lib/ids.ts';
-import { silentLog } from '../../lib/log.ts';
+import { newId, timeOfId } from '../../lib/ids.ts';
 import { insertMessages, type NewMessage } from '../../messages/sql.ts';
 import { STATUS, STATUS_NAMES } from '../../messages/states.ts';
-import { apiDeps } from '../../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { at, idAt, MINUTE, NOW } from '../../testing/noon.ts';
 import { explain } from '../../testing/plans.ts';
-import { newMessage } from '../../testing/queue.ts';
+import { crowdMessages, newMessage } from '../../testing/queue.ts';
+import { openRoutes } from '../../testing/routes.ts';
 import { idsFrom } from '../list.ts';
 import { historyRoutes } from '../routes.ts';
 import { findScanEnd, listFoundIds } from './sql.ts';
 
-const MINUTE = 60_000;
-/** Noon of this day: its partition is there. */
-const NOON = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000);
-const NOW = new Date(NOON.getTime() + 600 * MINUTE);
-const at = (minute: number): Date => new Date(NOON.getTime() + minute * MINUTE);
-const idAt = (minute: number): string => firstIdAt(at(minute)).slice(0, 14) + newId().slice(14);
+const { pool, stranger, newAccount, get, ...routes } = await openRoutes([historyRoutes], {
+  deps: { clock: { now: () => NOW } },
+});
+afterAll(() => routes[Symbol.asyncDispose]());
 
-let database: TestDatabase;
-let app: App;
 let account: NewAccount;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { pool } = database;
-  const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const deps = apiDeps({ pool, authenticate, clock: { now: () => NOW } });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    historyRoutes(closed, deps);
-  });
-});
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
 beforeEach(async () => {
-  account = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
+  account = await newAccount();
 });
 
 /** A message of this minute; its id. */
 async function store(minute: number, more: Partial<NewMessage> = {}, status?: number): Promise<string> {
   const message = newMessage({ accountId: account.accountId, id: idAt(minute), ...more });
   const { id, accountId, channel } = message;
-  await insertMessages(database.pool, [message]);
+  await insertMessages(pool, [message]);
   if (status !== undefined)
     await exec(
-      database.pool,
+      pool,
       sql`INSERT INTO message_state (account_id, id, status, attempts, channel, updated_at)
           VALUES (${accountId}, ${id}, ${status}, 1, ${bitOf(channel)}, now())`,
     );
@@ -64,10 +40,8 @@ async function store(minute: number, more: Partial<NewMessage> = {}, status?: nu
 
 type Found = { messageId: string; deliveryStatus: string; channel: string };
 async function search(query: Record<string, string> = {}, key = account.apiKey) {
-  const url = `/api/partner-gateway/v1/messages?${new URLSearchParams(query)}`;
-  const answer = await app.inject({ url, headers: { 'x-api-key': key } });
-  const body = answer.json();
-  return { status: answer.statusCode, body, ids: (body.data ?? []).map(({ messageId }: Found) => messageId) };
+  const { status, body } = await get(`/messages?${new URLSearchParams(query)}`, key);
+  return { status, body, ids: (body.data ?? []).map(({ messageId }: Found) => messageId) };
 }
 
 test('messages of all channels come with what they say, the newest first', async () => {
@@ -146,7 +120,7 @@ test('a part of the range that has been looked through ends where the next begin
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.push(await store(-40 + n, { sender: n === 0 ? 'RARE' : 'ACME' }));
   const filter = { accountId, ...idsFrom(at(-100), at(0)), sender: 'RARE' };
-  const db = tenant(database.pool, account);
+  const db = tenant(pool, account);
   expect(await listFoundIds(db, { ...filter, scan: 3, limit: 10 })).toEqual([]);
   const end = await findScanEnd(db, { ...filter, scan: 3 });
   expect(end).toBe(ids[2]);
@@ -156,7 +130,6 @@ test('a part of the range that has been looked through ends where the next begin
 
 test('messages of other accounts are as if there were none', async () => {
   const id = await store(-20, { clientId: 'mine' });
-  const stranger = await createAccount(database.pool, { name: 'Other', plan: 'unlimited', ratePerMinute: 0 });
   for (const query of [{}, { q: id }, { q: 'mine' }, { before: newId() }])
     expect((await search(query, stranger.apiKey)).ids).toEqual([]);
 });
@@ -179,21 +152,10 @@ test.each<[Record<string, string>, string[]]>([
 
 test('a search reads the primary keys from their end, and states one by one', async () => {
   const { accountId } = account;
-  await exec(
-    database.pool,
-    sql`INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
-        SELECT n % 5 + 100, uuidv7(), 'SMS', 'API', false, 'ACME', '+351912345678', 'x', 1, true
-        FROM generate_series(1, 20000) AS n`,
-  );
-  await exec(
-    database.pool,
-    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at)
-        SELECT account_id, id, 3, 1, now() FROM message WHERE account_id >= 100`,
-  );
-  await exec(database.pool, sql`ANALYZE message, message_state`);
+  await crowdMessages(pool);
   const filter = { accountId, ...idsFrom(at(-600), at(600)), digits: '333', scan: 20_000, limit: 50 };
   for (const status of [undefined, 'DELIVERED', 'ACCEPTED'] as const) {
-    const scans = await explain(tenant(database.pool, { accountId }), (db) => listFoundIds(db, { ...filter, status }));
+    const scans = await explain(tenant(pool, { accountId }), (db) => listFoundIds(db, { ...filter, status }));
     const tables = scans.filter(({ table }) => table?.startsWith('message'));
     expect(tables.length).toBeGreaterThan(0);
     for (const scan of tables) expect(scan.condition).toMatch(/account_id = .*\bid (=|>=) /);
