@@ -1,52 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../db/query.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
-import { silentLog } from '../lib/log.ts';
 import { SCOPES } from '../lib/scope.ts';
-import { apiDeps } from '../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { insertUser } from '../users/sql.ts';
+import { openRoutes, PG } from '../testing/routes.ts';
 import { apiKeyRoutes } from './routes.ts';
 
-const PATH = '/api/partner-gateway/v1/authentication';
-
-let database: TestDatabase;
-let app: App;
-let account: NewAccount;
-let stranger: NewAccount;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { pool } = database;
-  const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const deps = apiDeps({ pool, authenticate });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    apiKeyRoutes(closed, deps);
-  });
-  account = await createAccount(pool, { name: 'Acme', plan: 'production', ratePerMinute: 0 });
-  stranger = await createAccount(pool, { name: 'Stranger', plan: 'trial', ratePerMinute: 0 });
+const { pool, account, stranger, call, ...routes } = await openRoutes([apiKeyRoutes], {
+  base: `${PG}/authentication`,
+  account: { plan: 'production' },
+  stranger: { plan: 'trial' },
 });
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
+afterAll(() => routes[Symbol.asyncDispose]());
 
-type Method = 'GET' | 'POST' | 'DELETE';
-async function call(method: Method, path: string, body?: object, key = account.apiKey) {
-  const answer = await app.inject({
-    method,
-    url: `${PATH}${path}`,
-    headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { payload: JSON.stringify(body) }),
-  });
-  return { status: answer.statusCode, body: answer.body === '' ? null : answer.json() };
-}
 const create = async (body: object = {}, key?: string) => (await call('POST', '', body, key)).body;
 const statusWith = async (key: string) => (await call('GET', '', undefined, key)).status;
 
@@ -76,7 +41,7 @@ describe('creating', () => {
     expect(list.status).toBe(200);
     expect(JSON.stringify(list.body)).not.toContain(body.apiKey);
     expect(
-      JSON.stringify(await many(database.pool, sql`SELECT v::text, k::text FROM api_key_value v, api_key k`)),
+      JSON.stringify(await many(pool, sql`SELECT v::text, k::text FROM api_key_value v, api_key k`)),
     ).not.toContain(body.apiKey);
   });
 
@@ -133,9 +98,9 @@ describe('listing', () => {
 
   test('can be narrowed to the keys that one user made', async () => {
     const user = { accountId: account.accountId, username: 'second', passwordHash: 'x', role: 'admin' as const };
-    const userId = (await insertUser(database.pool, user))?.id;
+    const userId = (await insertUser(pool, user))?.id;
     const { id } = await create({ name: 'of second' });
-    await exec(database.pool, sql`UPDATE api_key SET user_id = ${userId} WHERE id = ${id}`);
+    await exec(pool, sql`UPDATE api_key SET user_id = ${userId} WHERE id = ${id}`);
     expect((await call('GET', `?userId=${userId}`)).body).toMatchObject({
       total: 1,
       data: [{ id, username: 'second' }],
@@ -149,7 +114,7 @@ describe('listing', () => {
 
   test('an expired key is shown as such', async () => {
     const { id, apiKey } = await create();
-    await exec(database.pool, sql`UPDATE api_key SET expires_at = now() WHERE id = ${id}`);
+    await exec(pool, sql`UPDATE api_key SET expires_at = now() WHERE id = ${id}`);
     expect((await call('GET', `/${apiKey}`)).body).toMatchObject({ id, status: 'expired' });
     expect(await statusWith(apiKey)).toBe(401);
     const expired = (await call('GET', '?status=expired&limit=100')).body;
@@ -201,7 +166,7 @@ describe('rotating', () => {
   test('the values of a key that are over are forgotten', async () => {
     const { id } = await create();
     for (let i = 0; i < 3; i++) await call('POST', `/${id}/rotate`);
-    const values = await many(database.pool, sql`SELECT FROM api_key_value WHERE api_key_id = ${id}`);
+    const values = await many(pool, sql`SELECT FROM api_key_value WHERE api_key_id = ${id}`);
     expect(values).toHaveLength(1);
   });
 
@@ -211,10 +176,7 @@ describe('rotating', () => {
       Array.from({ length: 8 }, () => call('POST', `/${id}/rotate`, { graceSeconds: 60 })),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
-    const current = await many(
-      database.pool,
-      sql`SELECT FROM api_key_value WHERE api_key_id = ${id} AND expires_at IS NULL`,
-    );
+    const current = await many(pool, sql`SELECT FROM api_key_value WHERE api_key_id = ${id} AND expires_at IS NULL`);
     expect(current).toHaveLength(1);
   });
 
@@ -229,7 +191,7 @@ describe('rotating', () => {
     const { id } = await create();
     for (const graceSeconds of [-1, 604_801, 1.5, '60'])
       expect((await call('POST', `/${id}/rotate`, { graceSeconds })).status, `${graceSeconds}`).toBe(400);
-    await exec(database.pool, sql`UPDATE api_key SET expires_at = now() WHERE id = ${id}`);
+    await exec(pool, sql`UPDATE api_key SET expires_at = now() WHERE id = ${id}`);
     expect((await call('POST', `/${id}/rotate`)).status).toBe(409);
   });
 });

@@ -1,47 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { afterAll, expect, test } from 'vitest';
 import { transaction } from '../db/transaction.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
-import { createKey } from '../api-keys/create.ts';
-import { silentLog } from '../lib/log.ts';
 import { SCOPES } from '../lib/scope.ts';
-import { apiDeps } from '../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { newKey, openRoutes } from '../testing/routes.ts';
 import { operatorOf, recordAudit } from './record.ts';
 import { auditRoutes } from './routes.ts';
 
-let database: TestDatabase;
-let app: App;
-let account: NewAccount;
-let stranger: NewAccount;
+const { pool, account, stranger, get, ...routes } = await openRoutes([auditRoutes]);
+afterAll(() => routes[Symbol.asyncDispose]());
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { authenticate } = createAuthenticator({ pool: database.pool, log: silentLog });
-  const deps = apiDeps({ pool: database.pool, authenticate });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    auditRoutes(closed, deps);
-  });
-  account = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
-  stranger = await createAccount(database.pool, { name: 'Stranger', plan: 'unlimited', ratePerMinute: 0 });
-});
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
-
-async function list(query = '', key = account.apiKey) {
-  const url = `/api/partner-gateway/v1/audit${query}`;
-  const answer = await app.inject({ url, headers: { 'x-api-key': key } });
-  return { status: answer.statusCode, body: answer.json() };
-}
+const list = (query = '', key?: string) => get(`/audit${query}`, key);
 const record = (action: string, subject: string, detail?: Record<string, unknown>) =>
-  transaction(database.pool, (tx) =>
+  transaction(pool, (tx) =>
     recordAudit(tx, operatorOf(account.accountId), { action, subject, ...(detail && { detail }) }),
   );
 const actionsOf = ({ data }: { data: { action: string }[] }) => data.map(({ action }) => action);
@@ -80,7 +49,7 @@ test('action, subject and time narrow the list and its total', async () => {
 test('what one person did, and keys that they made, is told apart from the rest', async () => {
   const { accountId } = account;
   const author = { accountId, keyId: null, userId: 4711, username: 'anna' };
-  await transaction(database.pool, async (tx) => {
+  await transaction(pool, async (tx) => {
     await recordAudit(tx, { ...author, kind: 'user' }, { action: 'by.person', subject: 'thing:4' });
     await recordAudit(tx, { ...author, kind: 'key', keyId: 12 }, { action: 'by.key', subject: 'thing:4' });
     await recordAudit(tx, operatorOf(accountId), { action: 'by.other', subject: 'thing:4' });
@@ -93,14 +62,13 @@ test('what one person did, and keys that they made, is told apart from the rest'
 
 test('an account sees its own entries only, and a caller without the scope keys sees none', async () => {
   expect(actionsOf((await list('', stranger.apiKey)).body)).toEqual(['api-key.create', 'account.create']);
-  const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
   const operations = SCOPES.filter((scope) => scope !== 'keys');
-  const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations }));
+  const apiKey = await newKey(pool, account, operations);
   expect((await list('', apiKey)).status).toBe(403);
 });
 
 test('an entry is rolled back with the change that it tells of', async () => {
-  const failed = transaction(database.pool, async (tx) => {
+  const failed = transaction(pool, async (tx) => {
     await recordAudit(tx, operatorOf(account.accountId), { action: 'rolled.back', subject: 'thing:9' });
     throw new Error('the change fails');
   });

@@ -1,58 +1,34 @@
-import { randomInt } from 'node:crypto';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../db/query.ts';
-import { transaction } from '../db/transaction.ts';
-import { type PumpDeps, startPump } from '../dispatch/pump.ts';
 import { rescueChunks } from '../dispatch/rescue.ts';
 import { claimChunks, moveIntents } from '../dispatch/sql.ts';
-import { silentLog } from '../lib/log.ts';
 import { newId } from '../lib/ids.ts';
 import { actor } from '../testing/drafts.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { createTestDatabase } from '../testing/database.ts';
 import { accountWith, booksOf } from '../testing/money.ts';
+import { pumpOn } from '../testing/pump.ts';
 import { listChunks, listUnknownIds, queueMessages, statesOf } from '../testing/queue.ts';
-import { accepted, createScriptedCarrier, retry, type ScriptedCarrier } from '../testing/scripted-carrier.ts';
+import { accepted, createScriptedCarrier, retry } from '../testing/scripted-carrier.ts';
 import { until } from '../testing/until.ts';
 import { cancelMessage } from './cancel.ts';
 import { settleOutcomes } from './deliver.ts';
-import { loadJobs } from './load.ts';
-import { freeze } from '../credit/charge.ts';
 import { STATUS } from './states.ts';
 
 const PRICE = 10;
 
-let database: TestDatabase;
-let pool: Pool;
-let accountId: number;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
+const database = await createTestDatabase();
+const { pool } = database;
 afterAll(() => database[Symbol.asyncDispose]());
+
+let accountId: number;
 beforeEach(async () => {
   await exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, unknown_outcome`);
   accountId = await accountWith(pool, 10_000);
 });
 
 /** Messages that wait, each at 10 micro-units that are frozen. */
-async function queue(count: number, size = 1000): Promise<string[]> {
-  const ids = await queueMessages(pool, { accountId, count, size });
-  await exec(pool, sql`UPDATE message SET price_micros = ${PRICE}`);
-  const charges = ids.map(() => ({ accountId, micros: PRICE }));
-  await transaction(pool, (tx) => freeze(tx, charges, 'test'));
-  return ids;
-}
-
-function pumpOn(carrier: ScriptedCarrier, more: Partial<PumpDeps> = {}): void {
-  const pump = startPump({
-    ...{ pool, connectionId: 1, owner: randomInt(1, 2 ** 47), tps: 0, wakeOther: () => undefined, log: silentLog },
-    ...{ carrier, load: (chunks) => loadJobs(pool, chunks), settle: settleOutcomes },
-    ...more,
-  });
-  carrier.onChange = pump.wake;
-  onTestFinished(() => pump.stop(300));
-}
+const queue = (count: number, size = 1000): Promise<string[]> =>
+  queueMessages(pool, { accountId, count, size, priceMicros: PRICE });
 
 const cancel = (id: string, of = accountId): Promise<boolean> =>
   cancelMessage(pool, actor(of), { id, now: new Date() });
@@ -75,7 +51,7 @@ test('a message that waits ends DELETED with its credit back, once, and its hist
   );
   expect(audit).toEqual([{ action: 'message.cancel', keyId: 1 }]);
   const carrier = createScriptedCarrier();
-  pumpOn(carrier);
+  pumpOn(pool, carrier);
   await queueEmpty();
   expect(carrier.submitted).toEqual([other]);
 });
@@ -100,7 +76,7 @@ test('a worker that holds a message in memory does not write it once it is cance
     window: 10,
     script: ({ messageId }) => new Promise((resolve) => answers.push(() => resolve(accepted(messageId)))),
   });
-  pumpOn(carrier);
+  pumpOn(pool, carrier);
   await until('a window is under way', () => answers.length === 10);
   const underWay = ids.slice(0, 10);
   const waiting = ids.slice(10);
@@ -120,7 +96,7 @@ test('a worker that holds a message in memory does not write it once it is cance
 test('a message that waits for another attempt is cancelled as well, and its credit returns', async () => {
   const [id = ''] = await queue(1);
   const carrier = createScriptedCarrier({ script: () => retry(60_000) });
-  pumpOn(carrier);
+  pumpOn(pool, carrier);
   await until('the first attempt is recorded', async () => (await statusOf(id)) === STATUS.ACCEPTED);
   expect(await cancel(id)).toBe(true);
   expect(await statusOf(id)).toBe(STATUS.DELETED);
@@ -130,7 +106,7 @@ test('a message that waits for another attempt is cancelled as well, and its cre
 test('each message is cancelled or sent, never both and never neither, while a worker sends as fast as it can', async () => {
   const ids = await queue(600, 100);
   const carrier = createScriptedCarrier({ window: 5 });
-  pumpOn(carrier);
+  pumpOn(pool, carrier);
   const cancelled = new Set<string>();
   const tries = ids.filter((_, i) => i % 3 !== 0).toReversed();
   const canceller = async (): Promise<void> => {
@@ -156,7 +132,7 @@ test('what was cancelled stays so when the worker that held it dies', async () =
   await rescueChunks(pool, settleOutcomes);
   expect(await listUnknownIds(pool)).toEqual(new Set([ids[0]]));
   const carrier = createScriptedCarrier();
-  pumpOn(carrier);
+  pumpOn(pool, carrier);
   await queueEmpty();
   expect(carrier.submitted).toEqual([ids[2]]);
   expect([await statusOf(ids[1]), await statusOf(ids[3])]).toEqual([STATUS.DELETED, STATUS.DELETED]);

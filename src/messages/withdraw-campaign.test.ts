@@ -1,45 +1,32 @@
-import { randomInt } from 'node:crypto';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { freeze } from '../credit/charge.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import { moveChunksToParked } from '../dispatch/campaigns/sql.ts';
-import { startPump } from '../dispatch/pump.ts';
-import { silentLog } from '../lib/log.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { createTestDatabase } from '../testing/database.ts';
 import { accountWith, booksOf } from '../testing/money.ts';
+import { pumpOn } from '../testing/pump.ts';
 import { listChunks, queueMessages, statesOf } from '../testing/queue.ts';
 import { accepted, createScriptedCarrier } from '../testing/scripted-carrier.ts';
 import { until } from '../testing/until.ts';
-import { settleOutcomes } from './deliver.ts';
-import { loadJobs } from './load.ts';
 import { STATUS } from './states.ts';
 import { withdrawCampaign } from './withdraw-campaign.ts';
 
 const PRICE = 10;
 const campaignId = 5;
 
-let database: TestDatabase;
-let pool: Pool;
-let accountId: number;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
+const database = await createTestDatabase();
+const { pool } = database;
 afterAll(() => database[Symbol.asyncDispose]());
+
+let accountId: number;
 beforeEach(async () => {
   await exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, traffic_hour`);
   accountId = await accountWith(pool, 100_000);
 });
 
 /** Messages of a campaign that wait, each with its price frozen. */
-async function queue(count: number, size: number, of = campaignId): Promise<string[]> {
-  const ids = await queueMessages(pool, { accountId, campaignId: of, count, size });
-  await exec(pool, sql`UPDATE message SET price_micros = ${PRICE}`);
-  await transaction(pool, (tx) => freeze(tx, [{ accountId, micros: count * PRICE }], ''));
-  return ids;
-}
+const queue = (count: number, size: number, of = campaignId): Promise<string[]> =>
+  queueMessages(pool, { accountId, campaignId: of, count, size, priceMicros: PRICE });
 
 const withdraw = (limit: number) =>
   transaction(pool, (tx) => withdrawCampaign(tx, { accountId, campaignId, by: 'the client', now: new Date() }, limit));
@@ -81,12 +68,7 @@ test('what a worker holds and has not written is taken from it; what is written 
       return accepted(messageId);
     },
   });
-  const pump = startPump({
-    ...{ pool, connectionId: 1, owner: randomInt(1, 2 ** 47), tps: 0, wakeOther: () => undefined, log: silentLog },
-    ...{ carrier, load: (chunks) => loadJobs(pool, chunks), settle: settleOutcomes },
-  });
-  carrier.onChange = pump.wake;
-  onTestFinished(() => pump.stop(300));
+  pumpOn(pool, carrier);
   await until('the window is full', () => Promise.resolve(carrier.submitted.length === 3));
   expect(await withdraw(1000)).toEqual({ withdrawn: 27, more: false });
   gate.resolve();

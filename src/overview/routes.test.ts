@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
-import { createKey } from '../api-keys/create.ts';
-import { operatorOf } from '../audit/record.ts';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import type { NewAccount } from '../accounts/create.ts';
 import { insertConnection, insertConnectionStatus } from '../connections/sql.ts';
 import { exec, one, sql } from '../db/query.ts';
 import { tenant } from '../db/tenant.ts';
-import { transaction } from '../db/transaction.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
 import { bitOf, type Channel } from '../lib/channel.ts';
 import { firstIdAt, newId } from '../lib/ids.ts';
-import { silentLog } from '../lib/log.ts';
-import { type Scope, SCOPES } from '../lib/scope.ts';
+import type { Scope } from '../lib/scope.ts';
 import { insertMessages } from '../messages/sql.ts';
 import { insertRoute } from '../routing/sql.ts';
-import { apiDeps } from '../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { explain } from '../testing/plans.ts';
 import { newMessage } from '../testing/queue.ts';
+import { newKey, openRoutes, PG } from '../testing/routes.ts';
 import { countTraffic, type Delta } from '../traffic/count.ts';
 import { foldTraffic } from '../traffic/folding/fold.ts';
 import { overviewRoutes } from './routes.ts';
@@ -30,41 +21,23 @@ const HOUR = 3_600_000;
 const NOON = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 + 12.5 * HOUR);
 let now = NOON;
 
-let database: TestDatabase;
-let app: App;
+const { pool, stranger, newAccount, get, ...routes } = await openRoutes([overviewRoutes], {
+  base: `${PG}/overview`,
+  deps: { clock: { now: () => now } },
+});
+afterAll(() => routes[Symbol.asyncDispose]());
 let account: NewAccount;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { pool } = database;
-  const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const deps = apiDeps({ pool, authenticate, clock: { now: () => now } });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    overviewRoutes(closed, deps);
-  });
-});
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
 beforeEach(async () => {
   now = NOON;
-  account = await createAccount(database.pool, {
-    ...{ name: 'Acme', plan: 'production', creditMicros: 5_000_000, ratePerMinute: 0 },
-  });
+  account = await newAccount({ plan: 'production', creditMicros: 5_000_000 });
 });
 
-async function get(query = '', key = account.apiKey) {
-  const answer = await app.inject({ url: `/api/partner-gateway/v1/overview${query}`, headers: { 'x-api-key': key } });
-  return { status: answer.statusCode, body: answer.json() };
-}
-const overview = async (query = '') => (await get(query)).body;
+const overview = async (query = '') => (await get(query, account.apiKey)).body;
 type Item = { kind: string; severity: string };
 const attention = async (): Promise<Item[]> => (await overview()).attention;
 
 const count = (at: Date, what: Partial<Delta>, channel: Channel = 'SMS') =>
-  countTraffic(database.pool, [
+  countTraffic(pool, [
     { accountId: account.accountId, id: firstIdAt(at), campaignId: null, channel: bitOf(channel), ...what },
   ]);
 const hoursAgo = (hours: number): Date => new Date(NOON.getTime() - hours * HOUR);
@@ -98,7 +71,7 @@ describe('traffic', () => {
     await count(hoursAgo(3), { sent: 2, delivered: 2 }, 'RCS');
     await count(hoursAgo(13), { sent: 100, delivered: 100 });
     for (const folded of [false, true]) {
-      if (folded) await foldTraffic(database.pool, () => NOON);
+      if (folded) await foldTraffic(pool, () => NOON);
       const { series, totals } = await overview('?hours=13');
       expect(totals.today).toEqual({ sent: 12, delivered: 8, failed: 3, pending: 2, cost: 0.25 });
       const some = series.filter(({ sent }: { sent: number }) => sent > 0);
@@ -124,7 +97,7 @@ describe('traffic', () => {
     const idAgo = (ms: number): string => firstIdAt(new Date(NOON.getTime() - ms)).slice(0, 14) + newId().slice(14);
     const made = Array.from({ length: 90 }, () => newMessage({ accountId, id: idAgo(30_000) }));
     const simulated = Array.from({ length: 30 }, () => newMessage({ accountId, id: idAgo(20_000), simulation: true }));
-    await insertMessages(database.pool, [...made, ...simulated, newMessage({ accountId, id: idAgo(70_000) })]);
+    await insertMessages(pool, [...made, ...simulated, newMessage({ accountId, id: idAgo(70_000) })]);
     expect((await overview()).rate.accepted).toBe(1.5);
   });
 
@@ -133,7 +106,7 @@ describe('traffic', () => {
     const idAgo = (ms: number): string => firstIdAt(new Date(NOON.getTime() - ms)).slice(0, 14) + newId().slice(14);
     for (let n = 0; n < 6; n++)
       await insertMessages(
-        database.pool,
+        pool,
         Array.from({ length: 1000 }, () => newMessage({ accountId, id: idAgo(n * 1000) })),
       );
     expect((await overview()).rate.accepted).toBe(2000);
@@ -144,7 +117,7 @@ async function newCampaign(status: number, more: { paused?: boolean; reason?: st
   const { accountId } = account;
   const at = more.inHours === undefined ? null : new Date(Date.now() + more.inHours * HOUR);
   const { id } = await one<{ id: number }>(
-    database.pool,
+    pool,
     sql`INSERT INTO campaign (account_id, name, status, sending_mode, confirmed_at, started_at, scheduled_at, paused_at,
                               completed_at, failure_reason, total_destinations)
         VALUES (${accountId}, ${`C${status}`}, ${status}, 'SMS', now(), ${status > 1 ? hoursAgo(1) : null}, ${at},
@@ -152,7 +125,7 @@ async function newCampaign(status: number, more: { paused?: boolean; reason?: st
         RETURNING id`,
   );
   await exec(
-    database.pool,
+    pool,
     sql`INSERT INTO campaign_run (account_id, campaign_id, expanded, recipients) VALUES (${accountId}, ${id}, true, 100)`,
   );
   return id;
@@ -182,9 +155,9 @@ describe('attention', () => {
     await count(hoursAgo(2), { sent: 1, costMicros: 5_000_001 });
     expect(await attention()).toMatchObject([{ kind: 'low_credit', severity: 'warning' }]);
     const { accountId } = account;
-    await exec(database.pool, sql`UPDATE credit_balance SET available_micros = 0 WHERE account_id = ${accountId}`);
+    await exec(pool, sql`UPDATE credit_balance SET available_micros = 0 WHERE account_id = ${accountId}`);
     expect(await attention()).toMatchObject([{ kind: 'low_credit', severity: 'error' }]);
-    await exec(database.pool, sql`UPDATE credit_balance SET unlimited = true WHERE account_id = ${accountId}`);
+    await exec(pool, sql`UPDATE credit_balance SET unlimited = true WHERE account_id = ${accountId}`);
     expect(await attention()).toEqual([]);
   });
 
@@ -208,7 +181,7 @@ describe('attention', () => {
       sql`INSERT INTO template (channel, id, owner_id, name, status, reason, content)
           VALUES ('RCS', ${`t${accountId}`}, ${accountId}, 'offer', 'REJECTED', 'spam', '{}')`,
     ])
-      await exec(database.pool, statement);
+      await exec(pool, statement);
     const nothing = { count: null, subject: null, subjectId: null, since: null, detail: null };
     const since = expect.any(String);
     expect(await attention()).toEqual([
@@ -250,16 +223,14 @@ describe('attention', () => {
       },
     ]);
     await exec(
-      database.pool,
+      pool,
       sql`UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'gone' WHERE account_id = ${accountId}`,
     );
     expect(await attention()).toContainEqual(
       expect.objectContaining({ kind: 'webhook_disabled', severity: 'error', detail: 'gone' }),
     );
     const few = async (...operations: Scope[]) => {
-      const operator = { ...operatorOf(accountId), operations: new Set(SCOPES) };
-      const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations }));
-      const { body } = await get('', apiKey);
+      const { body } = await get('', await newKey(pool, account, operations));
       return [body.campaigns.length, body.attention.map(({ kind }: Item) => kind)];
     };
     expect(await few('tracking')).toEqual([0, ['unknown_outcomes']]);
@@ -267,9 +238,9 @@ describe('attention', () => {
   });
 
   test('paused sending is told to everybody', async () => {
-    await exec(database.pool, sql`UPDATE fence SET state = 'paused', reason = 'a copy', since = ${NOON}`);
+    await exec(pool, sql`UPDATE fence SET state = 'paused', reason = 'a copy', since = ${NOON}`);
     const [item] = await attention();
-    await exec(database.pool, sql`UPDATE fence SET state = 'open'`);
+    await exec(pool, sql`UPDATE fence SET state = 'open'`);
     expect(item).toMatchObject({
       kind: 'sending_paused',
       severity: 'error',
@@ -279,7 +250,6 @@ describe('attention', () => {
   });
 
   test('a connection that is down is an error, and a warning while another one takes its numbers', async () => {
-    const { pool } = database;
     const [first, second] = [await newConnection('first'), await newConnection('second')];
     for (const connectionId of [first, second])
       await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: connectionId });
@@ -301,7 +271,6 @@ describe('attention', () => {
   });
 
   test('the connection of another account’s sender is none of its business', async () => {
-    const { pool } = database;
     const connectionId = await newConnection('agents');
     const sender = (ownerId: number | null) =>
       exec(
@@ -309,7 +278,6 @@ describe('attention', () => {
         sql`INSERT INTO sender (channel, identity, connection_id, owner_id, name)
             VALUES ('RCS', ${`agent-${ownerId}`}, ${connectionId}, ${ownerId}, 'A')`,
       );
-    const stranger = await createAccount(pool, { name: 'Other', plan: 'production', creditMicros: 1 });
     await sender(stranger.accountId);
     expect(await attention()).toEqual([]);
     await sender(account.accountId);
@@ -319,7 +287,7 @@ describe('attention', () => {
 });
 
 async function newConnection(name: string): Promise<number> {
-  const made = await insertConnection(database.pool, { name, kind: 'smpp', sandbox: true, settings: {} });
+  const made = await insertConnection(pool, { name, kind: 'smpp', sandbox: true, settings: {} });
   return made?.id ?? 0;
 }
 
@@ -327,25 +295,17 @@ test('nothing of another account is in it', async () => {
   await count(hoursAgo(0), { sent: 5 });
   await newCampaign(4, { reason: 'x' });
   await newCampaign(2);
-  account = await createAccount(database.pool, {
-    name: 'Other',
-    plan: 'production',
-    creditMicros: 1,
-    ratePerMinute: 0,
-  });
+  account = await newAccount({ plan: 'production', creditMicros: 1 });
   const { totals, campaigns, attention: items } = await overview();
   expect([totals.today.sent, campaigns, items]).toEqual([0, [], []]);
 });
 
 test('it needs the scope tracking, and at most a week', async () => {
-  const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
-  const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations: ['SMS'] }));
-  expect((await get('', apiKey)).status).toBe(403);
-  for (const hours of ['0', '169', 'x']) expect((await get(`?hours=${hours}`)).status).toBe(400);
+  expect((await get('', await newKey(pool, account, ['SMS']))).status).toBe(403);
+  for (const hours of ['0', '169', 'x']) expect((await get(`?hours=${hours}`, account.apiKey)).status).toBe(400);
 });
 
 test('whatever is in the tables, the figures are read by index: the hours, the newest messages, open campaigns', async () => {
-  const { pool } = database;
   const { accountId } = account;
   await exec(
     pool,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestProgram, type TestProgram } from '../testing/program.ts';
-import { OWN_PAGES, PG, SESSION } from '../testing/session-stage.ts';
+import { PG } from '../testing/routes.ts';
+import { OWN_PAGES, SESSION } from '../testing/session-stage.ts';
 
 let program: TestProgram;
 let cookie: string;

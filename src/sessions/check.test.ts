@@ -1,27 +1,22 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../accounts/create.ts';
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { createAccount } from '../accounts/create.ts';
 import { moveAccountStatus } from '../accounts/sql.ts';
 import { exec, many, one, sql } from '../db/query.ts';
 import { silentLog } from '../lib/log.ts';
-import { type Browser, openSessionStage, PG, SESSION, SESSIONS, type SessionStage } from '../testing/session-stage.ts';
+import { PG } from '../testing/routes.ts';
+import { openSessionStage, SESSION, sessionIdOf, SESSIONS } from '../testing/session-stage.ts';
 import { signIn } from './sign-in.ts';
 import { deleteEndedSessions, moveLastSeen } from './sql.ts';
 
-let stage: SessionStage;
-let account: NewAccount;
-
-beforeAll(async () => {
-  stage = await openSessionStage();
-});
+const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());
+
+let account: NewAccount;
 beforeEach(async () => {
   account = await stage.newAccount();
 });
-
-const idOf = async (browser: Browser): Promise<number> =>
-  (await browser.ask('GET', SESSIONS)).body.data.find(({ current }: { current: boolean }) => current).id;
 
 test('ends with its browser signing out, which loses the cookie', async () => {
   const [here, there] = [await stage.signIn(account), await stage.signIn(account)];
@@ -36,7 +31,7 @@ test('ends with its browser signing out, which loses the cookie', async () => {
 
 test('ends after twelve hours without a request, and a request puts that off', async () => {
   const browser = await stage.signIn(account);
-  const id = await idOf(browser);
+  const id = await sessionIdOf(browser);
   const seen = (interval: string) =>
     exec(
       stage.pool,
@@ -55,7 +50,7 @@ test('ends after twelve hours without a request, and a request puts that off', a
 
 test('ends seven days after it began, however often it is used', async () => {
   const browser = await stage.signIn(account);
-  const id = await idOf(browser);
+  const id = await sessionIdOf(browser);
   const begun = (interval: string) =>
     exec(stage.pool, sql`UPDATE user_session SET created_at = now() - ${interval}::interval WHERE id = ${id}`);
   await begun('6 days 23 hours 59 minutes');
@@ -70,7 +65,7 @@ test('ends seven days after it began, however often it is used', async () => {
 
 test('is seen by the others from its requests', async () => {
   const browser = await stage.signIn(account);
-  const id = await idOf(browser);
+  const id = await sessionIdOf(browser);
   await exec(stage.pool, sql`UPDATE user_session SET last_seen_at = now() - interval '1 hour' WHERE id = ${id}`);
   const own = createAuthenticator({ pool: stage.pool, log: silentLog });
   await own.authenticate({ headers: { cookie: browser.cookie }, ip: '198.51.100.7', protocol: 'https' });

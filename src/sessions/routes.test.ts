@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../accounts/create.ts';
-import { type Browser, openSessionStage, SESSIONS, type SessionStage } from '../testing/session-stage.ts';
+import { type Browser, openSessionStage, sessionIdOf, SESSIONS } from '../testing/session-stage.ts';
 
-let stage: SessionStage;
-let account: NewAccount;
-
-beforeAll(async () => {
-  stage = await openSessionStage();
-});
+const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());
+
+let account: NewAccount;
 beforeEach(async () => {
   account = await stage.newAccount();
 });
-
-const idOf = async (browser: Browser): Promise<number> =>
-  (await browser.ask('GET', SESSIONS)).body.data.find(({ current }: { current: boolean }) => current).id;
 
 test('are shown to their person, and those of all to who has the scope keys', async () => {
   const viewer = await stage.person(account.accountId, 'viewer');
@@ -38,11 +32,12 @@ test('are ended by their person, or by who may touch that role', async () => {
     await stage.signIn(await stage.person(account.accountId, 'viewer')),
   ];
   const [owner, second] = [await stage.signIn(account), await stage.signIn(account)];
-  const end = async (by: Browser, of: Browser) => (await by.ask('DELETE', `${SESSIONS}/${await idOf(of)}`)).status;
+  const end = async (by: Browser, of: Browser) =>
+    (await by.ask('DELETE', `${SESSIONS}/${await sessionIdOf(of)}`)).status;
   expect(await end(viewer, admin)).toBe(404);
   expect(await end(admin, owner)).toBe(403);
   expect(await end(owner, second)).toBe(204);
-  const viewerId = await idOf(viewer);
+  const viewerId = await sessionIdOf(viewer);
   expect(await end(admin, viewer)).toBe(204);
   expect((await admin.ask('DELETE', `${SESSIONS}/${viewerId}`)).status).toBe(404);
   expect([await stage.statusOf(second), await stage.statusOf(viewer), await stage.statusOf(owner)]).toEqual([
@@ -56,7 +51,7 @@ test('are ended by their person, or by who may touch that role', async () => {
 test('of another account answer exactly like those that there are not', async () => {
   const stranger = await stage.signIn(await stage.newAccount());
   const owner = await stage.signIn(account);
-  const id = await idOf(stranger);
+  const id = await sessionIdOf(stranger);
   const foreign = await owner.ask('DELETE', `${SESSIONS}/${id}`);
   const unknown = await owner.ask('DELETE', `${SESSIONS}/9000000000`);
   const face = ({ status, body }: typeof foreign) => [status, body.message];

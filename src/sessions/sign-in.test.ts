@@ -1,27 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../accounts/create.ts';
 import { moveAccountStatus } from '../accounts/sql.ts';
 import { exec, many, sql } from '../db/query.ts';
 import { SCOPES } from '../lib/scope.ts';
-import {
-  appWith,
-  openSessionStage,
-  OWN_PAGES,
-  PG,
-  SESSION,
-  SESSIONS,
-  type SessionStage,
-} from '../testing/session-stage.ts';
+import { PG } from '../testing/routes.ts';
+import { appWith, openSessionStage, OWN_PAGES, SESSION, SESSIONS } from '../testing/session-stage.ts';
 import { listSessions } from './sql.ts';
 
-let stage: SessionStage;
-let account: NewAccount;
-
-beforeAll(async () => {
-  stage = await openSessionStage();
-});
+const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());
+
+let account: NewAccount;
 beforeEach(async () => {
   account = await stage.newAccount();
 });

@@ -1,26 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NewAccount } from '../accounts/create.ts';
 import { moveAccountStatus } from '../accounts/sql.ts';
 import { exec, many, sql } from '../db/query.ts';
 import { tenant } from '../db/tenant.ts';
 import { SCOPES } from '../lib/scope.ts';
-import {
-  type Browser,
-  type Headers,
-  openSessionStage,
-  PG,
-  SESSION,
-  SESSIONS,
-  type SessionStage,
-} from '../testing/session-stage.ts';
+import { PG } from '../testing/routes.ts';
+import { type Browser, type Headers, openSessionStage, SESSION, SESSIONS } from '../testing/session-stage.ts';
 
-let stage: SessionStage;
-let account: NewAccount;
-
-beforeAll(async () => {
-  stage = await openSessionStage();
-});
+const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());
+
+let account: NewAccount;
 beforeEach(async () => {
   account = await stage.newAccount();
 });

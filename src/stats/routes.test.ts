@@ -1,54 +1,20 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
-import { createKey } from '../api-keys/create.ts';
-import { operatorOf } from '../audit/record.ts';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, one, sql } from '../db/query.ts';
-import { transaction } from '../db/transaction.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
 import { bitOf, type Channel, CHANNELS } from '../lib/channel.ts';
 import { firstIdAt } from '../lib/ids.ts';
-import { silentLog } from '../lib/log.ts';
 import { SCOPES } from '../lib/scope.ts';
-import { apiDeps } from '../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { countTraffic } from '../traffic/count.ts';
 import { foldTraffic } from '../traffic/folding/fold.ts';
+import { newKey, openRoutes, PG } from '../testing/routes.ts';
 import { statsRoutes } from './routes.ts';
 
-const PATH = '/api/partner-gateway/v1/campaigns';
 const PRICE_MICROS = 45_000;
 
-let database: TestDatabase;
-let app: App;
-let account: NewAccount;
-let stranger: NewAccount;
+const { pool, account, stranger, get, ...routes } = await openRoutes([statsRoutes], { base: `${PG}/campaigns` });
+afterAll(() => routes[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`));
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { authenticate } = createAuthenticator({ pool: database.pool, log: silentLog });
-  const deps = apiDeps({ pool: database.pool, authenticate });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    statsRoutes(closed, deps);
-  });
-  account = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
-  stranger = await createAccount(database.pool, { name: 'Stranger', plan: 'unlimited', ratePerMinute: 0 });
-});
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
-beforeEach(() => exec(database.pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`));
-
-async function get(path: string, key = account.apiKey) {
-  const answer = await app.inject({ url: `${PATH}${path}`, headers: { 'x-api-key': key } });
-  return { status: answer.statusCode, body: answer.json() };
-}
 const stats = async (query: string) => (await get(`/stats?${query}`)).body;
 const MARCH = 'startDate=2026-03-01&endDate=2026-03-31';
 
@@ -58,13 +24,13 @@ async function newCampaign({ mode = 'SMS', createdAt, startedAt, skipped = 0, ac
   const owner = accountId ?? account.accountId;
   const start = startedAt ?? null;
   const { id } = await one<{ id: number }>(
-    database.pool,
+    pool,
     sql`INSERT INTO campaign (account_id, name, status, sending_mode, created_at, confirmed_at, started_at)
       VALUES (${owner}, 'Spring', ${start === null ? 0 : 2}, ${mode}, ${createdAt}, ${start}, ${start}) RETURNING id`,
   );
   if (start !== null)
     await exec(
-      database.pool,
+      pool,
       sql`INSERT INTO campaign_run (account_id, campaign_id, skipped) VALUES (${owner}, ${id}, ${skipped})`,
     );
   return id;
@@ -85,10 +51,10 @@ type Message = { campaignId: number | null; at: string; channel?: Channel; outco
 async function count(messages: readonly Message[]): Promise<void> {
   for (const { campaignId, at, channel = 'SMS', outcome, accountId = account.accountId } of messages) {
     const what = { accountId, campaignId, id: firstIdAt(new Date(at)), channel: bitOf(channel) };
-    await countTraffic(database.pool, [{ ...what, ...OUTCOMES[outcome] }]);
+    await countTraffic(pool, [{ ...what, ...OUTCOMES[outcome] }]);
   }
 }
-const fold = (): Promise<number> => foldTraffic(database.pool, () => new Date('2026-03-20T00:00:00Z'));
+const fold = (): Promise<number> => foldTraffic(pool, () => new Date('2026-03-20T00:00:00Z'));
 
 const EMPTY = { campaigns: 1, sent: 0, delivered: 0, read: 0, failed: 0, pending: 0, skipped: 0, cost: 0 };
 
@@ -180,7 +146,7 @@ describe('of all campaigns', () => {
   test('a draft counts where it was made, unless isDraft=false; a campaign that is only scheduled does not', async () => {
     await newCampaign({ createdAt: '2026-03-05T10:00Z' });
     const scheduled = await newCampaign({ createdAt: '2026-03-06T10:00Z' });
-    await exec(database.pool, sql`UPDATE campaign SET status = 1, confirmed_at = now() WHERE id = ${scheduled}`);
+    await exec(pool, sql`UPDATE campaign SET status = 1, confirmed_at = now() WHERE id = ${scheduled}`);
     const draft = { ...EMPTY, bucket: '2026-03-05T00:00:00.000Z' };
     expect((await stats(MARCH)).data).toEqual([draft]);
     expect((await stats(`${MARCH}&isDraft=true`)).data).toEqual([draft]);
@@ -224,9 +190,8 @@ describe('of all campaigns', () => {
   });
 
   test('a caller without the scope campaigns is refused', async () => {
-    const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
     const operations = SCOPES.filter((scope) => scope !== 'campaigns');
-    const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations }));
+    const apiKey = await newKey(pool, account, operations);
     expect((await get(`/stats?${MARCH}`, apiKey)).status).toBe(403);
     expect((await get('/1/stats', apiKey)).status).toBe(403);
   });
@@ -299,7 +264,7 @@ const anyMessage = fc.record({
 test('whatever was sent and however much of it is folded, buckets agree with the messages, and add up to them', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyMessage, { maxLength: 25 }), fc.constantFrom(...UNITS), async (sent, unit) => {
-      await exec(database.pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`);
+      await exec(pool, sql`TRUNCATE traffic_hour, traffic_day, campaign, campaign_run`);
       const ids: number[] = [];
       for (const _ of [0, 1, 2]) ids.push(await newCampaign({ createdAt: '2025-01-01T00:00Z' }));
       const messages = sent.map(({ campaign, at, ...rest }) => ({

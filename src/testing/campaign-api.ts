@@ -1,21 +1,14 @@
 import type { Pool } from 'pg';
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { createAccount, type NewAccount } from '../accounts/create.ts';
-import { createKey } from '../api-keys/create.ts';
-import { operatorOf } from '../audit/record.ts';
 import { campaignRoutes } from '../campaigns/routes.ts';
 import { contactRoutes } from '../contacts/routes.ts';
 import { insertConnection } from '../connections/sql.ts';
-import { transaction } from '../db/transaction.ts';
 import { createWaker } from '../dispatch/wake.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { takeIdempotencyKeys } from '../http/idempotency.ts';
-import { createServer } from '../http/server.ts';
 import { createAnswers } from '../idempotency/answers.ts';
 import type { Clock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
-import { type Scope, SCOPES } from '../lib/scope.ts';
+import type { Scope } from '../lib/scope.ts';
 import { createSecretKey } from '../lib/secret-box.ts';
 import { listRoutes } from '../lists/routes.ts';
 import { createAccept } from '../messages/accept.ts';
@@ -24,10 +17,7 @@ import { createRouter } from '../routing/router.ts';
 import { insertRoute } from '../routing/sql.ts';
 import { apiDeps } from './api.ts';
 import { createTestDatabase } from './database.ts';
-
-const PG = '/api/partner-gateway/v1';
-
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+import { type Method, newKey, PG, serveRoutes } from './routes.ts';
 
 /**
  * The routes of campaigns, lists and contacts on a database of their own, with a route for every number and no worker:
@@ -58,16 +48,15 @@ export async function openCampaignApi({ clock }: { clock?: Clock } = {}) {
   const newAccount = (creditMicros = 1_000_000_000): Promise<NewAccount> =>
     createAccount(pool, { name: 'Acme', plan: 'production', creditMicros, ratePerMinute: 0 });
 
-  /** Of this account, with these scopes alone. */
-  const newKey = async (account: NewAccount, operations: readonly Scope[]): Promise<string> => {
-    const actor = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
-    return (await transaction(pool, (tx) => createKey(tx, actor, { name: 'few', operations }))).apiKey;
-  };
   const dispose = async (): Promise<void> => {
     await app.close();
     await database[Symbol.asyncDispose]();
   };
-  return { pool, call, newAccount, newKey, reload, connectionId: connection?.id ?? 0, [Symbol.asyncDispose]: dispose };
+  return {
+    ...{ pool, call, newAccount, reload, connectionId: connection?.id ?? 0 },
+    newKey: (account: NewAccount, operations: readonly Scope[]) => newKey(pool, account, operations),
+    [Symbol.asyncDispose]: dispose,
+  };
 }
 
 function buildApp(pool: Pool, clock: Clock | undefined) {
@@ -83,12 +72,7 @@ function buildApp(pool: Pool, clock: Clock | undefined) {
   const accept = createAccept({ pool, tables, waker: createWaker(pool) });
   const answers = createAnswers({ pool, secretKey });
   const deps = apiDeps({ pool, authenticate, accept, tables, answers, ...(clock && { clock }) });
-  const app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    takeIdempotencyKeys(closed, deps);
-    for (const routes of [campaignRoutes, listRoutes, contactRoutes]) routes(closed, deps);
-  });
+  const app = serveRoutes([campaignRoutes, listRoutes, contactRoutes], deps);
   return { app, reload: () => Promise.all([router.reload(), prices.reload()]) };
 }
 

@@ -4,10 +4,7 @@ import type { RichInbound } from '../carriers/events.ts';
 import { insertConnection } from '../connections/sql.ts';
 import { contactRoutes } from '../contacts/routes.ts';
 import { createWaker } from '../dispatch/wake.ts';
-import { authentication } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
-import { takeIdempotencyKeys } from '../http/idempotency.ts';
-import { createServer } from '../http/server.ts';
 import { closeWithin } from '../http/shutdown.ts';
 import { createAnswers } from '../idempotency/answers.ts';
 import { createInboundInbox } from '../inbound/receive.ts';
@@ -21,6 +18,7 @@ import { createAccept } from '../messages/accept.ts';
 import { apiDeps } from './api.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { freeOver } from './drafts.ts';
+import { serveRoutes } from './routes.ts';
 
 /** A message of a person, with what its test is about. */
 export type Wrote = {
@@ -97,13 +95,7 @@ async function openServer({ pool, connectionString }: TestDatabase) {
     accept: createAccept({ pool, tables: freeOver(() => [1]), waker }),
     answers: createAnswers({ pool, secretKey: defaults.secretKey }),
   });
-  const app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    takeIdempotencyKeys(closed, deps);
-    inboxRoutes(closed, deps);
-    contactRoutes(closed, deps);
-  });
+  const app = serveRoutes([inboxRoutes, contactRoutes], deps);
   const close = async (): Promise<void> => {
     // Longer than any test waits: what does not end by itself fails.
     await closeWithin(app, 120_000);

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Outcome } from '../carriers/outcome.ts';
-import { many, sql } from '../db/query.ts';
+import { freeze } from '../credit/charge.ts';
+import { exec, many, sql } from '../db/query.ts';
 import { transaction } from '../db/transaction.ts';
 import type { Result } from '../dispatch/pump.ts';
 import { insertChunks } from '../dispatch/sql.ts';
@@ -43,6 +44,8 @@ export type Queued = {
   /** Messages a chunk. */
   readonly size?: number;
   readonly parts?: number;
+  /** Of each; frozen, as `accept` does. */
+  readonly priceMicros?: number;
   readonly availableAt?: Date | null;
   readonly alternates?: readonly number[];
   readonly campaignId?: number | null;
@@ -57,12 +60,14 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
     count = 1,
     size = 1000,
     parts = 1,
+    priceMicros = 0,
     availableAt = null,
     alternates = [],
     campaignId = null,
   } = queued;
-  const messages = Array.from({ length: count }, () => newMessage({ accountId, connectionId, parts, campaignId }));
-  const ids = messages.map((message) => message.id);
+  const message = { accountId, connectionId, parts, priceMicros, campaignId };
+  const messages = Array.from({ length: count }, () => newMessage(message));
+  const ids = messages.map(({ id }) => id);
   const chunks = Array.from({ length: Math.ceil(count / size) }, (_, n) => ids.slice(n * size, (n + 1) * size));
   await transaction(pool, async (tx) => {
     for (let i = 0; i < count; i += 1000) await insertMessages(tx, messages.slice(i, i + 1000));
@@ -70,6 +75,7 @@ export async function queueMessages(pool: Pool, queued: Queued): Promise<string[
       tx,
       chunks.map((list) => ({ accountId, connectionId, alternates, priority, availableAt, campaignId, ids: list })),
     );
+    await freeze(tx, [{ accountId, micros: count * priceMicros }], 'test');
   });
   return ids;
 }
@@ -136,4 +142,23 @@ export const listChunks = (pool: Pool): Promise<ChunkState[]> =>
 export async function listUnknownIds(pool: Pool): Promise<Set<string>> {
   const rows = await many<{ id: string }>(pool, sql`SELECT message_id AS id FROM unknown_outcome`);
   return new Set(rows.map((row) => row.id));
+}
+
+/**
+ * Messages of other accounts, delivered, so many that reading them all would be the wrong plan; PostgreSQL has their
+ * statistics.
+ */
+export async function crowdMessages(pool: Pool): Promise<void> {
+  await exec(
+    pool,
+    sql`INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
+        SELECT n % 5 + 100, uuidv7(), 'SMS', 'API', false, 'ACME', '+351912345678', 'x', 1, true
+        FROM generate_series(1, 20000) AS n`,
+  );
+  await exec(
+    pool,
+    sql`INSERT INTO message_state (account_id, id, status, attempts, updated_at)
+        SELECT account_id, id, 3, 1, now() FROM message WHERE account_id >= 100`,
+  );
+  await exec(pool, sql`ANALYZE message, message_state`);
 }

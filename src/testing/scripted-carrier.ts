@@ -60,7 +60,10 @@ export function createScriptedCarrier({
       carrier.onChange();
       return outcome;
     },
-    state: () => ({ up: up && !stopped, bindsUp: up ? 1 : 0, bindsWanted: 1, inFlight: open.size, fault: null }),
+    state: () => ({
+      ...{ up: up && !stopped, bindsUp: up ? 1 : 0, bindsWanted: 1, whole: up && !stopped },
+      ...{ inFlight: open.size, fault: null },
+    }),
     setUp(next) {
       up = next;
       carrier.onChange();

@@ -18,8 +18,8 @@ import { changeOperator } from '../users/change-operator.ts';
 import { userRoutes } from '../users/routes.ts';
 import { apiDeps } from './api.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { type Method, PG } from './routes.ts';
 
-export const PG = '/api/partner-gateway/v1';
 export const SESSION = `${PG}/session`;
 export const SESSIONS = `${PG}/sessions`;
 /** What the console adds to its requests, and the browser to them. */
@@ -32,7 +32,6 @@ const HOME = '198.51.100.7';
 const PROXY = '10.0.0.5';
 const PASSWORD = 'correct horse battery';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type Headers = Readonly<Record<string, string>>;
 export type Sending = { readonly body?: object; readonly headers?: Headers; readonly from?: string };
 export type Person = { readonly id: number; readonly username: string; readonly password: string };
@@ -66,6 +65,10 @@ export function appWith({ pool }: TestDatabase, authenticator: Authenticator, en
   });
   return app;
 }
+
+/** The session of this browser. */
+export const sessionIdOf = async (browser: Browser): Promise<number> =>
+  (await browser.ask('GET', SESSIONS)).body.data.find(({ current }: { current: boolean }) => current).id;
 
 function stageOn(database: TestDatabase, authenticator: Authenticator, app: App) {
   const { pool } = database;

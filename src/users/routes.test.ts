@@ -1,67 +1,35 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import type { NewAccount } from '../accounts/create.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { many, one, sql } from '../db/query.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
-import { silentLog } from '../lib/log.ts';
 import type { Role } from '../lib/scope.ts';
-import { apiDeps } from '../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { type Method, openRoutes } from '../testing/routes.ts';
 import { userRoutes } from './routes.ts';
 
-const PATH = '/api/partner-gateway/v1/users';
-const KEYS = '/api/partner-gateway/v1/authentication';
+const PATH = '/users';
+const KEYS = '/authentication';
 const PASSWORD = 'correct horse battery';
 
-let database: TestDatabase;
-let app: App;
+const { pool, newAccount, ...routes } = await openRoutes([userRoutes, apiKeyRoutes]);
+afterAll(() => routes[Symbol.asyncDispose]());
+
 /** The owner's Basic credentials, and their id. */
 let owner: string;
 let ownerId: number;
 let account: NewAccount;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { authenticate, checkPassword } = createAuthenticator({ pool: database.pool, log: silentLog });
-  const deps = apiDeps({ pool: database.pool, authenticate, checkPassword });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    userRoutes(closed, deps);
-    apiKeyRoutes(closed, deps);
-  });
-});
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
 beforeEach(async () => {
   account = await newAccount();
   owner = basic(account.username, account.password);
   ownerId = await idOf(account.username);
 });
 
-const newAccount = () => createAccount(database.pool, { name: 'Acme', plan: 'unlimited', ratePerMinute: 0 });
 const basic = (username: string, password: string): string =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 const idOf = async (username: string): Promise<number> =>
-  (await one<{ id: number }>(database.pool, sql`SELECT id FROM app_user WHERE username = ${username}`)).id;
+  (await one<{ id: number }>(pool, sql`SELECT id FROM app_user WHERE username = ${username}`)).id;
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /** `as` is a key, or what Basic sends. */
-async function call(as: string, method: Method, url: string, body?: object) {
-  const credentials = as.startsWith('Basic ') ? { authorization: as } : { 'x-api-key': as };
-  const answer = await app.inject({
-    method,
-    url,
-    headers: { ...credentials, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { payload: JSON.stringify(body) }),
-  });
-  return { status: answer.statusCode, body: answer.body === '' ? null : answer.json() };
-}
+const call = (as: string, method: Method, url: string, body?: object) => routes.call(method, url, body, as);
 
 let next = 0;
 /** A new person of this role, with an id and Basic credentials. */
@@ -75,17 +43,14 @@ const keyOf = async (as: string, operations?: string[]): Promise<string> =>
   (await call(as, 'POST', KEYS, operations ? { operations } : {})).body.apiKey;
 const audit = () =>
   many<{ action: string; subject: string; username: string; detail: object }>(
-    database.pool,
+    pool,
     sql`SELECT action, subject, username, detail FROM audit_entry
       WHERE account_id = ${account.accountId} AND action LIKE 'user.%' ORDER BY id`,
   );
 const rolesOf = async (accountId: number): Promise<string[]> =>
-  (
-    await many<{ role: string }>(
-      database.pool,
-      sql`SELECT role FROM app_user WHERE account_id = ${accountId} ORDER BY id`,
-    )
-  ).map(({ role }) => role);
+  (await many<{ role: string }>(pool, sql`SELECT role FROM app_user WHERE account_id = ${accountId} ORDER BY id`)).map(
+    ({ role }) => role,
+  );
 
 describe('people', () => {
   test('are made, listed, found, changed and removed, and the log says by whom', async () => {
@@ -262,7 +227,7 @@ describe('passwords', () => {
     expect((await call(owner, 'PUT', `${PATH}/${id}`, { password: 'given by the owner' })).status).toBe(200);
     expect((await call(basic(username, 'given by the owner'), 'GET', PATH)).status).toBe(403);
     expect((await call(old, 'GET', PATH)).status).toBe(401);
-    const everything = JSON.stringify(await many(database.pool, sql`SELECT * FROM audit_entry`));
+    const everything = JSON.stringify(await many(pool, sql`SELECT * FROM audit_entry`));
     for (const secret of ['given by the owner', PASSWORD, account.password, account.apiKey])
       expect(everything).not.toContain(secret);
   });

@@ -1,20 +1,10 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
-import { operatorOf } from '../audit/record.ts';
-import { createKey } from '../api-keys/create.ts';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { many, sql } from '../db/query.ts';
-import { transaction } from '../db/transaction.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
-import { silentLog } from '../lib/log.ts';
 import { SCOPES } from '../lib/scope.ts';
-import { apiDeps } from '../testing/api.ts';
 import { TEST_CERT } from '../testing/certificate.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { type Receiver, startReceiver } from '../testing/receiver.ts';
+import { startReceiver } from '../testing/receiver.ts';
+import { newKey, openRoutes } from '../testing/routes.ts';
 import { createGuard } from './guard.ts';
 import { createPoster } from './post.ts';
 import { webhookRoutes } from './routes.ts';
@@ -23,48 +13,23 @@ import { listEndpoints } from './sql.ts';
 const A = '/api/partner-gateway/v1/webhooks/delivery-status';
 const B = '/api/webhooks/delivery-status';
 
-let database: TestDatabase;
-let receiver: Receiver;
-let app: App;
-let account: NewAccount;
-let stranger: NewAccount;
-
-beforeAll(async () => {
-  [database, receiver] = await Promise.all([createTestDatabase(), startReceiver()]);
-  const { pool } = database;
-  const { authenticate, close } = createAuthenticator({ pool, log: silentLog });
-  const guard = createGuard({ openBlocks: ['127.0.0.1'], ports: [443, receiver.port] });
-  const poster = createPoster({ guard, ca: TEST_CERT });
-  const deps = apiDeps({ pool, authenticate, outlet: { guard, poster } });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    webhookRoutes(closed, deps);
-  });
-  app.addHook('onClose', () => Promise.all([poster.close(), close()]));
-  account = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
-  stranger = await createAccount(pool, { name: 'Stranger', plan: 'unlimited' });
+const receiver = await startReceiver();
+const guard = createGuard({ openBlocks: ['127.0.0.1'], ports: [443, receiver.port] });
+const poster = createPoster({ guard, ca: TEST_CERT });
+const { pool, account, stranger, call, ...routes } = await openRoutes([webhookRoutes], {
+  base: '',
+  deps: { outlet: { guard, poster } },
 });
 afterEach(async () => {
   receiver.answer({});
   await call('DELETE', A);
 });
 afterAll(async () => {
-  await app.close();
+  await routes[Symbol.asyncDispose]();
+  await poster.close();
   await receiver[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
 });
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-async function call(method: Method, url: string, body?: object, key = account.apiKey) {
-  const answer = await app.inject({
-    method,
-    url,
-    headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { payload: JSON.stringify(body) }),
-  });
-  return { status: answer.statusCode, body: answer.body === '' ? null : answer.json() };
-}
 const urlOf = (path: string) => `${receiver.url}${path}`;
 const registerA = (path = '/a', key?: string) => call('POST', A, { callbackUrl: urlOf(path) }, key);
 const instant = expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/);
@@ -84,9 +49,7 @@ describe('registering', () => {
     expect([status, body]).toEqual([201, { ...fresh, form: 'A', callbackUrl: urlOf('/a'), secret }]);
     const { secret: _secret, ...rest } = body;
     expect(await call('GET', A)).toEqual({ status: 200, body: rest });
-    expect(JSON.stringify(await listEndpoints(database.pool, { accountIds: [account.accountId] }))).not.toContain(
-      body.secret,
-    );
+    expect(JSON.stringify(await listEndpoints(pool, { accountIds: [account.accountId] }))).not.toContain(body.secret);
   });
 
   test('form B answers 201 with url and method', async () => {
@@ -102,7 +65,7 @@ describe('registering', () => {
     expect(second.body.id).not.toBe(first.body.id);
     expect(second.body.secret).not.toBe(first.body.secret);
     expect((await call('GET', A)).body).toMatchObject({ id: second.body.id, form: 'B', callbackUrl: urlOf('/b') });
-    expect(await listEndpoints(database.pool, { accountIds: [account.accountId] })).toHaveLength(1);
+    expect(await listEndpoints(pool, { accountIds: [account.accountId] })).toHaveLength(1);
   });
 
   test.each([
@@ -121,16 +84,16 @@ describe('registering', () => {
     ['PUT', B, { url: 'https://localhost:22' }, 'url'],
   ] as const)('%s %s with %j is 400, names the field, and changes nothing', async (method, path, body, field) => {
     await registerA();
-    const before = await listEndpoints(database.pool, { accountIds: [account.accountId] });
+    const before = await listEndpoints(pool, { accountIds: [account.accountId] });
     const answer = await call(method, path, body);
     expect([answer.status, answer.body.details.map((d: { field: string }) => d.field)]).toEqual([400, [field]]);
-    expect(await listEndpoints(database.pool, { accountIds: [account.accountId] })).toEqual(before);
+    expect(await listEndpoints(pool, { accountIds: [account.accountId] })).toEqual(before);
   });
 
   test('of two at the same time one is left', async () => {
     const answers = await Promise.all([registerA('/1'), registerA('/2'), call('POST', B, { url: urlOf('/3') })]);
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
-    const [left, ...others] = await listEndpoints(database.pool, { accountIds: [account.accountId] });
+    const [left, ...others] = await listEndpoints(pool, { accountIds: [account.accountId] });
     expect(others).toEqual([]);
     expect(answers.map(({ body }) => body.id)).toContain(left?.id);
   });
@@ -151,7 +114,7 @@ describe('changing and deleting', () => {
   test('a URL that is put again makes a disabled webhook active', async () => {
     await registerA();
     await many(
-      database.pool,
+      pool,
       sql`UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'gone', failing_since = now()`,
     );
     expect((await call('GET', A)).body).toMatchObject({
@@ -260,9 +223,8 @@ describe('who may', () => {
   });
 
   test('a key without the scope webhooks gets 403 on every route', async () => {
-    const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
     const operations = SCOPES.filter((scope) => scope !== 'webhooks');
-    const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations }));
+    const apiKey = await newKey(pool, account, operations);
     const answers = await Promise.all([
       ...[A, B].flatMap((path) => [call('GET', path, undefined, apiKey), call('DELETE', path, undefined, apiKey)]),
       ...[A, B, `${A}/secret`, `${A}/test`].map((path) => call('POST', path, {}, apiKey)),
@@ -273,14 +235,14 @@ describe('who may', () => {
 });
 
 test('the audit log tells who registered, changed, rotated and deleted, and no more of the URL than its host', async () => {
-  const [last] = await many<{ id: string }>(database.pool, sql`SELECT max(id::text) AS id FROM audit_entry`);
+  const [last] = await many<{ id: string }>(pool, sql`SELECT max(id::text) AS id FROM audit_entry`);
   await registerA('/hook?token=hidden');
   await call('PUT', A, { callbackUrl: urlOf('/hook?token=hidden2') });
   await call('POST', `${A}/secret`);
   await call('DELETE', A);
   await call('DELETE', A);
   const entries = await many<{ action: string; subject: string; detail: object }>(
-    database.pool,
+    pool,
     sql`SELECT action, subject, detail, actor_kind AS kind FROM audit_entry
       WHERE account_id = ${account.accountId} AND id::text > ${last?.id ?? ''} ORDER BY id`,
   );

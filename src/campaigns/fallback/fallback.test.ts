@@ -1,38 +1,24 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../db/query.ts';
-import type { RevocableMessage } from '../../messages/fallback/ends.ts';
 import { EXPIRED_BY_US } from '../../messages/sql.ts';
 import type { StatusName } from '../../messages/states.ts';
 import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../testing/campaign-stage.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { createTestDatabase } from '../../testing/database.ts';
 import { booksOf } from '../../testing/money.ts';
+import { createScriptedRevoke, type ScriptedRevoke } from '../../testing/scripted-revoke.ts';
 import { numbers } from '../../testing/campaign.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-let stage: CampaignStage;
-let revoked: RevocableMessage[];
-let word: boolean | null;
-let linked: boolean;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
+const database = await createTestDatabase();
+const { pool } = database;
 afterAll(() => database[Symbol.asyncDispose]());
+
+let stage: CampaignStage;
+let network: ScriptedRevoke;
 beforeEach(async () => {
   await exec(pool, sql`TRUNCATE campaign_job, campaign_outcome, dispatch_chunk`);
   await exec(pool, sql`DELETE FROM route`);
-  revoked = [];
-  word = true;
-  linked = true;
-  stage = await openCampaignStage(pool, {
-    reaches: () => linked,
-    ask(message) {
-      revoked.push(message);
-      return Promise.resolve(word);
-    },
-  });
+  network = createScriptedRevoke();
+  stage = await openCampaignStage(pool, network);
 });
 
 const [ANA = '', BOB = ''] = numbers(2);
@@ -89,7 +75,7 @@ test('an unknown outcome never leads to another message, neither by time nor by 
   await stage.doubt([(await stage.last(id)).id]);
   await stage.pass(3600);
   await stage.run();
-  expect(revoked).toEqual([]);
+  expect(network.asked).toEqual([]);
   await end(id, 'EXPIRED', EXPIRED_BY_US);
   expect(await channelsOf(id)).toEqual(['RCS']);
   expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 0 });
@@ -97,11 +83,11 @@ test('an unknown outcome never leads to another message, neither by time nor by 
 
 test('when time is over an RCS message is taken back first, and only its network can let the next one go', async () => {
   const id = await begun('RCS_SMS');
-  word = false;
+  network.word = false;
   await stage.pass(301);
   await stage.run();
   await stage.run();
-  expect(revoked).toMatchObject([{ destination: ANA, sender: 'agent' }]);
+  expect(network.asked).toMatchObject([{ destination: ANA, sender: 'agent' }]);
   expect(await channelsOf(id)).toEqual(['RCS']);
   expect(await recordOf(id)).toMatchObject({ status: 2, ended: 0 });
 });
@@ -123,28 +109,28 @@ test('what a carrier is just being given while others are taken back has its tur
   await stage.accept([(await stage.last(id, ANA)).id]);
   await stage.pass(301);
   await stage.run();
-  expect(revoked.map(({ destination }) => destination)).toEqual([ANA]);
+  expect(network.asked.map(({ destination }) => destination)).toEqual([ANA]);
   await stage.accept([(await stage.last(id, BOB)).id]);
   await stage.pass(10);
   await stage.run();
-  expect(revoked.map(({ destination }) => destination)).toEqual([ANA, BOB]);
+  expect(network.asked.map(({ destination }) => destination)).toEqual([ANA, BOB]);
   expect(await channelsOf(id)).toEqual(['RCS', 'RCS', 'SMS', 'SMS']);
 });
 
 test('a network that this process has no link to, or that says nothing, is asked again later', async () => {
   const id = await begun('RCS_SMS');
-  linked = false;
+  network.linked = false;
   await stage.pass(301);
   await stage.run();
-  expect(revoked).toEqual([]);
-  [linked, word] = [true, null];
+  expect(network.asked).toEqual([]);
+  [network.linked, network.word] = [true, null];
   await stage.pass(15);
   await stage.run();
-  expect([revoked.length, await channelsOf(id)]).toEqual([1, ['RCS']]);
-  word = true;
+  expect([network.asked.length, await channelsOf(id)]).toEqual([1, ['RCS']]);
+  network.word = true;
   await stage.pass(15);
   await stage.run();
-  expect([revoked.length, await channelsOf(id)]).toEqual([2, ['RCS', 'SMS']]);
+  expect([network.asked.length, await channelsOf(id)]).toEqual([2, ['RCS', 'SMS']]);
 });
 
 test('time over on WhatsApp leads on, and its late receipt changes nothing of the recipient', async () => {

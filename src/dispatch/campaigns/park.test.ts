@@ -1,42 +1,24 @@
-import { randomInt } from 'node:crypto';
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { exec, many, sql } from '../../db/query.ts';
-import { silentLog } from '../../lib/log.ts';
 import { settleOutcomes } from '../../messages/deliver.ts';
-import { loadJobs } from '../../messages/load.ts';
 import { STATUS } from '../../messages/states.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { createTestDatabase } from '../../testing/database.ts';
+import { pumpOn } from '../../testing/pump.ts';
 import { listChunks, queueMessages, statesOf } from '../../testing/queue.ts';
-import { accepted, createScriptedCarrier, retry, type ScriptedCarrier } from '../../testing/scripted-carrier.ts';
+import { accepted, createScriptedCarrier, retry } from '../../testing/scripted-carrier.ts';
 import { until } from '../../testing/until.ts';
-import { type Pump, type PumpDeps, startPump } from '../pump.ts';
 import { rescueChunks } from '../rescue.ts';
 import { claimChunks, findNextDueMs, moveChunkToQueue, moveIntents, moveRestToQueue } from '../sql.ts';
 import * as db from './sql.ts';
 
 const CAMPAIGN = { campaignId: 5 };
 
-let database: TestDatabase;
-let pool: Pool;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
+const database = await createTestDatabase();
+const { pool } = database;
 afterAll(() => database[Symbol.asyncDispose]());
-beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, dispatch_chunk`));
 
-function pumpOn(carrier: ScriptedCarrier, more: Partial<PumpDeps> = {}): Pump {
-  const pump = startPump({
-    ...{ pool, connectionId: 1, owner: randomInt(1, 2 ** 47), tps: 0, wakeOther: () => undefined, log: silentLog },
-    ...{ carrier, load: (chunks) => loadJobs(pool, chunks), settle: settleOutcomes },
-    ...more,
-  });
-  carrier.onChange = pump.wake;
-  onTestFinished(() => pump.stop(300));
-  return pump;
-}
+beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, dispatch_chunk`));
 
 const claim = () => claimChunks(pool, { connectionId: 1, owner: 7, messages: 5000, belowPriority: 9 });
 const campaignsOf = async (): Promise<(number | null)[]> =>
@@ -87,7 +69,7 @@ test.each<[string, number[], Outcome]>([
   ['the next connection', [2], REFUSED],
 ])('what goes out again over %s is still the campaign’s', async (_, alternates, outcome) => {
   await queueMessages(pool, { ...CAMPAIGN, alternates });
-  pumpOn(createScriptedCarrier({ script: () => outcome }));
+  pumpOn(pool, createScriptedCarrier({ script: () => outcome }));
   await until('it was put off', async () => (await listChunks(pool)).some((chunk) => chunk.attempt === 1));
   expect(await campaignsOf()).toEqual([5]);
 });
@@ -102,7 +84,7 @@ test('a worker that holds a chunk writes nothing more of it once it is parked, a
       return accepted(messageId);
     },
   });
-  const pump = pumpOn(carrier);
+  const pump = pumpOn(pool, carrier);
   await until('the window is full', () => Promise.resolve(carrier.submitted.length === 4));
   await db.moveChunksToParked(pool, CAMPAIGN);
   gate.resolve();
@@ -127,7 +109,7 @@ test('other campaigns go on while one is parked in the hands of the same worker'
       return accepted(messageId);
     },
   });
-  pumpOn(carrier);
+  pumpOn(pool, carrier);
   await until('the window is full', () => Promise.resolve(carrier.submitted.length === 2));
   await db.moveChunksToParked(pool, CAMPAIGN);
   gate.resolve();
@@ -139,7 +121,7 @@ test('a message that cannot be sent ends as its refusal says, and no carrier see
   const [id = ''] = await queueMessages(pool, {});
   await exec(pool, sql`UPDATE message SET channel = 'RCS', content = '{"template":"1","channel":"RCS","values":{}}'`);
   const carrier = createScriptedCarrier();
-  pumpOn(carrier);
+  pumpOn(pool, carrier);
   await until('it has ended', async () => (await statesOf(pool, [id])).size === 1);
   expect((await statesOf(pool, [id])).get(id)).toMatchObject({ status: STATUS.ERROR, errorCode: 'TEMPLATE' });
   expect(carrier.submitted).toEqual([]);

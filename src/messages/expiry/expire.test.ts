@@ -1,5 +1,4 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
 import { freeze } from '../../credit/charge.ts';
 import { exec, many, one, sql } from '../../db/query.ts';
@@ -7,7 +6,7 @@ import { transaction } from '../../db/transaction.ts';
 import { claimChunks, insertChunks, moveIntents } from '../../dispatch/sql.ts';
 import { createWaker } from '../../dispatch/wake.ts';
 import { timeOfId } from '../../lib/ids.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { createTestDatabase } from '../../testing/database.ts';
 import { actor, draft, freeOver } from '../../testing/drafts.ts';
 import { accountWith, booksOf } from '../../testing/money.ts';
 import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../../testing/queue.ts';
@@ -28,14 +27,11 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const PRICE = 10;
 
-let database: TestDatabase;
-let pool: Pool;
-let accountId: number;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
+const database = await createTestDatabase();
+const { pool } = database;
 afterAll(() => database[Symbol.asyncDispose]());
+
+let accountId: number;
 beforeEach(async () => {
   await exec(
     pool,

@@ -1,10 +1,10 @@
-import type { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../../db/query.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { createTestDatabase } from '../../testing/database.ts';
 import { actor, draft } from '../../testing/drafts.ts';
 import { type FallbackStage, openFallbackStage, PRICE_MICROS, TAKEN } from '../../testing/fallback-stage.ts';
 import { booksOf } from '../../testing/money.ts';
+import { createScriptedRevoke, type ScriptedRevoke } from '../../testing/scripted-revoke.ts';
 import { listUnknownIds } from '../../testing/queue.ts';
 import { findRecord } from '../../tracking/status.ts';
 import { findTimeline } from '../../tracking/timeline.ts';
@@ -12,39 +12,20 @@ import { settleUnknown } from '../../unknowns/settle.ts';
 import { cancelMessage } from '../cancel.ts';
 import { EXPIRED_BY_US } from '../sql.ts';
 import { STATUS, type StatusName } from '../states.ts';
-import type { RevocableMessage } from './ends.ts';
 import { deleteFallbacksBefore, findNextFallbackMs } from './sql.ts';
 
-let database: TestDatabase;
-let pool: Pool;
-let stage: FallbackStage;
-let asked: RevocableMessage[];
-let word: boolean | null;
-let linked: boolean;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = database.pool;
-});
+const database = await createTestDatabase();
+const { pool } = database;
 afterAll(() => database[Symbol.asyncDispose]());
+
+let stage: FallbackStage;
+let network: ScriptedRevoke;
 beforeEach(async () => {
   await exec(pool, sql`TRUNCATE message_fallback, dispatch_chunk, unknown_outcome`);
-  asked = [];
-  word = true;
-  linked = true;
-  stage = await openStage();
+  network = createScriptedRevoke();
+  stage = await openFallbackStage(pool, { revoke: network });
 });
 
-const openStage = (creditMicros?: number) =>
-  openFallbackStage(pool, {
-    ...(creditMicros === undefined ? {} : { creditMicros }),
-    revoke: {
-      reaches: () => linked,
-      ask(message) {
-        asked.push(message);
-        return Promise.resolve(word);
-      },
-    },
-  });
 const channels = async (): Promise<string[]> => (await stage.messages()).map(({ channel }) => channel);
 const open = () => many(pool, sql`SELECT message_id FROM message_fallback`);
 const ends = async (status: StatusName, errorCode?: string): Promise<void> => {
@@ -94,7 +75,7 @@ test('an unknown outcome never leads on, neither by time nor by our own expiry',
   await stage.settle({ kind: 'unknown', text: 'no answer', carrierIds: [] });
   await stage.pass(301);
   await stage.run();
-  expect([await channels(), asked]).toEqual([['RCS'], []]);
+  expect([await channels(), network.asked]).toEqual([['RCS'], []]);
   await ends('EXPIRED', EXPIRED_BY_US);
   expect([await channels(), await open()]).toEqual([['RCS'], []]);
 });
@@ -135,7 +116,7 @@ test('when time is over an RCS message is taken back, and its network’s word l
   await stage.settle(TAKEN);
   await stage.pass(301);
   await stage.run();
-  expect(asked).toMatchObject([{ messageId: id, sender: 'agent', connectionId: 1 }]);
+  expect(network.asked).toMatchObject([{ messageId: id, sender: 'agent', connectionId: 1 }]);
   expect((await stage.messages()).map(({ channel, status }) => [channel, status])).toEqual([
     ['RCS', STATUS.DELETED],
     ['SMS', null],
@@ -143,33 +124,33 @@ test('when time is over an RCS message is taken back, and its network’s word l
 });
 
 test('an RCS message that its network does not take back is followed by nothing, until it fails', async () => {
-  word = false;
+  network.word = false;
   await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
   await stage.pass(301);
   await stage.run();
   await stage.pass(100_000);
   await stage.run();
-  expect([await channels(), asked.length]).toEqual([['RCS'], 1]);
+  expect([await channels(), network.asked.length]).toEqual([['RCS'], 1]);
   await ends('UNDELIVERABLE');
   expect(await channels()).toEqual(['RCS', 'SMS']);
 });
 
 test('where this process has no link to the network, or that says nothing, it is asked again later', async () => {
-  linked = false;
+  network.linked = false;
   await stage.send(['RCS', 'SMS']);
   await stage.settle(TAKEN);
   await stage.pass(301);
   await stage.run();
-  expect([await channels(), asked.length]).toEqual([['RCS'], 0]);
-  [linked, word] = [true, null];
+  expect([await channels(), network.asked.length]).toEqual([['RCS'], 0]);
+  [network.linked, network.word] = [true, null];
   await stage.pass(20);
   await stage.run();
-  expect([await channels(), asked.length]).toEqual([['RCS'], 1]);
-  word = true;
+  expect([await channels(), network.asked.length]).toEqual([['RCS'], 1]);
+  network.word = true;
   await stage.pass(20);
   await stage.run();
-  expect([await channels(), asked.length]).toEqual([['RCS', 'SMS'], 2]);
+  expect([await channels(), network.asked.length]).toEqual([['RCS', 'SMS'], 2]);
 });
 
 describe('when the process dies between the network’s word and its commit', () => {
@@ -178,7 +159,7 @@ describe('when the process dies between the network’s word and its commit', ()
     const id = await stage.send(['RCS', 'SMS']);
     await stage.settle(TAKEN);
     await stage.pass(301);
-    word = null;
+    network.word = null;
     await stage.run();
     await stage.pass(120);
     return id;
@@ -186,18 +167,18 @@ describe('when the process dies between the network’s word and its commit', ()
 
   test('the next yes lets the next message go', async () => {
     await dead();
-    word = true;
+    network.word = true;
     await stage.run();
     expect(await channels()).toEqual(['RCS', 'SMS']);
   });
 
   test('a no lets nothing go, and is listed as an unknown outcome, once', async () => {
     const id = await dead();
-    word = false;
+    network.word = false;
     await stage.run();
     await stage.pass(100_000);
     await stage.run();
-    expect([await channels(), asked.length]).toEqual([['RCS'], 2]);
+    expect([await channels(), network.asked.length]).toEqual([['RCS'], 2]);
     expect(await listUnknownIds(pool)).toEqual(new Set([id]));
     const events = (await findTimeline(pool, stage, id))?.events.filter(({ kind }) => kind === 'REVOKE');
     expect(events?.map(({ outcome }) => outcome)).toEqual([undefined, 'UNKNOWN']);
@@ -205,7 +186,7 @@ describe('when the process dies between the network’s word and its commit', ()
 
   test('a person who finds out that it was taken back lets the next message go', async () => {
     const id = await dead();
-    word = false;
+    network.word = false;
     await stage.run();
     await settleUnknown(pool, { messageId: id, as: 'rejected', by: 'op' }, new Date());
     await stage.run();
@@ -214,7 +195,7 @@ describe('when the process dies between the network’s word and its commit', ()
 
   test('a late receipt takes it off the list, and lets nothing go', async () => {
     const id = await dead();
-    word = false;
+    network.word = false;
     await stage.run();
     await stage.end('DELIVERED', { id });
     await stage.run();
@@ -321,7 +302,7 @@ test('two workers that look at the same end make one message', async () => {
 });
 
 test('a next message that the credit does not cover ends REJECTED at no price, and nothing follows it', async () => {
-  stage = await openStage(PRICE_MICROS);
+  stage = await openFallbackStage(pool, { revoke: network, creditMicros: PRICE_MICROS });
   await stage.send(['WHATSAPP', 'RCS', 'SMS']);
   await stage.settle(TAKEN);
   await ends('UNDELIVERABLE');

@@ -1,53 +1,31 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../../accounts/create.ts';
-import { createKey } from '../../api-keys/create.ts';
-import { operatorOf } from '../../audit/record.ts';
 import { insertConnection } from '../../connections/sql.ts';
 import { insertOptOuts } from '../../consent/sql.ts';
 import { exec, one, sql } from '../../db/query.ts';
-import { transaction } from '../../db/transaction.ts';
-import { authentication } from '../../http/auth.ts';
-import type { App } from '../../http/deps.ts';
-import { takeIdempotencyKeys } from '../../http/idempotency.ts';
-import { createServer } from '../../http/server.ts';
-import { silentLog } from '../../lib/log.ts';
-import { SCOPES } from '../../lib/scope.ts';
 import { insertSender } from '../../senders/sql.ts';
 import { insertTemplate } from '../../templates/sql.ts';
-import { apiDeps } from '../../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { newKey, openRoutes } from '../../testing/routes.ts';
+import type { Tables } from '../prepare.ts';
 import { previewRoutes } from './routes.ts';
 
 const NUMBER = '+393331234567';
 const AGENT = 'shop_agent';
 
-let database: TestDatabase;
-let app: App;
-let account: NewAccount;
 let priceMicros: number | null;
+const tables: Tables = {
+  findRoute: (_channel, to) => (to.startsWith('+39') ? [1] : []),
+  findPolicy: () => 'hold',
+  findPrice: () => (priceMicros === null ? null : { unitMicros: priceMicros, refundUndelivered: false }),
+  maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
+};
+const { pool, account, call, ...routes } = await openRoutes([previewRoutes], {
+  deps: { tables },
+  account: { plan: 'production', creditMicros: 1_000_000 },
+});
+afterAll(() => routes[Symbol.asyncDispose]());
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const { pool } = database;
-  const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const deps = apiDeps({
-    ...{ pool, authenticate },
-    tables: {
-      findRoute: (_channel, to) => (to.startsWith('+39') ? [1] : []),
-      findPolicy: () => 'hold',
-      findPrice: () => (priceMicros === null ? null : { unitMicros: priceMicros, refundUndelivered: false }),
-      maySend: (accountId, _channel, sender) => accountId === account.accountId && sender === AGENT,
-    },
-  });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    takeIdempotencyKeys(closed, deps);
-    previewRoutes(closed, deps);
-  });
   const named = { name: 'one', kind: 'rcs', sandbox: true, settings: {} } as const;
   const connectionId = (await insertConnection(pool, named))?.id ?? 0;
-  account = await createAccount(pool, { name: 'Acme', plan: 'production', creditMicros: 1_000_000, ratePerMinute: 0 });
   const ownerId = account.accountId;
   await insertSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId, name: 'Shop' });
   const made = { language: 'en', category: '', headerLink: null, named: false, ownerId, variables: [] };
@@ -55,22 +33,11 @@ beforeAll(async () => {
   await insertTemplate(pool, { ...template, id: 'hello', name: 'hello', status: 'APPROVED' });
   await insertTemplate(pool, { ...template, id: 'poor', name: 'poor', status: 'REJECTED' });
 });
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
 beforeEach(() => {
   priceMicros = 40_000;
 });
 
-async function preview(body: object, key = account.apiKey) {
-  const answer = await app.inject({
-    ...{ method: 'POST', url: '/api/partner-gateway/v1/messages/preview' },
-    headers: { 'x-api-key': key, 'content-type': 'application/json' },
-    payload: JSON.stringify(body),
-  });
-  return { status: answer.statusCode, body: answer.json() };
-}
+const preview = (body: object, key?: string) => call('POST', '/messages/preview', body, key);
 const sms = async (more: object) => (await preview({ channel: 'SMS', ...more })).body;
 const rcs = async (more: object) => (await preview({ channel: 'RCS', ...more })).body;
 
@@ -122,8 +89,8 @@ describe('on SMS', () => {
   test('a number that has opted out and a price beyond the credit are told of', async () => {
     priceMicros = 1_000_001;
     const { accountId } = account;
-    await insertOptOuts(database.pool, [{ accountId, phoneNumber: NUMBER, channel: 'SMS', source: 'STOP' }]);
-    await exec(database.pool, sql`UPDATE account SET has_opt_outs = true WHERE id = ${accountId}`);
+    await insertOptOuts(pool, [{ accountId, phoneNumber: NUMBER, channel: 'SMS', source: 'STOP' }]);
+    await exec(pool, sql`UPDATE account SET has_opt_outs = true WHERE id = ${accountId}`);
     const { problems } = await sms({ destination: NUMBER, text: 'a' });
     expect(problems.map(({ field }: { field: string }) => field)).toEqual(['destination', 'credit']);
     expect((await sms({ destination: '+393339999999', text: 'a' })).problems).toMatchObject([{ field: 'credit' }]);
@@ -173,7 +140,7 @@ test('on WhatsApp a body is shown, and a template of a number that is not the ac
 
 test('nothing is stored', async () => {
   await sms({ destination: NUMBER, text: 'a' });
-  expect(await one(database.pool, sql`SELECT count(*)::int AS n FROM message`)).toEqual({ n: 0 });
+  expect(await one(pool, sql`SELECT count(*)::int AS n FROM message`)).toEqual({ n: 0 });
 });
 
 test('fields of a wrong form are 400, and without the scope of the channel it is 403', async () => {
@@ -182,8 +149,7 @@ test('fields of a wrong form are 400, and without the scope of the channel it is
     status: 400,
     body: { details: [{ field: 'text' }] },
   });
-  const operator = { ...operatorOf(account.accountId), operations: new Set(SCOPES) };
-  const { apiKey } = await transaction(database.pool, (tx) => createKey(tx, operator, { operations: ['SMS'] }));
+  const apiKey = await newKey(pool, account, ['SMS']);
   expect((await preview({ channel: 'SMS' }, apiKey)).status).toBe(200);
   expect((await preview({ channel: 'RCS' }, apiKey)).status).toBe(403);
 });
