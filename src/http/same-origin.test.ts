@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NewAccount } from '../accounts/create.ts';
-import {
-  type Headers,
-  HOST,
-  openSessionStage,
-  OWN_PAGES,
-  PG,
-  SESSION,
-  type SessionStage,
-} from '../testing/session-stage.ts';
+import { PG } from '../testing/routes.ts';
+import { type Headers, HOST, openSessionStage, OWN_PAGES, SESSION } from '../testing/session-stage.ts';
 
-let stage: SessionStage;
-let account: NewAccount;
-
-beforeAll(async () => {
-  stage = await openSessionStage();
-});
+const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());
+
+let account: NewAccount;
 beforeEach(async () => {
   account = await stage.newAccount();
 });

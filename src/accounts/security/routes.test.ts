@@ -1,44 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { registerAccountCommands } from '../commands.ts';
-import { createAuthenticator } from '../authenticate.ts';
-import { createAccount, type NewAccount } from '../create.ts';
-import { createKey } from '../../api-keys/create.ts';
+import type { NewAccount } from '../create.ts';
 import { loadConfig } from '../../config.ts';
 import { many, sql } from '../../db/query.ts';
-import { transaction } from '../../db/transaction.ts';
-import { authentication } from '../../http/auth.ts';
-import type { App } from '../../http/deps.ts';
-import { createServer } from '../../http/server.ts';
-import { silentLog } from '../../lib/log.ts';
 import { SCOPES } from '../../lib/scope.ts';
-import { apiDeps } from '../../testing/api.ts';
 import { commandsOn } from '../../testing/command.ts';
-import { createTestDatabase, type TestDatabase } from '../../testing/database.ts';
+import { newKey, openRoutes } from '../../testing/routes.ts';
 import { securityRoutes } from './routes.ts';
 
 const PATH = '/api/partner-gateway/v1/account/security';
 const PROXY = '10.0.0.5';
 
-let database: TestDatabase;
-let app: App;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { pool } = database;
-  const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const deps = apiDeps({ pool, authenticate, config: loadConfig({ TRUST_PROXY: PROXY, HOST: '0.0.0.0' }) });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    securityRoutes(closed, deps);
-  });
+const { database, pool, app, newAccount, ...routes } = await openRoutes([securityRoutes], {
+  deps: { config: loadConfig({ TRUST_PROXY: PROXY, HOST: '0.0.0.0' }) },
 });
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
-
-const newAccount = (): Promise<NewAccount> => createAccount(database.pool, { name: 'Acme', plan: 'unlimited' });
+afterAll(() => routes[Symbol.asyncDispose]());
 
 /** A request that a client at `from` sends through the proxy. */
 async function call(account: { apiKey: string }, from: string, body?: object) {
@@ -54,7 +30,7 @@ async function call(account: { apiKey: string }, from: string, body?: object) {
 
 const auditOf = ({ accountId }: NewAccount) =>
   many(
-    database.pool,
+    pool,
     sql`SELECT actor_kind AS kind, action, subject, detail FROM audit_entry
       WHERE account_id = ${accountId} AND action LIKE 'account.%' AND action <> 'account.create' ORDER BY id`,
   );
@@ -142,12 +118,8 @@ test('the list of one account is not that of another', async () => {
 });
 
 test('a key without the scope keys may neither see nor change it', async () => {
-  const { accountId } = await newAccount();
-  const grantor = { kind: 'operator', accountId, keyId: null, userId: null, username: null } as const;
   const operations = SCOPES.filter((scope) => scope !== 'keys');
-  const key = await transaction(database.pool, (tx) =>
-    createKey(tx, { ...grantor, operations: new Set(SCOPES) }, { operations }),
-  );
+  const key = { apiKey: await newKey(pool, await newAccount(), operations) };
   expect((await call(key, '1.2.3.4')).status).toBe(403);
   expect((await call(key, '1.2.3.4', { ipAllowList: [], enforced: false })).status).toBe(403);
 });
@@ -179,7 +151,7 @@ test('the operator sets the limit of an account, takes it away, and gives it bac
   const { accountId } = await newAccount();
   const limit = (...args: string[]) => run('account', 'limit', String(accountId), ...args);
   const kept = () =>
-    many(database.pool, sql`SELECT rate_per_minute AS m, rate_per_second AS s FROM account WHERE id = ${accountId}`);
+    many(pool, sql`SELECT rate_per_minute AS m, rate_per_second AS s FROM account WHERE id = ${accountId}`);
   expect((await limit('--per-minute', '5000', '--per-second', '100')).answer).toMatchObject({
     perMinute: 5000,
     perSecond: 100,
