@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { from } from 'pg-copy-streams';
 import { copyRate } from './copy-rate.ts';
 import type { Report } from './report.ts';
@@ -12,7 +12,6 @@ const LISTS = 10;
 const ROWS_A_CHUNK = 1000;
 const PASSES = 3;
 const DEMO = 1;
-const CAMPAIGNS = '/api/partner-gateway/v1/campaigns';
 const TEXT =
   'Dear {{firstName|customer}}, your parcel arrives today between 10 and 12. Track it at example.com/t/4711.';
 
@@ -22,35 +21,28 @@ const TEXT =
  * the goal takes against the plainest count over the same rows.
  */
 export async function benchCampaign(): Promise<Report> {
-  const stage = await openStage();
-  const db = new pg.Client({ connectionString: stage.connectionString });
-  await db.connect();
-  try {
-    const listIds = await fill(db);
-    const id = await createCampaign(stage, listIds);
-    const goal = await compareGoal(stage, db, id, listIds);
-    const before = stage.gateway.cpuSeconds();
-    const seconds = await send(stage, id);
-    const cpu = stage.gateway.cpuSeconds() - before;
-    const limit = await copyRate(stage.connectionString);
-    return {
-      name: 'campaign',
-      ratio: RECIPIENTS / seconds / limit.messagesPerSecond,
-      target: 0.2,
-      figures: {
-        recipients: RECIPIENTS,
-        recipientsPerSecond: Math.round(RECIPIENTS / seconds),
-        copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
-        gatewayCpuMicrosARecipient: Math.round((cpu / RECIPIENTS) * 1e7) / 10,
-        gatewayPeakMb: stage.gateway.peakMb(),
-        gatewayMemoryTargetMb: 400,
-        ...goal,
-      },
-    };
-  } finally {
-    await db.end();
-    await stage.close();
-  }
+  await using stage = await openStage();
+  const listIds = await fill(stage.db);
+  const id = await createCampaign(stage, listIds);
+  const goal = await compareGoal(stage, id, listIds);
+  const before = stage.gateway.cpuSeconds();
+  const seconds = await send(stage, id);
+  const cpu = stage.gateway.cpuSeconds() - before;
+  const limit = await copyRate(stage.connectionString);
+  return {
+    name: 'campaign',
+    ratio: RECIPIENTS / seconds / limit.messagesPerSecond,
+    target: 0.2,
+    figures: {
+      recipients: RECIPIENTS,
+      recipientsPerSecond: Math.round(RECIPIENTS / seconds),
+      copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
+      gatewayCpuMicrosARecipient: Math.round((cpu / RECIPIENTS) * 1e7) / 10,
+      gatewayPeakMb: stage.gateway.peakMb(),
+      gatewayMemoryTargetMb: 400,
+      ...goal,
+    },
+  };
 }
 
 /** Contacts, each in two of the lists. Answers the ids of these. */
@@ -89,34 +81,22 @@ function* lines(): Generator<string> {
   yield chunk.join('');
 }
 
-/** A request about campaigns; throws unless it works. */
-export async function call<T>({ address, apiKey }: Stage, method: string, path: string, body?: object): Promise<T> {
-  const answer = await fetch(`${address}${CAMPAIGNS}${path}`, {
-    method,
-    headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }) },
-    body: body ? JSON.stringify(body) : null,
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-  return JSON.parse(text) as T;
-}
-
 async function createCampaign(stage: Stage, contactListIds: readonly number[]): Promise<number> {
   const sms = { sendingMode: 'SMS', smsSender: 'Heliograph', smsBody: TEXT };
   const body = { name: 'Bench', ...sms, contactListIds, readyToSend: true };
-  return (await call<{ id: number }>(stage, 'POST', '', body)).id;
+  return (await stage.call<{ id: number }>('POST', '/campaigns', body)).id;
 }
 
 /** The best of some passes each, one after the other. */
-async function compareGoal(stage: Stage, db: pg.Client, id: number, listIds: readonly number[]) {
+async function compareGoal(stage: Stage, id: number, listIds: readonly number[]) {
   const plain = `SELECT count(DISTINCT c.phone_number) FROM contact_list_member m
     JOIN contact c ON c.account_id = m.account_id AND c.id = m.contact_id
     WHERE m.account_id = $1 AND m.list_id = ANY($2::bigint[])`;
   const times: [goalSeconds: number, plainSeconds: number][] = [];
   for (let pass = 0; pass < PASSES; pass++)
     times.push([
-      await timed(() => call(stage, 'POST', `/${id}/calculateGoal`)),
-      await timed(() => db.query(plain, [DEMO, listIds])),
+      await timed(() => stage.call('POST', `/campaigns/${id}/calculateGoal`)),
+      await timed(() => stage.db.query(plain, [DEMO, listIds])),
     ]);
   const goalSeconds = Math.min(...times.map(([goal]) => goal));
   const plainSeconds = Math.min(...times.map(([, count]) => count));
@@ -132,7 +112,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Answers in how many seconds everybody had his message and we its receipt. */
 async function send(stage: Stage, id: number): Promise<number> {
   const start = performance.now();
-  await call(stage, 'PUT', `/${id}/confirm`);
+  await stage.call('PUT', `/campaigns/${id}/confirm`);
   await until(async () => {
     const { rows } = await stage.pool.query<{ delivered: string }>(
       'SELECT coalesce(sum(delivered), 0) AS delivered FROM traffic_hour WHERE campaign_id = $1',

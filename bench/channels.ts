@@ -15,7 +15,6 @@ import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from '../src/sandbox/templates.ts';
 import { loadSecretKey } from '../src/secret-key.ts';
 import { assignSender } from '../src/senders/assign.ts';
 import { insertTemplate } from '../src/templates/sql.ts';
-import { call } from './campaign.ts';
 import { startEmptyRoute } from './empty-route.ts';
 import type { Report } from './report.ts';
 import { openStage, type Stage, until } from './stage.ts';
@@ -42,8 +41,8 @@ type Networks = {
  */
 export async function benchChannels(): Promise<Report> {
   const { networks, stop } = await startNetworks();
-  const stage = await openStage();
   try {
+    await using stage = await openStage();
     await connect(stage, networks);
     await fill(stage);
     const whatsappBare = await bareWhatsapp(networks);
@@ -72,7 +71,6 @@ export async function benchChannels(): Promise<Report> {
       },
     };
   } finally {
-    await stage.close();
     await stop();
   }
 }
@@ -143,10 +141,10 @@ async function fill({ pool }: Stage): Promise<void> {
 async function campaign(stage: Stage, fields: object): Promise<number> {
   const { rows } = await stage.pool.query<{ id: number }>('SELECT max(id)::int AS id FROM contact_list');
   const body = { name: 'Bench', contactListIds: [rows[0]?.id], readyToSend: true, ...fields };
-  const { id } = await call<{ id: number }>(stage, 'POST', '', body);
-  await call(stage, 'POST', `/${id}/calculateGoal`);
+  const { id } = await stage.call<{ id: number }>('POST', '/campaigns', body);
+  await stage.call('POST', `/campaigns/${id}/calculateGoal`);
   const start = performance.now();
-  await call(stage, 'PUT', `/${id}/confirm`);
+  await stage.call('PUT', `/campaigns/${id}/confirm`);
   await until(async () => {
     const taken = await stage.pool.query<{ sent: number; failed: number }>(
       'SELECT coalesce(sum(sent), 0)::int AS sent, coalesce(sum(failed), 0)::int AS failed FROM traffic_hour WHERE campaign_id = $1',

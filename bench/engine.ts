@@ -11,30 +11,26 @@ const MESSAGES = Number(process.argv[3] ?? 200_000);
  * a window of 1,000 in both directions: submits, and receipts (`sandbox --deliver-window`), that wait for their answer.
  */
 export async function benchEngine(): Promise<Report> {
-  const stage = await openStage();
-  try {
-    const before = [stage.gateway.cpuSeconds(), stage.carrier.cpuSeconds()];
-    const { acceptSeconds, seconds } = await sendBulk(stage, MESSAGES);
-    const cpu = (who: Running, since = 0): number => Math.round(((who.cpuSeconds() - since) / MESSAGES) * 1e7) / 10;
-    const [gatewayCpu, carrierCpu] = [cpu(stage.gateway, before[0]), cpu(stage.carrier, before[1])];
-    const limit = await copyRate(stage.connectionString);
-    return {
-      name: 'engine',
-      ratio: MESSAGES / seconds / limit.messagesPerSecond,
-      target: 0.25,
-      figures: {
-        messages: MESSAGES,
-        messagesPerSecond: Math.round(MESSAGES / seconds),
-        acceptedPerSecond: Math.round(MESSAGES / acceptSeconds),
-        copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
-        copyMessageRowsPerSecond: Math.round(limit.messageRowsPerSecond),
-        gatewayCpuMicrosAMessage: gatewayCpu,
-        carrierCpuMicrosAMessage: carrierCpu,
-        gatewayPeakMb: stage.gateway.peakMb(),
-        gatewayMemoryTargetMb: 400,
-      },
-    };
-  } finally {
-    await stage.close();
-  }
+  await using stage = await openStage();
+  const before = [stage.gateway.cpuSeconds(), stage.carrier.cpuSeconds()];
+  const { acceptSeconds, seconds } = await sendBulk(stage, MESSAGES);
+  const cpu = (who: Running, since = 0): number => Math.round(((who.cpuSeconds() - since) / MESSAGES) * 1e7) / 10;
+  const [gatewayCpu, carrierCpu] = [cpu(stage.gateway, before[0]), cpu(stage.carrier, before[1])];
+  const limit = await copyRate(stage.connectionString);
+  return {
+    name: 'engine',
+    ratio: MESSAGES / seconds / limit.messagesPerSecond,
+    target: 0.25,
+    figures: {
+      messages: MESSAGES,
+      messagesPerSecond: Math.round(MESSAGES / seconds),
+      acceptedPerSecond: Math.round(MESSAGES / acceptSeconds),
+      copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
+      copyMessageRowsPerSecond: Math.round(limit.messageRowsPerSecond),
+      gatewayCpuMicrosAMessage: gatewayCpu,
+      carrierCpuMicrosAMessage: carrierCpu,
+      gatewayPeakMb: stage.gateway.peakMb(),
+      gatewayMemoryTargetMb: 400,
+    },
+  };
 }

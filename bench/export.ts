@@ -1,17 +1,13 @@
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { to } from 'pg-copy-streams';
-import { attachEmbedded } from '../src/db/embedded.ts';
 import { inlined } from '../src/db/inlined.ts';
 import { selectRows } from '../src/exports/rows/cells.ts';
 import { messageRows } from '../src/exports/rows/sql.ts';
 import { idsFrom } from '../src/history/list.ts';
-import { silentLog } from '../src/lib/log.ts';
-import { removeDataDir } from '../src/testing/data-dir.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import { until } from '../src/testing/until.ts';
-import { type Running, runCommand } from './processes.ts';
+import { type House, openHouse } from './house.ts';
 import type { Report } from './report.ts';
 
 const ROWS = Number(process.argv[3] ?? 5_000_000);
@@ -22,42 +18,31 @@ const DEADLINE_MS = 1_200_000;
 
 /** A history of messages as CSV, from the request to the end of the job, against COPY of the same query to nowhere. */
 export async function benchExport(): Promise<Report> {
-  const dataDir = await temporaryFolder('heliograph-bench-');
-  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off' });
-  const server = await attachEmbedded({ dataDir, log: silentLog });
-  const db = new pg.Client({ connectionString: server.connectionString });
-  await db.connect();
-  try {
-    const { apiKey, accountId } = gateway.ready['demo'] as { apiKey: string; accountId: number };
-    const sheetSpan = await store(db, accountId, SHEET_ROWS);
-    await store(db, accountId, ROWS - SHEET_ROWS);
-    const span = { ...sheetSpan, endDateTime: new Date().toISOString() };
-    const idleMb = gateway.peakMb();
-    const copySeconds = await copyAway(db, accountId, span);
-    const csv = await exported(gateway, apiKey, { ...span, format: 'csv' }, ROWS);
-    const csvPeakMb = gateway.peakMb();
-    const packed = await exported(gateway, apiKey, { ...sheetSpan, format: 'csv.gz' }, SHEET_ROWS);
-    const sheet = await exported(gateway, apiKey, { ...sheetSpan, format: 'xlsx' }, SHEET_ROWS);
-    const figures = {
-      rows: ROWS,
-      rowsPerSecond: ROWS / csv.seconds,
-      copyRowsPerSecond: ROWS / copySeconds,
-      megabytes: csv.sizeBytes / 2 ** 20,
-      idleMb,
-      peakMb: csvPeakMb,
-      peakMbTarget: MOST_MB,
-      sheetRows: SHEET_ROWS,
-      sheetRowsPerSecond: SHEET_ROWS / sheet.seconds,
-      compressedRowsPerSecond: SHEET_ROWS / packed.seconds,
-      sheetPeakMb: gateway.peakMb(),
-    };
-    return { name: 'export', ratio: copySeconds / csv.seconds, target: 0.5, figures };
-  } finally {
-    await db.end();
-    await server.release();
-    await gateway.stop();
-    await removeDataDir(dataDir);
-  }
+  await using house = await openHouse();
+  const { gateway, db, accountId } = house;
+  const sheetSpan = await store(db, accountId, SHEET_ROWS);
+  await store(db, accountId, ROWS - SHEET_ROWS);
+  const span = { ...sheetSpan, endDateTime: new Date().toISOString() };
+  const idleMb = gateway.peakMb();
+  const copySeconds = await copyAway(db, accountId, span);
+  const csv = await exported(house, { ...span, format: 'csv' }, ROWS);
+  const csvPeakMb = gateway.peakMb();
+  const packed = await exported(house, { ...sheetSpan, format: 'csv.gz' }, SHEET_ROWS);
+  const sheet = await exported(house, { ...sheetSpan, format: 'xlsx' }, SHEET_ROWS);
+  const figures = {
+    rows: ROWS,
+    rowsPerSecond: ROWS / csv.seconds,
+    copyRowsPerSecond: ROWS / copySeconds,
+    megabytes: csv.sizeBytes / 2 ** 20,
+    idleMb,
+    peakMb: csvPeakMb,
+    peakMbTarget: MOST_MB,
+    sheetRows: SHEET_ROWS,
+    sheetRowsPerSecond: SHEET_ROWS / sheet.seconds,
+    compressedRowsPerSecond: SHEET_ROWS / packed.seconds,
+    sheetPeakMb: gateway.peakMb(),
+  };
+  return { name: 'export', ratio: copySeconds / csv.seconds, target: 0.5, figures };
 }
 
 type Span = { readonly startDateTime: string; readonly endDateTime: string };
@@ -97,14 +82,11 @@ async function copyAway(db: pg.Client, accountId: number, { startDateTime, endDa
 type Made = { readonly seconds: number; readonly sizeBytes: number };
 type Job = { readonly status: string; readonly rows: number; readonly sizeBytes: number };
 
-async function exported({ ready }: Running, apiKey: string, body: object, rows: number): Promise<Made> {
-  const url = `${ready['address']}/api/partner-gateway/v1`;
-  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+async function exported({ call }: House, body: object, rows: number): Promise<Made> {
   const start = performance.now();
-  const asked = await fetch(`${url}/messages/history/export`, { method: 'POST', headers, body: JSON.stringify(body) });
-  const { exportId } = (await asked.json()) as { exportId: number };
+  const { exportId } = await call<{ exportId: number }>('POST', '/messages/history/export', body);
   const look = async () => {
-    const job = (await (await fetch(`${url}/exports/${exportId}`, { headers })).json()) as Job;
+    const job = await call<Job>('GET', `/exports/${exportId}`);
     return job.status !== 'PENDING' && job;
   };
   const job = await until('the end of the export', look, DEADLINE_MS);

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Report } from './report.ts';
 import { openStage, sendBulk, type Stage } from './stage.ts';
+import { p99 } from './times.ts';
 
 const MESSAGES = 100_000;
 const STORED = Number(process.argv[3] ?? 5_000_000);
@@ -9,31 +10,27 @@ const LOOK_UPS = 2_000;
 
 /** The engine with five million messages stored already, against the same engine on an empty database. */
 export async function benchGrow(): Promise<Report> {
-  const stage = await openStage();
-  try {
-    const empty = await sendBulk(stage, MESSAGES);
-    const fewP99Ms = await lookUpP99Ms(stage);
-    await fill(stage.pool, STORED);
-    const full = await sendBulk(stage, MESSAGES);
-    const manyP99Ms = await lookUpP99Ms(stage);
-    return {
-      name: 'grow',
-      ratio: empty.seconds / full.seconds,
-      target: 0.8,
-      figures: {
-        stored: STORED,
-        emptyPerSecond: Math.round(MESSAGES / empty.seconds),
-        fullPerSecond: Math.round(MESSAGES / full.seconds),
-        lookUpP99MsFew: fewP99Ms,
-        lookUpP99MsMany: manyP99Ms,
-        lookUpRatio: manyP99Ms / fewP99Ms,
-        lookUpRatioTarget: 1.5,
-        gatewayPeakMb: stage.gateway.peakMb(),
-      },
-    };
-  } finally {
-    await stage.close();
-  }
+  await using stage = await openStage();
+  const empty = await sendBulk(stage, MESSAGES);
+  const fewP99Ms = await lookUpP99Ms(stage);
+  await fill(stage.pool, STORED);
+  const full = await sendBulk(stage, MESSAGES);
+  const manyP99Ms = await lookUpP99Ms(stage);
+  return {
+    name: 'grow',
+    ratio: empty.seconds / full.seconds,
+    target: 0.8,
+    figures: {
+      stored: STORED,
+      emptyPerSecond: Math.round(MESSAGES / empty.seconds),
+      fullPerSecond: Math.round(MESSAGES / full.seconds),
+      lookUpP99MsFew: fewP99Ms,
+      lookUpP99MsMany: manyP99Ms,
+      lookUpRatio: manyP99Ms / fewP99Ms,
+      lookUpRatioTarget: 1.5,
+      gatewayPeakMb: stage.gateway.peakMb(),
+    },
+  };
 }
 
 /** Messages of today, delivered long ago: with ids in order, as they would have come. */
@@ -61,20 +58,12 @@ async function fill(pool: Pool, rows: number): Promise<void> {
 }
 
 /** Status look-ups over HTTP, one after the other, of messages from all over the table. */
-async function lookUpP99Ms({ pool, address, apiKey }: Stage): Promise<number> {
+async function lookUpP99Ms({ pool, time }: Stage): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `SELECT id FROM message TABLESAMPLE BERNOULLI (100.0 * least(1, $1::float8 / (SELECT count(*) FROM message))) LIMIT $1`,
     [LOOK_UPS],
   );
   const times: number[] = [];
-  for (const { id } of rows) {
-    const start = performance.now();
-    const answer = await fetch(`${address}/api/partner-gateway/v1/messages/status/${id}`, {
-      headers: { 'x-api-key': apiKey },
-    });
-    await answer.arrayBuffer();
-    if (answer.status !== 200) throw new Error(`status ${answer.status}`);
-    times.push(performance.now() - start);
-  }
-  return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
+  for (const { id } of rows) times.push(await time(`/messages/status/${id}`));
+  return p99(times);
 }

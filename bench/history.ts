@@ -4,8 +4,9 @@ import { ensurePartitions } from '../src/db/partitions.ts';
 import { createPastDays } from '../src/db/past-days.ts';
 import { createPool } from '../src/db/pool.ts';
 import { silentLog } from '../src/lib/log.ts';
-import { type House, openHouse, p99, shownTimes } from './house.ts';
+import { type House, openHouse } from './house.ts';
 import type { Report } from './report.ts';
+import { p99, shownTimes } from './times.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 10_000_000);
 const READS = Number(process.argv[4] ?? 100);
@@ -15,7 +16,7 @@ const SMALLER = 100;
 const TARGET = 5;
 const DAYS = 30;
 const DAY_MS = 86_400_000;
-const PATH = '/api/partner-gateway/v1/messages/history';
+const PATH = '/messages/history';
 
 const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString();
 const between = (from: string, to: string, more: string): string =>

@@ -3,36 +3,55 @@ import { attachEmbedded } from '../src/db/embedded.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { removeDataDir } from '../src/testing/data-dir.ts';
 import { temporaryFolder } from '../src/testing/temporary-folder.ts';
-import { runCommand } from './processes.ts';
+import { type Running, runCommand } from './processes.ts';
 
-/** A gateway with its own database, and the account whose pages are timed. */
+/** A gateway with its own database, and the account that asks it. */
 export type House = AsyncDisposable & {
+  readonly gateway: Running;
+  readonly address: string;
+  readonly apiKey: string;
+  readonly accountId: number;
+  readonly dataDir: string;
   readonly connectionString: string;
   readonly db: pg.Client;
-  readonly accountId: number;
-  /** The milliseconds that an answer takes, read to its end. */
+  /** A request under /api/partner-gateway/v1; throws unless it works. */
+  call<T>(method: string, path: string, body?: object): Promise<T>;
+  /** The milliseconds that the answer to a GET takes, read to its end. */
   time(path: string): Promise<number>;
 };
 
-/** Starts one of its own; nothing is sent from it. */
-export async function openHouse(): Promise<House> {
+/** Where requests of accounts go. */
+export const API = '/api/partner-gateway/v1';
+
+/** Starts one of its own; nothing is sent from it. @param more settings of the gateway */
+export async function openHouse(more: Record<string, string> = {}): Promise<House> {
   const dataDir = await temporaryFolder('heliograph-bench-');
-  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off' });
+  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off', ...more });
   const server = await attachEmbedded({ dataDir, log: silentLog });
   const db = new pg.Client({ connectionString: server.connectionString });
   await db.connect();
+  const address = String(gateway.ready['address']);
   const { apiKey, accountId } = gateway.ready['demo'] as { apiKey: string; accountId: number };
+
+  async function ask(method: string, path: string, body?: object): Promise<string> {
+    const answer = await fetch(`${address}${API}${path}`, {
+      method,
+      headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }) },
+      body: body ? JSON.stringify(body) : null,
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text;
+  }
+
   return {
+    ...{ gateway, address, apiKey, accountId, dataDir, db },
     connectionString: server.connectionString,
-    db,
-    accountId,
+    call: async <T>(method: string, path: string, body?: object) => JSON.parse(await ask(method, path, body)) as T,
     async time(path) {
       const start = performance.now();
-      const answer = await fetch(`${gateway.ready['address']}${path}`, { headers: { 'x-api-key': apiKey } });
-      const text = await answer.text();
-      const taken = performance.now() - start;
-      if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${text}`);
-      return taken;
+      await ask('GET', path);
+      return performance.now() - start;
     },
     async [Symbol.asyncDispose]() {
       await db.end();
@@ -42,21 +61,3 @@ export async function openHouse(): Promise<House> {
     },
   };
 }
-
-const at = (sorted: readonly number[], share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
-
-/** Of times in any order. */
-export const p99 = (times: readonly number[]): number =>
-  at(
-    times.toSorted((x, y) => x - y),
-    0.99,
-  );
-
-/** The middle and the end of times, by name. */
-export const shownTimes = (name: string, times: readonly number[]): Record<string, number> => ({
-  [`${name}.p50Ms`]: at(
-    times.toSorted((x, y) => x - y),
-    0.5,
-  ),
-  [`${name}.p99Ms`]: p99(times),
-});

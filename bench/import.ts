@@ -4,14 +4,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { writeXlsx } from 'hucre/xlsx';
-import pg from 'pg';
+import type pg from 'pg';
 import { from } from 'pg-copy-streams';
-import { attachEmbedded } from '../src/db/embedded.ts';
-import { silentLog } from '../src/lib/log.ts';
-import { removeDataDir } from '../src/testing/data-dir.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
 import { until } from '../src/testing/until.ts';
-import { type Running, runCommand } from './processes.ts';
+import { API, type House, openHouse } from './house.ts';
+import { nameOf } from './names.ts';
 import type { Report } from './report.ts';
 
 const ROWS = Number(process.argv[3] ?? 1_000_000);
@@ -23,49 +20,34 @@ const DEADLINE_MS = 1_200_000;
 
 /** Contacts from a file over HTTP, from the first octet sent until the last one is written, against COPY of the same rows. */
 export async function benchImport(): Promise<Report> {
-  const dataDir = await temporaryFolder('heliograph-bench-');
-  const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off' });
-  const server = await attachEmbedded({ dataDir, log: silentLog });
-  const db = new pg.Client({ connectionString: server.connectionString });
-  await db.connect();
-  try {
-    const { apiKey } = gateway.ready['demo'] as { apiKey: string };
-    const csv = join(dataDir, 'contacts.csv');
-    await writeCsv(csv);
-    const imported = await upload(gateway, apiKey, csv, ROWS);
-    const csvPeakMb = gateway.peakMb();
-    const copySeconds = await copyAgain(db);
-    const xlsx = join(dataDir, 'contacts.xlsx');
-    await writeSheet(xlsx);
-    const sheet = await upload(gateway, apiKey, xlsx, SHEET_ROWS);
-    const figures = {
-      rows: ROWS,
-      rowsPerSecond: ROWS / imported.seconds,
-      answeredSeconds: imported.answeredSeconds,
-      copyRowsPerSecond: ROWS / copySeconds,
-      peakMb: csvPeakMb,
-      peakMbTarget: MOST_MB,
-      sheetRows: SHEET_ROWS,
-      sheetRowsPerSecond: SHEET_ROWS / sheet.seconds,
-      sheetPeakMb: gateway.peakMb(),
-    };
-    return { name: 'import', ratio: copySeconds / imported.seconds, target: 0.3, figures };
-  } finally {
-    await db.end();
-    await server.release();
-    await gateway.stop();
-    await removeDataDir(dataDir);
-  }
+  await using house = await openHouse();
+  const { gateway, db, dataDir } = house;
+  const csv = join(dataDir, 'contacts.csv');
+  await writeCsv(csv);
+  const imported = await upload(house, csv, ROWS);
+  const csvPeakMb = gateway.peakMb();
+  const copySeconds = await copyAgain(db);
+  const xlsx = join(dataDir, 'contacts.xlsx');
+  await writeSheet(xlsx);
+  const sheet = await upload(house, xlsx, SHEET_ROWS);
+  const figures = {
+    rows: ROWS,
+    rowsPerSecond: ROWS / imported.seconds,
+    answeredSeconds: imported.answeredSeconds,
+    copyRowsPerSecond: ROWS / copySeconds,
+    peakMb: csvPeakMb,
+    peakMbTarget: MOST_MB,
+    sheetRows: SHEET_ROWS,
+    sheetRowsPerSecond: SHEET_ROWS / sheet.seconds,
+    sheetPeakMb: gateway.peakMb(),
+  };
+  return { name: 'import', ratio: copySeconds / imported.seconds, target: 0.3, figures };
 }
-
-const SYLLABLES = 'an be ca do el fa gi ho ir ju ka lo mi no or pe ru sa ti ve'.split(' ');
-const wordOf = (n: number, syllables: number): string =>
-  Array.from({ length: syllables }, (_, i) => SYLLABLES[Math.floor(n / 20 ** i) % 20]).join('');
 
 /** Spread by multiplication, so that names and numbers have nothing to do with the order of the file. */
 function rowOf(n: number): string[] {
-  const first = wordOf((n * 48_271) % 399, 2);
-  const last = wordOf((n * 69_621) % 159_989, 4);
+  const first = nameOf((n * 48_271) % 399, 2);
+  const last = nameOf((n * 69_621) % 159_989, 4);
   const number = `+39333${String((n * 3_916_801) % 9_999_991).padStart(7, '0')}`;
   return [number, first, last, n % 3 === 0 ? `${first}.${last}@example.com` : '', n % 2 === 0 ? 'MALE' : 'FEMALE'];
 }
@@ -88,19 +70,18 @@ async function writeSheet(path: string): Promise<void> {
 
 type Timed = { readonly seconds: number; readonly answeredSeconds: number };
 
-async function upload({ ready }: Running, apiKey: string, path: string, rows: number): Promise<Timed> {
-  const url = `${ready['address']}/api/partner-gateway/v1/contacts`;
-  const headers = { 'x-api-key': apiKey };
+async function upload({ address, apiKey, call }: House, path: string, rows: number): Promise<Timed> {
+  const url = `${address}${API}/contacts/upload`;
   const body = new FormData();
   body.append('file', await openAsBlob(path), path.slice(path.lastIndexOf('/') + 1));
   const start = performance.now();
   const secondsSince = (): number => (performance.now() - start) / 1000;
-  const answer = await fetch(`${url}/upload`, { method: 'POST', headers, body });
+  const answer = await fetch(url, { method: 'POST', headers: { 'x-api-key': apiKey }, body });
   const { importId, ...rest } = (await answer.json()) as { importId: number };
   if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(rest)}`);
   const answeredSeconds = secondsSince();
   const look = async () => {
-    const found = (await (await fetch(`${url}/imports/${importId}`, { headers })).json()) as Import;
+    const found = await call<Import>('GET', `/contacts/imports/${importId}`);
     return (found.status === 'COMPLETED' || found.status === 'FAILED') && found;
   };
   const { summary } = await until('the end of the import', look, DEADLINE_MS);

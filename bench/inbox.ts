@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { type House, openHouse, p99, shownTimes } from './house.ts';
+import { type House, openHouse } from './house.ts';
 import type { Report } from './report.ts';
+import { p99, shownTimes } from './times.ts';
 
 const THREADS = Number(process.argv[3] ?? 100_000);
 const MESSAGES_A_THREAD = 10;
@@ -10,7 +11,7 @@ const READS = Number(process.argv[4] ?? 400);
 const WARM_UP = 30;
 const SMALLER = 100;
 const TARGET = 2;
-const PATH = '/api/partner-gateway/v1/inbox/conversations';
+const PATH = '/inbox/conversations';
 
 /** What is asked for, of a conversation taken at random. */
 const READ: Readonly<Record<'list' | 'thread', readonly ((chatId: string) => string)[]>> = {

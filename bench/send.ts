@@ -13,7 +13,7 @@ const WARM_UP_SECONDS = 3;
  * carrier taking and confirming all of them at the same time.
  */
 export async function benchSend(): Promise<Report> {
-  const stage = await openStage();
+  await using stage = await openStage();
   const empty = await startEmptyRoute();
   const url = `${stage.address}/api/message-server/sms/send`;
   try {
@@ -45,7 +45,6 @@ export async function benchSend(): Promise<Report> {
     };
   } finally {
     await empty.stop();
-    await stage.close();
   }
 }
 

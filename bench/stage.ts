@@ -1,10 +1,8 @@
 import type { Pool } from 'pg';
-import { attachEmbedded } from '../src/db/embedded.ts';
 import { createPool } from '../src/db/pool.ts';
 import { firstIdAt } from '../src/lib/ids.ts';
 import { silentLog } from '../src/lib/log.ts';
-import { removeDataDir } from '../src/testing/data-dir.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { type House, openHouse } from './house.ts';
 import { type Running, runCommand } from './processes.ts';
 import { BODY, destinationOf } from './traffic.ts';
 
@@ -16,59 +14,32 @@ const WINDOW = '1000';
 const DEADLINE_MS = 300_000;
 
 /** A gateway and a carrier, each a process of its own, on a fresh durable database. */
-export type Stage = {
-  readonly gateway: Running;
+export type Stage = House & {
   readonly carrier: Running;
-  readonly address: string;
-  readonly apiKey: string;
   /** Of the bench's own, on the gateway's database. */
   readonly pool: Pool;
-  readonly connectionString: string;
-  readonly dataDir: string;
   /** Runs an operator command against the gateway's database. */
   operate(...args: string[]): Promise<void>;
-  close(): Promise<void>;
 };
 
 /** @param more settings of the gateway */
 export async function openStage(more: Record<string, string> = {}): Promise<Stage> {
-  const dataDir = await temporaryFolder('heliograph-bench-');
-  const env = { DATA_DIR: dataDir };
+  await using opened = new AsyncDisposableStack();
   const carrier = await runCommand(['sandbox', '--port', '0', '--receipt-delay', '100', '--deliver-window', WINDOW]);
-  const gateway = await runCommand(['serve'], { ...env, PORT: '0', SANDBOX: 'off', ...more });
-  const server = await attachEmbedded({ dataDir, log: silentLog });
-  const pool = createPool(server.connectionString, { max: 4, applicationName: 'bench', log: silentLog });
-  const operate = async (...args: string[]): Promise<void> => (await runCommand(args, env)).stop();
-  const smpp = [
-    '--host',
-    '127.0.0.1',
-    '--port',
-    String(carrier.ready['port']),
-    '--system-id',
-    'bench',
-    '--password',
-    'bench',
-  ];
-  await operate('connection', 'add', 'smpp', '--name', 'bench', ...smpp, '--binds', '2', '--window', WINDOW);
+  opened.defer(carrier.stop);
+  const house = opened.use(await openHouse(more));
+  const pool = createPool(house.connectionString, { max: 4, applicationName: 'bench', log: silentLog });
+  opened.defer(() => pool.end());
+  const operate = async (...args: string[]): Promise<void> =>
+    (await runCommand(args, { DATA_DIR: house.dataDir })).stop();
+  const link = ['--host', '127.0.0.1', '--port', String(carrier.ready['port'])];
+  const smpp = [...link, '--system-id', 'bench', '--password', 'bench', '--binds', '2', '--window', WINDOW];
+  await operate('connection', 'add', 'smpp', '--name', 'bench', ...smpp);
   await operate('route', 'add', '--channel', 'SMS', '--connection', 'bench');
   await operate('credit', 'add', 'Demo', '1000000');
   await until(async () => (await count(pool, 'SELECT count(*) FROM connection_status WHERE binds_up = 2')) === 1);
-  return {
-    ...{ gateway, carrier },
-    address: String(gateway.ready['address']),
-    apiKey: (gateway.ready['demo'] as { apiKey: string }).apiKey,
-    pool,
-    connectionString: server.connectionString,
-    dataDir,
-    operate,
-    async close() {
-      await pool.end();
-      await server.release();
-      await gateway.stop();
-      await carrier.stop();
-      await removeDataDir(dataDir);
-    },
-  };
+  const all = opened.move();
+  return { ...house, carrier, pool, operate, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /** Waits for something in the database to become so. */

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import { TEST_CERT, TEST_KEY } from '../src/testing/certificate.ts';
+import { p50, p99 } from './times.ts';
 
 /** What a receiver has been sent since the last question, and how long after their publication (ms, of healthy ones). */
 export type Counts = { readonly received: number; readonly p50Ms: number; readonly p99Ms: number };
@@ -50,9 +51,7 @@ function receive(): void {
     if (address !== null && typeof address === 'object') process.send?.(address.port);
   });
   process.on('message', () => {
-    const sorted = latencies.sort((a, b) => a - b);
-    const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
-    process.send?.({ received, p50Ms: at(0.5), p99Ms: at(0.99) } satisfies Counts);
+    process.send?.({ received, p50Ms: p50(latencies), p99Ms: p99(latencies) } satisfies Counts);
     latencies = [];
     received = 0;
   });

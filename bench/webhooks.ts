@@ -34,12 +34,12 @@ export async function benchWebhooks(): Promise<Report> {
   const caFile = join(folder, 'ca.pem');
   await writeFile(caFile, TEST_CERT);
   const receiver = await startReceiver();
-  const stage = await openStage({
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
-    WEBHOOK_PORTS: String(receiver.port),
-    WEBHOOK_CA_FILE: caFile,
-  });
   try {
+    await using stage = await openStage({
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      WEBHOOK_PORTS: String(receiver.port),
+      WEBHOOK_CA_FILE: caFile,
+    });
     const before = await postBare(receiver);
     const own = await deliver(stage, receiver);
     const after = await postBare(receiver);
@@ -64,7 +64,6 @@ export async function benchWebhooks(): Promise<Report> {
       },
     };
   } finally {
-    await stage.close();
     await receiver.stop();
     await rm(folder, { recursive: true, force: true });
   }

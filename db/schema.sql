@@ -335,6 +335,16 @@ CREATE TABLE connection_down (
 );
 COMMENT ON TABLE connection_down IS 'local';
 
+CREATE TABLE connection_error (
+  connection_id bigint NOT NULL,
+  worker bigint NOT NULL,
+  text text NOT NULL,
+  at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT connection_error_pkey PRIMARY KEY (connection_id, worker),
+  CONSTRAINT connection_error_connection_id_fkey FOREIGN KEY (connection_id) REFERENCES connection(id) ON DELETE CASCADE
+);
+COMMENT ON TABLE connection_error IS 'local';
+
 CREATE TABLE connection_minute (
   connection_id bigint NOT NULL,
   minute timestamp with time zone NOT NULL,
@@ -384,6 +394,7 @@ CREATE TABLE contact (
   CONSTRAINT contact_check CHECK (((phone_number IS NOT NULL) OR (email IS NOT NULL))),
   CONSTRAINT contact_gender_check CHECK ((gender = ANY (ARRAY['MALE'::text, 'FEMALE'::text, 'OTHER'::text])))
 );
+CREATE INDEX contact_created ON contact USING btree (account_id, created_at);
 CREATE INDEX contact_email ON contact USING btree (account_id, email) WHERE (email IS NOT NULL);
 CREATE INDEX contact_filter ON contact USING btree (account_id, is_test, is_valid, gender, channels);
 CREATE INDEX contact_name ON contact USING btree (account_id, lower(full_name), id);

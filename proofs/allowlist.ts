@@ -34,7 +34,7 @@ export const allowlist: Proof = {
 
 async function prove(run: Run): Promise<Findings> {
   const { forged, honest } = SIZES[run.mode];
-  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {} });
+  await using stage = await openStage(run, { gateway: 'api' });
   const behind = await stage.startApi({ TRUST_PROXY });
   const { apiKey, client } = await stage.newAccount({ plan: 'unlimited' });
   const list = { ipAllowList: LIST, enforced: true, force: true };

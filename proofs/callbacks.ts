@@ -35,7 +35,7 @@ export const callbacks: Proof = {
 
 async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
-  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {} });
+  await using stage = await openStage(run, { gateway: 'api' });
   const [mine, other] = [await stage.newAccount({ plan: 'unlimited' }), await stage.newAccount({ plan: 'unlimited' })];
   const ours = await openNetworks(stage, { accountId: mine.accountId, token: 'numbat' });
   const neighbours = await openNetworks(stage, { accountId: other.accountId, token: 'quokka' });

@@ -31,8 +31,6 @@ async function prove(run: Run): Promise<Findings> {
   await using networks = await startOauthServer();
   await using stage = await openStage(run, {
     gateway: 'serve',
-    script: {},
-    settings: {},
     environment: {
       ...{ SECRET_KEY: secretKey, LOG_LEVEL: 'trace', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
       ...networks.environment,

@@ -60,7 +60,6 @@ async function prove(run: Run): Promise<Findings> {
   await writeFile(gatewayClock, '0');
   await using stage = await openStage(run, {
     gateway: 'serve',
-    script: {},
     settings: { window: 100 },
     environment: { TZ: 'Europe/Rome', PROOF_CLOCK: gatewayClock },
     preload: [new URL('./moved-clock.ts', import.meta.url)],

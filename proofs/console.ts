@@ -32,7 +32,7 @@ export const consoleProof: Proof = {
 async function prove(run: Run): Promise<Findings> {
   await promisify(execFile)(process.execPath, [BUILD]);
   await using stage = await openStage(run, {
-    ...{ gateway: 'serve', script: {}, settings: {} },
+    gateway: 'serve',
     environment: { SANDBOX: 'on' },
   });
   const account = await stage.newAccount({ plan: 'unlimited' });

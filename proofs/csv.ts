@@ -78,7 +78,7 @@ function rowOf(chance: Chance, n: number): Row {
 const quoted = (cells: readonly string[]): string => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',');
 
 async function prove(run: Run): Promise<Findings> {
-  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {} });
+  await using stage = await openStage(run, { gateway: 'serve' });
   const account = await stage.newAccount({ plan: 'unlimited' });
   const { client } = account;
   const tell = createExamples(run);

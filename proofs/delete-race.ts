@@ -27,7 +27,7 @@ export const deleteRace: Proof = {
 type Deleted = { readonly number: string; readonly status: number };
 
 async function prove(run: Run): Promise<Findings> {
-  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: { window: 100 } });
+  await using stage = await openStage(run, { gateway: 'serve', settings: { window: 100 } });
   const account = await stage.newAccount({ plan: 'production', creditMicros: 1_000_000_000 });
   const deleted = await race(run, account.client, SIZES[run.mode]);
   await untilQuiet(stage, PATIENCE_MS);

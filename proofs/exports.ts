@@ -35,7 +35,7 @@ export const exportsProof: Proof = {
 async function prove(run: Run): Promise<Findings> {
   const size = SIZES[run.mode];
   const postgresKills = run.databaseUrl === null ? size.postgresKills : 0;
-  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {} });
+  await using stage = await openStage(run, { gateway: 'api' });
   const account = await stage.newAccount({ plan: 'unlimited' });
   for (let n = 0; n < size.messages / GROUP; n++) await storeGroup(stage, account, n);
   const crew = await startCrew(run, stage, 2);

@@ -1,12 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { SandboxRbm } from '../src/carriers/sandbox/rbm/server.ts';
-import { mobileOf } from './campaigns.ts';
-import { claimsOf, copiesOf } from './fallback/copies.ts';
-import { AFTER_MS, AFTER_SECONDS, AGENT, openNetwork } from './fallback/network.ts';
-import { startCrew } from './kills.ts';
-import { untilQuiet } from './messages.ts';
-import { between, type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
-import { openStage, type Stage } from './stage.ts';
+import { AFTER_MS, AFTER_SECONDS, AGENT } from './fallback/network.ts';
+import { openRace } from './fallback/race.ts';
+import type { Look } from './patience.ts';
+import type { Findings, Mode, Proof, Run } from './proof.ts';
+import type { Stage } from './stage.ts';
 
 type Size = { readonly sends: number; readonly kills: number };
 
@@ -15,11 +11,7 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { sends: 1500, kills: 4 },
   full: { sends: 50_000, kills: 60 },
 };
-const WORKERS = 2;
 const CLIENTS = 16;
-/** Longer than what a killed worker had in hand stays its own. */
-const PATIENCE_MS = 60_000;
-const LOOK_MS = 300;
 
 export const fallbackSends: Proof = {
   promise: 'A single send that is not delivered on one channel goes on to the next, and nobody ever gets two copies.',
@@ -31,35 +23,14 @@ export const fallbackSends: Proof = {
 };
 
 async function prove(run: Run): Promise<Findings> {
-  const size = SIZES[run.mode];
-  await using stage = await openStage(run, {
-    gateway: 'api',
-    script: { receiptDelayMs: 50 },
-    settings: { window: 100 },
-  });
-  const rbm = await openNetwork(run, stage);
-  try {
-    return await race(run, stage, rbm, size);
-  } finally {
-    await rbm.close();
-  }
-}
-
-async function race(run: Run, stage: Stage, rbm: SandboxRbm, size: Size): Promise<Findings> {
-  const destinations = Array.from({ length: size.sends }, (_, n) => mobileOf(n));
-  const crew = await startCrew(run, stage, WORKERS);
+  const { sends, kills } = SIZES[run.mode];
+  await using race = await openRace(run, sends);
+  const { stage, destinations } = race;
+  const crew = await race.startCrew();
   const sending = sendAll(stage, destinations);
-  for (let kill = 0; kill < size.kills; kill++) {
-    await delay(between(run, 0, AFTER_MS));
-    await crew.killOne();
-  }
+  await race.killOften(crew, kills, AFTER_MS);
   await sending;
-  await crew.settled();
-  const ended = await untilDecided(stage);
-  await untilQuiet(stage, PATIENCE_MS);
-  const copies = await copiesOf(run, stage, rbm, destinations);
-  const figures = { sends: destinations.length, ...copies, kills: crew.kills };
-  return judge(figures, { ...claimsOf(copies), 'all is decided': ended });
+  return await race.conclude(crew, { sends }, () => lookAtRest(stage));
 }
 
 async function sendAll(stage: Stage, destinations: readonly string[]): Promise<void> {
@@ -83,19 +54,13 @@ async function sendOne({ client, pool }: Stage, destination: string): Promise<vo
   );
 }
 
-/** Waits until nothing follows any more; a message in doubt waits for whatever ends that. False when that does not come. */
-async function untilDecided({ pool }: Stage): Promise<boolean> {
+/** Whether nothing follows any more; a message in doubt waits for whatever ends that. */
+async function lookAtRest({ pool }: Stage): Promise<Look> {
   const query = `SELECT (SELECT count(*) FROM dispatch_chunk) + (
       SELECT count(*) FROM message_fallback f
       LEFT JOIN message_state s ON s.account_id = f.account_id AND s.id = f.message_id
       WHERE f.due_at IS NOT NULL AND s.status IS DISTINCT FROM 0) AS open`;
-  let [seen, at] = [-1, performance.now()];
-  while (performance.now() - at < PATIENCE_MS) {
-    const { rows } = await pool.query<{ open: number }>(query);
-    const open = rows[0]?.open ?? 0;
-    if (open === 0) return true;
-    if (open !== seen) [seen, at] = [open, performance.now()];
-    await delay(LOOK_MS);
-  }
-  return false;
+  const { rows } = await pool.query<{ open: number }>(query);
+  const open = rows[0]?.open ?? 0;
+  return { done: open === 0, seen: open };
 }

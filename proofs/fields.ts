@@ -2,11 +2,10 @@ import { createExamples } from './examples.ts';
 import { fieldsOf, type Smuggled, smuggledFields } from './fields/smuggled.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { listRoutes, type Route } from './routes.ts';
-import { openStage } from './stage.ts';
 import { freshThings, requestOf, send, type Sent, withoutChance } from './tenants/attack.ts';
 import { type Case, CASES } from './tenants/cases.ts';
-import { openNetworks } from './tenants/networks.ts';
-import { furnished, openParties, rowsOfAccount, spreadIds } from './tenants/party.ts';
+import { openNeighbours } from './tenants/neighbours.ts';
+import { furnished, rowsOfAccount } from './tenants/party.ts';
 import { type Party, SINGLE_THINGS } from './tenants/things.ts';
 
 /** How many of the smuggled fields also go one by one: those that all of them together may have covered up. */
@@ -26,18 +25,10 @@ export const fields: Proof = {
 };
 
 async function prove(run: Run): Promise<Findings> {
-  await using stage = await openStage(run, {
-    gateway: 'api',
-    script: {},
-    settings: {},
-    environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
-  });
-  await spreadIds(stage.pool);
-  const [by, victim] = await openParties(stage);
-  if (!by || !victim) throw new Error('two accounts are needed');
-  await using _networks = await openNetworks(stage, [by, victim]);
+  await using neighbours = await openNeighbours(run);
+  const [by, victim] = neighbours.parties;
   const routes = await listRoutes();
-  const smuggled = await smuggledFields(stage.pool, routes, victim.accountId);
+  const smuggled = await smuggledFields(by.pool, routes, victim.accountId);
   const tally = createTally(run);
   const before = await rowsOfAccount(victim);
   const writing = routes.filter(({ method }) => method !== 'GET');

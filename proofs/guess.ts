@@ -32,7 +32,7 @@ export const guess: Proof = {
 async function prove(run: Run): Promise<Findings> {
   const { guesses, addresses } = SIZES[run.mode];
   const environment = { TRUST_PROXY: PROXY };
-  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {}, environment });
+  await using stage = await openStage(run, { gateway: 'api', environment });
   const processes = [stage.gateway, await stage.startApi()];
   const clients = processes.map((process) => createClient(() => String(process.ready['address']), ''));
   const owner = await stage.newAccount({ plan: 'unlimited' });

@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { findServer } from '../src/db/embedded-process.ts';
 import { until } from '../src/testing/until.ts';
+import { waitPatiently } from './patience.ts';
 import type { Process } from './processes.ts';
 import { between, oneOf, type Run } from './proof.ts';
 import type { Stage } from './stage.ts';
@@ -16,16 +16,14 @@ export const killPoints = (run: Run, kills: number, total: number): number[] =>
   );
 
 /** Waits until the carrier has seen so many submits. False when it saw no new one for `patienceMs`. */
-export async function untilSubmits({ carrier }: Stage, count: number, patienceMs: number): Promise<boolean> {
-  let [seen, at] = [-1, performance.now()];
-  for (;;) {
-    const { submits } = await carrier.counts();
-    if (submits >= count) return true;
-    if (submits !== seen) [seen, at] = [submits, performance.now()];
-    if (performance.now() - at > patienceMs) return false;
-    await delay(LOOK_MS);
-  }
-}
+export const untilSubmits = ({ carrier }: Stage, count: number, patienceMs: number): Promise<boolean> =>
+  waitPatiently(
+    async () => {
+      const { submits } = await carrier.counts();
+      return { done: submits >= count, seen: submits };
+    },
+    { patienceMs, lookMs: LOOK_MS },
+  );
 
 /** A number of workers that stays the same: for one that is killed another one starts. */
 export type Crew = {

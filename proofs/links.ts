@@ -24,7 +24,7 @@ export const links: Proof = {
 };
 
 async function prove(run: Run): Promise<Findings> {
-  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {} });
+  await using stage = await openStage(run, { gateway: 'serve' });
   const owner = await stage.newAccount({ plan: 'unlimited' });
   const stranger = await stage.newAccount({ plan: 'unlimited' });
   const files = await makeFiles(run, owner, stage);

@@ -37,8 +37,6 @@ export const malformed: Proof = {
 async function prove(run: Run): Promise<Findings> {
   await using stage = await openStage(run, {
     gateway: 'api',
-    script: {},
-    settings: {},
     environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ...TIDY },
   });
   const routes = await listRoutes();

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '../src/testing/client.ts';
+import { type Look, waitPatiently } from './patience.ts';
 import type { Stage } from './stage.ts';
 
 export type StatusRecord = Awaited<ReturnType<Client['status']>>;
@@ -41,18 +41,16 @@ export const sendBulk = (
  * Waits until no message waits for a submit any more and every answer is recorded: the queue is empty, and the inbox
  * of receipts too. Gives up when nothing has moved for `patienceMs`; what is missing then shows in the comparison.
  */
-export async function untilQuiet({ pool, carrier }: Stage, patienceMs: number): Promise<boolean> {
-  let [seen, at] = ['', performance.now()];
-  for (;;) {
-    const now = await lookAt(pool).catch(() => 'away');
-    const { submits, receiptsAcked, owed } = await carrier.counts();
-    if (owed === 0 && now === '0/0' && (await lookAt(pool).catch(() => 'away')) === '0/0') return true;
-    const all = `${now}/${submits}/${receiptsAcked}/${owed}`;
-    if (all !== seen) [seen, at] = [all, performance.now()];
-    if (performance.now() - at > patienceMs) return false;
-    await delay(LOOK_MS);
-  }
-}
+export const untilQuiet = ({ pool, carrier }: Stage, patienceMs: number): Promise<boolean> =>
+  waitPatiently(
+    async () => {
+      const now = await lookAt(pool).catch(() => 'away');
+      const { submits, receiptsAcked, owed } = await carrier.counts();
+      const done = owed === 0 && now === '0/0' && (await lookAt(pool).catch(() => 'away')) === '0/0';
+      return { done, seen: `${now}/${submits}/${receiptsAcked}/${owed}` };
+    },
+    { patienceMs, lookMs: LOOK_MS },
+  );
 
 async function lookAt(pool: Stage['pool']): Promise<string> {
   const { rows } = await pool.query(
@@ -77,14 +75,14 @@ export async function exportStatuses(
     const record = records.get(id);
     return record === undefined || !expected(record);
   };
-  let [open, at] = [ids, performance.now()];
-  for (;;) {
+  let open = ids;
+  const look = async (): Promise<Look> => {
     for (const record of await client.statuses(open)) records.set(record.messageId, record);
-    const still = open.filter(isOpen);
-    if (still.length < open.length) [open, at] = [still, performance.now()];
-    if (open.length === 0 || performance.now() - at > patienceMs) return ids.flatMap((id) => records.get(id) ?? []);
-    await delay(LOOK_MS);
-  }
+    open = open.filter(isOpen);
+    return { done: open.length === 0, seen: open.length };
+  };
+  await waitPatiently(look, { patienceMs, lookMs: LOOK_MS });
+  return ids.flatMap((id) => records.get(id) ?? []);
 }
 
 export type Doubt = { readonly messageId: string; readonly reason: string };

@@ -29,7 +29,7 @@ const NONE = { allowed: 0 };
 async function prove(run: Run): Promise<Findings> {
   await using networks = await startOauthServer();
   await using stage = await openStage(run, {
-    ...{ gateway: 'api', script: {}, settings: {} },
+    gateway: 'api',
     environment: networks.environment,
   });
   const newAccount = () => stage.newAccount({ plan: 'unlimited' });

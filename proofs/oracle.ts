@@ -1,11 +1,10 @@
 import type { Answer } from '../src/testing/client.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { listRoutes, type Route } from './routes.ts';
-import { openStage } from './stage.ts';
 import { requestOf, send } from './tenants/attack.ts';
 import { type Case, CASES } from './tenants/cases.ts';
-import { openNetworks } from './tenants/networks.ts';
-import { furnished, openParties, ownThing, spreadIds } from './tenants/party.ts';
+import { openNeighbours } from './tenants/neighbours.ts';
+import { furnished, ownThing } from './tenants/party.ts';
 import { MAKERS, type Party, type Thing, type ThingName } from './tenants/things.ts';
 
 const PAIRS: Readonly<Record<Mode, number>> = { tiny: 300, quick: 3_000, full: 20_000 };
@@ -37,16 +36,8 @@ type Field = {
 type Pair = { readonly gapMs: number; readonly difference: string | undefined };
 
 async function prove(run: Run): Promise<Findings> {
-  await using stage = await openStage(run, {
-    gateway: 'api',
-    script: {},
-    settings: {},
-    environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
-  });
-  await spreadIds(stage.pool);
-  const [mine, other] = await openParties(stage);
-  if (!mine || !other) throw new Error('two accounts are needed');
-  await using _networks = await openNetworks(stage, [mine, other]);
+  await using neighbours = await openNeighbours(run);
+  const [mine, other] = neighbours.parties;
   const by = await furnished(mine);
   const routes = (await listRoutes()).filter(({ closed }) => closed);
   const fields = await fieldsOf(routes, other);

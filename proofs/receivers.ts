@@ -68,7 +68,7 @@ async function prove(run: Run): Promise<Findings> {
     WEBHOOK_PORTS: [good, slow, flooding].flatMap(portsOf).join(),
     WEBHOOK_CA_FILE: caFile,
   };
-  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {}, environment });
+  await using stage = await openStage(run, { gateway: 'serve', environment });
   const accounts = await register(stage.pool, size, { good, slow, flooding });
   const play = () => playRounds(stage, { good, slow, flooding }, accounts, size);
 

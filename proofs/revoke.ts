@@ -25,7 +25,7 @@ export const revoke: Proof = {
 
 async function prove(run: Run): Promise<Findings> {
   const { rounds, callsARound } = SIZES[run.mode];
-  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {} });
+  await using stage = await openStage(run, { gateway: 'api' });
   const account = await stage.newAccount({ plan: 'unlimited' });
   const processes = [stage.gateway, ...(await startOthers(stage))];
   const total = { calls: 0, acceptedBefore: 0, acceptedAfter: 0, refusedAfter: 0, other: 0 };

@@ -52,7 +52,7 @@ async function prove(run: Run): Promise<Findings> {
 /** Through the interface of the gateway: what it takes and what it does not. */
 async function register(run: Run, corpus: Corpus, port: number): Promise<{ refused: number; accepted: number }> {
   const environment = { WEBHOOK_PORTS: String(port) };
-  await using stage = await openStage(run, { gateway: 'api', script: {}, settings: {}, environment });
+  await using stage = await openStage(run, { gateway: 'api', environment });
   const urls = corpus.urls.map((url) => url.replaceAll('{port}', String(port)));
   const refused = await countStatus(stage.client, 400, urls);
   const hosts = corpus.public.map((address) => (address.includes(':') ? `[${address}]` : address));

@@ -21,9 +21,9 @@ import type { Run } from './proof.ts';
 export type StageOptions = {
   /** `api` leaves the carriers to workers of their own, `serve` is all in one process. */
   readonly gateway: 'api' | 'serve';
-  readonly script: Partial<SandboxScript>;
+  readonly script?: Partial<SandboxScript>;
   /** Of the gateway's connection to the carrier, beyond where it is. */
-  readonly settings: Readonly<Record<string, unknown>>;
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** What the route does with a single send whose outcome nobody knows; `hold` if absent. */
   readonly onUnknown?: 'hold' | 'resubmit';
   /** Beside the list of a new installation. */
@@ -61,7 +61,7 @@ const PASSWORD = 'secret';
 
 /** Everything that one run needs: the carrier, a database with the way to it, the gateway. Disposing of it ends all. */
 export async function openStage(run: Run, options: StageOptions): Promise<Stage> {
-  const { gateway: role, script, settings, prices = [], onUnknown = 'hold', preload = [] } = options;
+  const { gateway: role, script = {}, settings = {}, prices = [], onUnknown = 'hold', preload = [] } = options;
   await using opened = new AsyncDisposableStack();
   const carrier = await startCarrier(run, { systemId: SYSTEM_ID, password: PASSWORD, ...script });
   opened.defer(carrier.stop);

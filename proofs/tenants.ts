@@ -1,11 +1,10 @@
 import { createExamples } from './examples.ts';
 import { type Findings, judge, type Proof, type Run } from './proof.ts';
 import { listRoutes, type Route } from './routes.ts';
-import { openStage, type StageOptions } from './stage.ts';
 import { type Attempt, attempts, worksWithOwn } from './tenants/attack.ts';
 import { type Case, CASES, OPEN_ROUTES } from './tenants/cases.ts';
-import { openNetworks } from './tenants/networks.ts';
-import { furnished, marksOf, openParties, rowsOfAccount, spreadIds } from './tenants/party.ts';
+import { openNeighbours } from './tenants/neighbours.ts';
+import { furnished, marksOf, rowsOfAccount } from './tenants/party.ts';
 import { type Party, SINGLE_THINGS, THING_NAMES } from './tenants/things.ts';
 
 export const tenants: Proof = {
@@ -26,19 +25,9 @@ export const tenantsRlsOnly: Proof = {
   prove: (run) => prove(run, [new URL('./tenants/checks-off.ts', import.meta.url)]),
 };
 
-/** No worker: nothing changes by itself, so whatever changes was somebody's doing. */
-const STAGE: StageOptions = {
-  gateway: 'api',
-  script: {},
-  settings: {},
-  environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
-};
-
 async function prove(run: Run, preload: readonly URL[]): Promise<Findings> {
-  await using stage = await openStage(run, { ...STAGE, preload });
-  await spreadIds(stage.pool);
-  const parties = await openParties(stage);
-  await using _networks = await openNetworks(stage, parties);
+  await using neighbours = await openNeighbours(run, preload);
+  const { parties } = neighbours;
   const routes = await listRoutes();
   const tally = createTally(run);
   const coverage = coverageOf(run, routes);

@@ -24,7 +24,7 @@ export const uploads: Proof = {
 };
 
 async function prove(run: Run): Promise<Findings> {
-  await using stage = await openStage(run, { gateway: 'serve', script: {}, settings: {} });
+  await using stage = await openStage(run, { gateway: 'serve' });
   const { apiKey, accountId, client } = await stage.newAccount({ plan: 'unlimited' });
   const origin = String(stage.gateway.ready['address']);
   const tell = createExamples(run);

@@ -5,6 +5,7 @@ import { TEST_CERT } from '../src/testing/certificate.ts';
 import type { Client } from '../src/testing/client.ts';
 import { until } from '../src/testing/until.ts';
 import { type Crew, killPoints, killPostgres, startCrew } from './kills.ts';
+import { waitPatiently } from './patience.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { openStage, type Stage } from './stage.ts';
 import { compare, type Expected } from './webhooks/compare.ts';
@@ -46,7 +47,7 @@ async function prove(run: Run): Promise<Findings> {
   const caFile = join(run.folder, 'ca.pem');
   await writeFile(caFile, TEST_CERT);
   await using stage = await openStage(run, {
-    ...{ gateway: 'api', script: {}, settings: {} },
+    gateway: 'api',
     environment: {
       WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
       WEBHOOK_PORTS: String(receivers.port),
@@ -159,15 +160,8 @@ async function killAlong(run: Run, stage: Stage, killing: Killing): Promise<{ po
 }
 
 /** Waits for something, as long as requests come in; false when they ended before. */
-async function untilStill({ told }: Receivers, isThere: () => boolean): Promise<boolean> {
-  let [seen, at] = [told.length, performance.now()];
-  while (!isThere()) {
-    if (told.length !== seen) [seen, at] = [told.length, performance.now()];
-    if (performance.now() - at > PATIENCE_MS) return false;
-    await delay(LOOK_MS);
-  }
-  return true;
-}
+const untilStill = ({ told }: Receivers, isThere: () => boolean): Promise<boolean> =>
+  waitPatiently(() => ({ done: isThere(), seen: told.length }), { patienceMs: PATIENCE_MS, lookMs: LOOK_MS });
 
 /** Makes what is to be tried again due now: the schedule is not what is on trial. Answers how to end that. */
 function hurry({ pool }: Stage): () => void {

@@ -20,6 +20,7 @@ test('without any variable the program serves this machine only, with its own da
   expect(loadConfig({})).toEqual({
     host: '127.0.0.1',
     port: 8080,
+    workerPort: undefined,
     dataDir: resolve('data'),
     databaseUrl: undefined,
     databasePool: 20,
@@ -41,6 +42,7 @@ test('every variable reaches its setting', () => {
   const config = loadConfig({
     HOST: '::',
     PORT: '443',
+    WORKER_PORT: '9090',
     DATA_DIR: '/srv/heliograph',
     DATABASE_URL: 'postgresql://u:p@db/x',
     DATABASE_POOL: '40',
@@ -71,6 +73,7 @@ test('every variable reaches its setting', () => {
   expect(config).toEqual({
     host: '::',
     port: 443,
+    workerPort: 9090,
     dataDir: '/srv/heliograph',
     databaseUrl: 'postgresql://u:p@db/x',
     databasePool: 40,

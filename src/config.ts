@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { StartupError } from './db/startup-error.ts';
 import type { Platform } from './lib/platform.ts';
-import { addressBlocks, integer, oneOf, ports, secretKey, text, url } from './lib/setting-rules.ts';
+import { addressBlocks, integer, oneOf, orNone, ports, secretKey, text, url } from './lib/setting-rules.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -11,6 +11,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type Config = {
   readonly host: string;
   readonly port: number;
+  /** Where a process that is a worker alone tells how it is; undefined: nowhere. */
+  readonly workerPort: number | undefined;
   /** Absolute. */
   readonly dataDir: string;
   /** Undefined: the program runs its own PostgreSQL in `dataDir`. */
@@ -88,6 +90,12 @@ const KEYS = {
     parse: text,
   },
   PORT: { type: 'number', fallback: '8080', help: 'Port to listen on; 0 takes a free one.', parse: integer(0, 65535) },
+  WORKER_PORT: {
+    type: 'number',
+    fallback: '',
+    help: 'Port on HOST at which a process that runs `worker` serves /health/live, /health/ready and /metrics, and nothing else, under the rules of PORT; 0 takes a free one. Empty: none.',
+    parse: orNone(integer(0, 65535)),
+  },
   DATA_DIR: {
     type: 'path',
     fallback: './data',
@@ -250,6 +258,7 @@ function readAll(read: Read): Config {
   return {
     host,
     port,
+    workerPort: read('WORKER_PORT', KEYS.WORKER_PORT),
     dataDir: read('DATA_DIR', KEYS.DATA_DIR),
     databaseUrl: read('DATABASE_URL', KEYS.DATABASE_URL) || undefined,
     databasePool: read('DATABASE_POOL', KEYS.DATABASE_POOL),

@@ -62,8 +62,8 @@ type SandboxFlags = {
 async function run(config: Config, roles: Roles, context: CommandContext): Promise<void> {
   const stopped = stopSignal();
   const program = await startProgram(config, roles);
-  const { address, demo } = program;
-  context.report({ address, demo: demo ?? null }, () => welcome(config, program));
+  const { address, health, demo } = program;
+  context.report({ address, health, demo: demo ?? null }, () => welcome(config, program));
   await stopped;
   await program.stop();
 }
@@ -87,8 +87,9 @@ export function stopSignal(own: Signalled = process, now = () => performance.now
   return promise;
 }
 
-function welcome({ dataDir, databaseUrl }: Config, { address, demo }: Program): string {
-  if (address === null) return 'Heliograph worker runs. Ctrl+C stops it.';
+function welcome({ dataDir, databaseUrl }: Config, { address, health, demo }: Program): string {
+  if (address === null)
+    return `Heliograph worker runs${health === null ? '' : `, and says how it is at ${health}/health/ready`}. Ctrl+C stops it.`;
   const head = `Heliograph runs: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo, address)].join('\n');
   return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;

@@ -7,7 +7,6 @@ import { createDemoAccount, type NewAccount } from './accounts/create.ts';
 import { buildApi } from './api.ts';
 import type { Config } from './config.ts';
 import { createReceivers, type Receivers } from './connections/receivers.ts';
-import { listConnectionStatus } from './connections/sql.ts';
 import { createCallbackStore } from './connections/store-callback.ts';
 import { MIGRATIONS_DIR, migrate } from './db/migrate.ts';
 import { ensurePartitions } from './db/partitions.ts';
@@ -16,10 +15,10 @@ import { readOrCreate } from './db/private-file.ts';
 import { isDatabaseStarting } from './db/startup-error.ts';
 import { openWorkerSession } from './db/worker-session.ts';
 import { createWaker, type Waker } from './dispatch/wake.ts';
-import { findFence } from './fence/sql.ts';
 import { registerGauges } from './gauges.ts';
-import type { Probe } from './http/deps.ts';
+import { healthRoutes } from './http/health.ts';
 import { listen } from './http/listen.ts';
+import { createServer } from './http/server.ts';
 import { closeWithin } from './http/shutdown.ts';
 import { createHub } from './inbox/stream/hub.ts';
 import { INBOX_CHANNEL } from './inbox/stream/sql.ts';
@@ -31,8 +30,9 @@ import { type AppLog, createLog } from './log.ts';
 import { createAccept } from './messages/accept.ts';
 import type { Tables } from './messages/prepare.ts';
 import { createPriceList } from './pricing/price-list.ts';
-import { collectProcessMetrics, createMetrics } from './metrics.ts';
+import { collectProcessMetrics, createMetrics, type Metrics } from './metrics.ts';
 import { openDatabase } from './open-database.ts';
+import { probesOf } from './probes.ts';
 import { createRouter, ROUTING_CHANNEL } from './routing/router.ts';
 import { giveSandboxNumbers, retireSandbox, type Sandbox, startSandbox, wantsSandbox } from './sandbox/sandbox.ts';
 import { loadSecretKey } from './secret-key.ts';
@@ -48,6 +48,8 @@ export type Roles = { readonly api: boolean; readonly worker: boolean; readonly 
 export type Program = {
   /** Where the API listens; null without one. */
   readonly address: string | null;
+  /** Where a worker alone tells how it is (WORKER_PORT); null with the API, which does, and without that setting. */
+  readonly health: string | null;
   /** The demo account, when this start made it. */
   readonly demo: NewAccount | undefined;
   /** Answers what is under way, drains the windows, commits. Resolves within 10 s. */
@@ -56,6 +58,8 @@ export type Program = {
 
 /** Changes of the routes are heard of at once; this is for one that was missed. */
 const ROUTES_MS = 10_000;
+
+const STOP_HTTP_MS = 3000;
 
 type Closer = () => Promise<unknown>;
 
@@ -120,7 +124,8 @@ async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promi
   const waker = createWaker(base.pool);
   if (roles.worker) await openWorker(base, { waker, routing, sandbox: sandbox !== null });
   else await hearOfRoutes(base, routing);
-  return { address: roles.api ? await openApi(base, { waker, routing, sandbox }) : null, demo };
+  const address = roles.api ? await openApi(base, { waker, routing, sandbox }) : null;
+  return { address, health: roles.api ? null : await openHealth(base), demo };
 }
 
 async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base: Base; embedded: boolean }> {
@@ -188,9 +193,7 @@ async function openApi(
   { config, connectionString, pool, log, secretKey, outlet, storage, links, onStop }: Base,
   { waker, routing, sandbox }: ApiParts,
 ): Promise<string> {
-  const metrics = createMetrics();
-  collectProcessMetrics(metrics);
-  registerGauges(metrics.registry, pool);
+  const metrics = openMetrics(pool);
   const { authenticate, checkPassword, close, ...counts } = createAuthenticator({ pool, log });
   onStop(close);
   const inboxHub = createHub({ pool, log });
@@ -221,12 +224,30 @@ async function openApi(
     inboxHub,
   });
   const address = await listen(app, config);
-  onStop(() => closeWithin(app, 3000));
+  onStop(() => closeWithin(app, STOP_HTTP_MS));
   if (sandbox) {
     onStop(sandbox.hangUp);
     await sandbox.callBack(app.routing);
   }
   return address;
+}
+
+/** Health and metrics of a process without the API. */
+async function openHealth({ config, pool, log, onStop }: Base): Promise<string | null> {
+  if (config.workerPort === undefined) return null;
+  const metrics = openMetrics(pool);
+  const app = createServer({ config, log, metrics });
+  healthRoutes(app, { probes: probesOf(pool), metrics });
+  const origin = await listen(app, config, { port: config.workerPort, setting: 'WORKER_PORT' });
+  onStop(() => closeWithin(app, STOP_HTTP_MS));
+  return origin;
+}
+
+function openMetrics(pool: Pool): Metrics {
+  const metrics = createMetrics();
+  collectProcessMetrics(metrics);
+  registerGauges(metrics.registry, pool);
+  return metrics;
 }
 
 /** The credentials are written before they are shown, so that a crash in between does not lose them. */
@@ -238,35 +259,3 @@ async function makeDemo(
   if (demo) await readOrCreate(join(config.dataDir, 'demo.json'), () => `${JSON.stringify(demo, null, 2)}\n`);
   return demo;
 }
-
-const probesOf = (pool: Pool): Probe[] => [
-  {
-    name: 'database',
-    critical: true,
-    async check() {
-      await pool.query({ text: 'SELECT 1', values: [] });
-      return { ok: true, detail: 'answers' };
-    },
-  },
-  {
-    // Not critical: messages are taken and wait for the person who is asked.
-    name: 'sending',
-    critical: false,
-    async check() {
-      const { state, reason } = await findFence(pool);
-      return state === 'paused' ? { ok: false, detail: `paused: ${reason}` } : { ok: true, detail: 'not paused' };
-    },
-  },
-  {
-    // Not critical: messages are taken and wait while a carrier is away.
-    name: 'carriers',
-    critical: false,
-    async check() {
-      const active = (await listConnectionStatus(pool)).filter((connection) => connection.status === 'active');
-      const down = active.filter((connection) => !connection.up).map((connection) => connection.name);
-      const ok = active.length > 0 && down.length === 0;
-      if (ok) return { ok, detail: `${active.length} up` };
-      return { ok, detail: active.length === 0 ? 'no connection is configured' : `down: ${down.join(', ')}` };
-    },
-  },
-];

@@ -1,9 +1,7 @@
-import { COMMAND, encodePdu, type Pdu } from '../../src/carriers/smpp/pdu.ts';
+import { COMMAND, EMPTY_MESSAGE, encodePdu, type Pdu } from '../../src/carriers/smpp/pdu.ts';
 import { receiptText } from '../../src/carriers/smpp/receipts.ts';
 import { NO_TLVS } from '../../src/carriers/smpp/tlv.ts';
-import { between, oneOf, type Run } from '../proof.ts';
-
-type Chance = Pick<Run, 'random'>;
+import { between, type Chance, oneOf } from '../proof.ts';
 
 const HEADER_OCTETS = 16;
 const LENGTH_AT = 0;
@@ -12,23 +10,9 @@ const SEQUENCE_AT = 12;
 const MOST_OCTETS = 70_000;
 
 const message = {
-  serviceType: '',
-  sourceTon: 1,
-  sourceNpi: 1,
-  source: '393331234567',
-  destTon: 5,
-  destNpi: 0,
-  destination: 'Acme',
-  esmClass: 0,
-  protocolId: 0,
-  priority: 0,
-  scheduleTime: '',
-  validity: '',
-  registeredDelivery: 0,
-  replaceIfPresent: 0,
-  dataCoding: 0,
-  defaultMessageId: 0,
-  tlvs: NO_TLVS,
+  ...EMPTY_MESSAGE,
+  ...{ sourceTon: 1, sourceNpi: 1, source: '393331234567' },
+  ...{ destTon: 5, destNpi: 0, destination: 'Acme' },
 };
 const receipt = receiptText({
   id: '1234567890',

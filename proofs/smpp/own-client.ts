@@ -14,6 +14,7 @@ export const startClient: StartClient = (port, window, changed) => {
     receipt: () => Promise.resolve(),
     inbound: () => Promise.resolve(),
     changed,
+    failed: () => undefined,
     log: () => undefined,
   });
   return {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createFrameReader } from '../../src/carriers/smpp/frames.ts';
 import { decodePdu, encodePdu, type Pdu, type PduOf } from '../../src/carriers/smpp/pdu.ts';
 import { NO_TLVS } from '../../src/carriers/smpp/tlv.ts';
+import { waitPatiently } from '../patience.ts';
 import { between, type Run } from '../proof.ts';
 import { orderOf } from './client.ts';
 import { answeredBy, fuzzedPdu, misframedPdu } from './fuzz.ts';
@@ -11,6 +11,7 @@ import { answeredBy, fuzzedPdu, misframedPdu } from './fuzz.ts';
 const ANSWER_WITHIN_MS = 1000;
 const PROBE_AGAIN_MS = 100;
 const GONE_MS = 5000;
+const LOOK_MS = 10;
 const MOST_A_BURST = 200;
 const ANSWERED_SHARE = 0.5;
 const CUT_SHARE = 0.1;
@@ -88,14 +89,10 @@ export async function startPeer(run: Run): Promise<Peer> {
     port: address.port,
     known,
     attack,
-    async until(pdus) {
+    until(pdus) {
       goal = pdus;
-      let [seen, at] = [attack.pdus, performance.now()];
-      while (attack.pdus < goal && performance.now() - at < GONE_MS) {
-        if (attack.pdus > seen) [seen, at] = [attack.pdus, performance.now()];
-        await delay(10);
-      }
-      return attack.pdus >= goal;
+      const look = () => ({ done: attack.pdus >= goal, seen: attack.pdus });
+      return waitPatiently(look, { patienceMs: GONE_MS, lookMs: LOOK_MS });
     },
     close: () => void server.close(),
   };

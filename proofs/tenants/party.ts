@@ -2,7 +2,6 @@ import type { Pool } from 'pg';
 import type { Stage } from '../stage.ts';
 import { MAKERS, type Party, type Thing, THING_NAMES, type ThingName } from './things.ts';
 
-const TOKENS = ['quokka', 'numbat', 'wombat'];
 /** Ids of all tables begin here: none is a number that an answer holds for another reason, and none is two things' . */
 const FIRST_ID = 5_000_000_000;
 const IDS_A_TABLE = 1_000_000;
@@ -19,14 +18,13 @@ export async function spreadIds(pool: Pool): Promise<void> {
 }
 
 /** Three accounts that know nothing of each other, without things yet. */
-export async function openParties(stage: Stage): Promise<Party[]> {
-  const parties: Party[] = [];
-  for (const token of TOKENS) {
+export async function openParties(stage: Stage): Promise<[Party, Party, Party]> {
+  const open = async (token: string): Promise<Party> => {
     const { accountId, client } = await stage.newAccount({ plan: 'unlimited' });
     await stage.pool.query('UPDATE account SET name = $2 WHERE id = $1', [accountId, `${token} ltd`]);
-    parties.push({ accountId, token, client, pool: stage.pool, things: new Map() });
-  }
-  return parties;
+    return { accountId, token, client, pool: stage.pool, things: new Map() };
+  };
+  return [await open('quokka'), await open('numbat'), await open('wombat')];
 }
 
 /**

@@ -91,6 +91,23 @@ const messageOn = (channel: 'RCS' | 'WHATSAPP'): Maker => ({
   unknown: () => randomUUIDv7(),
 });
 
+/** A template of the party's own, as its network is said to know it. */
+const whatsappTemplate = (status: 'APPROVED' | 'DELETED', content: readonly object[]): Maker => {
+  const newTemplateId = (): string => String(randomInt(5_000_000_000, 9_000_000_000));
+  return {
+    async make(p) {
+      const id = newTemplateId();
+      await p.pool.query(
+        `INSERT INTO template (channel, id, owner_id, connection_id, name, language, status, content)
+         VALUES ('WHATSAPP', $1, $2, $3, $4, 'en', $5, $6)`,
+        [id, p.accountId, await connectionOf(p), word(p), status, JSON.stringify(content)],
+      );
+      return id;
+    },
+    unknown: newTemplateId,
+  };
+};
+
 /** A GIF of one pixel, which UTF-8 leaves as it is. */
 export const PICTURE = 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;';
 
@@ -174,31 +191,9 @@ export const MAKERS = {
   },
   phoneNumber: { make: (p) => Promise.resolve(numberOf(p)), unknown: () => `9${randomInt(1e9, 9e9)}` },
   rcsAgent: { make: (p) => Promise.resolve(agentOf(p)), unknown: unknownWord },
-  whatsappTemplate: {
-    async make(p) {
-      const id = String(randomInt(5_000_000_000, 9_000_000_000));
-      await p.pool.query(
-        `INSERT INTO template (channel, id, owner_id, connection_id, name, language, status, content)
-         VALUES ('WHATSAPP', $1, $2, $3, $4, 'en', 'APPROVED', '[{"type": "BODY", "text": "Hello"}]')`,
-        [id, p.accountId, await connectionOf(p), word(p)],
-      );
-      return id;
-    },
-    unknown: () => String(randomInt(5_000_000_000, 9_000_000_000)),
-  },
+  whatsappTemplate: whatsappTemplate('APPROVED', [{ type: 'BODY', text: 'Hello' }]),
   /** One that the network no longer has: deleting it asks nobody. */
-  goneTemplate: {
-    async make(p) {
-      const id = String(randomInt(5_000_000_000, 9_000_000_000));
-      await p.pool.query(
-        `INSERT INTO template (channel, id, owner_id, connection_id, name, language, status, content)
-         VALUES ('WHATSAPP', $1, $2, $3, $4, 'en', 'DELETED', '[]')`,
-        [id, p.accountId, await connectionOf(p), word(p)],
-      );
-      return id;
-    },
-    unknown: () => String(randomInt(5_000_000_000, 9_000_000_000)),
-  },
+  goneTemplate: whatsappTemplate('DELETED', []),
   rcsTemplate: {
     make: (p) => made(p, `${MS}/rcs/templates`, { name: word(p), body: { type: 'TEXT', text: p.token } }, 'id'),
     unknown: () => randomUUIDv7(),

@@ -1,5 +1,5 @@
 import { type Manner, type Received, type Receiver, startReceiver } from '../../src/testing/receiver.ts';
-import { oneOf, type Run } from '../proof.ts';
+import { type Chance, oneOf } from '../proof.ts';
 
 /** How the receiver of an account is: `good` acknowledges, `flaky` two times in three, `hostile` never. */
 export const TEMPERS = ['good', 'flaky', 'hostile'] as const;
@@ -27,7 +27,7 @@ const REFUSALS = [
 ] as const;
 
 /** The receivers of a run, on one port. Each takes a moment, so that something is under way when a worker is killed. */
-export async function startReceivers(run: Pick<Run, 'random'>): Promise<Receivers> {
+export async function startReceivers(run: Chance): Promise<Receivers> {
   const receiver: Receiver = await startReceiver();
   const told: Told[] = [];
   let gone = false;

@@ -28,6 +28,8 @@ export type CarrierState = {
   /** Binds (or sessions) that can submit now, of how many wanted. */
   readonly bindsUp: number;
   readonly bindsWanted: number;
+  /** All links are up, those that only receive too: what `failed` told last is over. */
+  readonly whole: boolean;
   readonly inFlight: number;
   /** Set when the carrier needs a person: wrong password, unknown system id. */
   readonly fault: string | null;
@@ -39,6 +41,8 @@ export type CarrierHost = {
   inbound(inbound: Inbound): Promise<void>;
   /** Called when the state or `room()` may have grown: a bind came up, a response freed a slot, a pause ended. */
   changed(): void;
+  /** Called when a link could not be made or was lost, with the reason, for people; and again at each try. */
+  failed(reason: string): void;
   log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void;
 };
 

@@ -44,11 +44,13 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
     let peer: Peer;
     let carrier: Carrier;
     let changes: number;
+    let failures: string[];
     let receipts: Receipt[];
     let commit: (receipt: Receipt) => Promise<void>;
 
     beforeEach(async () => {
       changes = 0;
+      failures = [];
       receipts = [];
       commit = () => Promise.resolve();
       peer = await subject.startPeer();
@@ -68,6 +70,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       changed: () => {
         changes += 1;
       },
+      failed: (reason) => void failures.push(reason),
       log: () => undefined,
     };
 
@@ -96,7 +99,15 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
     test('the host hears when it has come up', async () => {
       await up();
       expect(changes).toBeGreaterThan(0);
-      expect(carrier.state()).toMatchObject({ up: true, fault: null });
+      expect(carrier.state()).toMatchObject({ up: true, whole: true, fault: null });
+      expect(failures).toEqual([]);
+    });
+
+    test('the host hears why a peer that is away cannot be reached', async () => {
+      await peer.close();
+      carrier.start(host);
+      await until('the reason', () => failures.some((reason) => reason.includes('ECONNREFUSED')));
+      expect(carrier.state()).toMatchObject({ up: false, whole: false });
     });
 
     test('a message that the peer takes is accepted, with an id, and reaches the peer once', async () => {

@@ -27,7 +27,7 @@ export function registerConnectionCommands(program: Command, context: CommandCon
     .action(async () =>
       context.report(await context.withDatabase(listConnectionStatus), (rows) =>
         table(
-          ['name', 'kind', 'status', 'up', 'links', 'fault'],
+          ['name', 'kind', 'status', 'up', 'links', 'fault', 'last error'],
           rows.map((c) => [
             c.name,
             c.kind,
@@ -35,6 +35,7 @@ export function registerConnectionCommands(program: Command, context: CommandCon
             c.up ? 'yes' : 'no',
             `${c.bindsUp}/${c.bindsWanted}`,
             c.fault ?? '',
+            lastErrorOf(c),
           ]),
         ),
       ),
@@ -92,6 +93,9 @@ function addUpdate(connection: Command, context: CommandContext): void {
 }
 
 type UpdateFlags = { password?: string; secrets?: string; set: string[] };
+
+const lastErrorOf = ({ lastError, lastErrorAt }: { lastError: string | null; lastErrorAt: Date | null }): string =>
+  lastError === null ? '' : `${lastErrorAt?.toISOString() ?? ''} ${lastError}`;
 
 async function change(
   context: CommandContext,

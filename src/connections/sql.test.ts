@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { exec, sql } from '../db/query.ts';
+import { exec, many, sql } from '../db/query.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import * as db from './sql.ts';
 
@@ -67,6 +67,7 @@ test('what the workers see of a connection is added up, and a fault of one is sh
   await seen(1, 11);
   await seen(1, 12, { up: false, bindsUp: 0, fault: 'invalid password' });
   await seen(1, 11, { bindsUp: 2 });
+  const none = { lastError: null, lastErrorAt: null };
   expect(await db.listConnectionStatus(pool)).toEqual([
     {
       id: 1,
@@ -77,9 +78,52 @@ test('what the workers see of a connection is added up, and a fault of one is sh
       bindsUp: 2,
       bindsWanted: 4,
       fault: 'invalid password',
+      ...none,
     },
-    { id: 2, name: 'two', kind: 'smpp', status: 'active', up: false, bindsUp: 0, bindsWanted: 0, fault: null },
+    { id: 2, name: 'two', kind: 'smpp', status: 'active', up: false, bindsUp: 0, bindsWanted: 0, fault: null, ...none },
   ]);
+});
+
+test('the last error of a connection is the later of that of its links and that of its messages', async () => {
+  await insert('one');
+  const last = async () => (await db.listConnectionStatus(pool))[0];
+  expect(await last()).toMatchObject({ lastError: null, lastErrorAt: null });
+  await db.insertConnectionError(pool, { connectionId: 1, worker: 11, reason: 'refused' });
+  const { lastErrorAt: at } = (await last()) ?? {};
+  expect(at).toBeInstanceOf(Date);
+  await seen(1, 11);
+  await exec(pool, sql`UPDATE connection_status SET last_error = 'ESME_RSYSERR', last_error_at = now()`);
+  expect(await last()).toMatchObject({ lastError: 'ESME_RSYSERR' });
+  await exec(pool, sql`UPDATE connection_status SET last_error_at = now() - interval '1 hour'`);
+  expect(await last()).toMatchObject({ lastError: 'refused', lastErrorAt: at });
+  await db.insertConnectionError(pool, { connectionId: 1, worker: 11, reason: 'reset' });
+  expect(await last()).toMatchObject({ lastError: 'reset' });
+});
+
+test('an error of the links outlives its worker, until a worker has them all; that of another worker stays', async () => {
+  await insert('one');
+  const alive = await pool.connect();
+  await alive.query('SELECT pg_advisory_lock(12)');
+  const errors = async () =>
+    (await many<{ worker: number }>(pool, sql`SELECT worker FROM connection_error ORDER BY worker`)).map(
+      (e) => e.worker,
+    );
+  for (const worker of [11, 12]) await db.insertConnectionError(pool, { connectionId: 1, worker, reason: 'refused' });
+  expect(await errors()).toEqual([12]);
+  await db.insertConnectionError(pool, { connectionId: 1, worker: 10, reason: 'refused' });
+  expect(await db.deleteConnectionErrors(pool, { worker: 99, connectionIds: [1] })).toBe(1);
+  expect(await errors()).toEqual([12]);
+  expect(await db.deleteConnectionErrors(pool, { worker: 12, connectionIds: [2] })).toBe(0);
+  expect(await db.deleteConnectionErrors(pool, { worker: 12, connectionIds: [1] })).toBe(1);
+  alive.release(true);
+});
+
+test('an error of a connection that was removed is kept nowhere, and goes with it', async () => {
+  await insert('one');
+  await db.insertConnectionError(pool, { connectionId: 1, worker: 11, reason: 'refused' });
+  await db.deleteConnection(pool, { id: 1 });
+  await db.insertConnectionError(pool, { connectionId: 1, worker: 11, reason: 'refused' });
+  expect(await many(pool, sql`SELECT 1 FROM connection_error`)).toEqual([]);
 });
 
 test('what a worker saw is forgotten when it says so, and when it has been silent for a minute', async () => {

@@ -1,3 +1,4 @@
+import { plainArray } from '../db/array.ts';
 import { bigint, int, rowsOf, text, timestamptz } from '../db/columns.ts';
 import { type Db, exec, many, maybeOne, one, raw, sql } from '../db/query.ts';
 import { isAlive } from '../db/worker-session.ts';
@@ -126,6 +127,44 @@ export async function moveConnectionFigures(
   );
 }
 
+/** Why this worker has not all its links of a connection, now; the words are kept until it has (`deleteConnectionErrors`). */
+export async function insertConnectionError(
+  db: Db,
+  { connectionId, worker, reason }: { connectionId: number; worker: number; reason: string },
+): Promise<void> {
+  await exec(
+    db,
+    sql`WITH dead AS (
+          DELETE FROM connection_error e
+          WHERE e.connection_id = ${connectionId} AND e.worker <> ${worker} AND NOT ${isAlive(raw('e.worker'))})
+        INSERT INTO connection_error (connection_id, worker, text)
+        SELECT id, ${worker}, ${reason} FROM connection WHERE id = ${connectionId}
+        ON CONFLICT (connection_id, worker) DO UPDATE SET text = excluded.text, at = now()`,
+  );
+}
+
+/** Forgets what kept this worker, and workers that are no more, from connections of which it has all links now. */
+export async function deleteConnectionErrors(
+  db: Db,
+  { worker, connectionIds }: { worker: number; connectionIds: readonly number[] },
+): Promise<number> {
+  return exec(
+    db,
+    sql`DELETE FROM connection_error e
+        WHERE e.connection_id = ANY(${plainArray(connectionIds)}::bigint[])
+          AND (e.worker = ${worker} OR NOT ${isAlive(raw('e.worker'))})`,
+  );
+}
+
+/** By connection `c.id`: the last thing that went wrong, at its links or with a message; no row when nothing did. */
+export const LAST_ERROR = sql`
+  SELECT u.text AS "lastError", u.at AS "lastErrorAt"
+  FROM (SELECT text, at FROM connection_error WHERE connection_id = c.id
+        UNION ALL
+        SELECT s.last_error, s.last_error_at FROM connection_status s
+        WHERE s.connection_id = c.id AND s.last_error IS NOT NULL AND s.updated_at > now() - interval '1 minute') AS u
+  ORDER BY u.at DESC LIMIT 1`;
+
 /** Forgets minutes that nobody looks at any more. */
 export async function deleteOldMinutes(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_minute WHERE minute < now() - interval '2 days'`);
@@ -216,25 +255,29 @@ export async function claimFailOver(db: Db): Promise<boolean> {
   return row.mine;
 }
 
+export type ConnectionSeen = {
+  id: number;
+  name: string;
+  kind: ConnectionKind;
+  status: string;
+  up: boolean;
+  bindsUp: number;
+  bindsWanted: number;
+  fault: string | null;
+  /** The last thing that went wrong, at its links or with a message. */
+  lastError: string | null;
+  lastErrorAt: Date | null;
+};
+
 /** The connections and what all live workers together see of them. */
-export async function listConnectionStatus(db: Db): Promise<
-  {
-    id: number;
-    name: string;
-    kind: ConnectionKind;
-    status: string;
-    up: boolean;
-    bindsUp: number;
-    bindsWanted: number;
-    fault: string | null;
-  }[]
-> {
+export async function listConnectionStatus(db: Db): Promise<ConnectionSeen[]> {
   return many(
     db,
     sql`SELECT c.id, c.name, c.kind, c.status, coalesce(bool_or(s.up), false) AS up, coalesce(sum(s.binds_up), 0)::int AS "bindsUp",
-               coalesce(sum(s.binds_wanted), 0)::int AS "bindsWanted", max(s.fault) AS fault
+               coalesce(sum(s.binds_wanted), 0)::int AS "bindsWanted", max(s.fault) AS fault, e."lastError", e."lastErrorAt"
         FROM connection c
         LEFT JOIN connection_status s ON s.connection_id = c.id AND s.updated_at > now() - interval '1 minute'
-        GROUP BY c.id ORDER BY c.id`,
+        LEFT JOIN LATERAL (${LAST_ERROR}) AS e ON true
+        GROUP BY c.id, e."lastError", e."lastErrorAt" ORDER BY c.id`,
   );
 }

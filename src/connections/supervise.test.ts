@@ -186,6 +186,46 @@ test('a report writes what this worker sees, and sweeps what dead ones saw', asy
   expect(await db.deleteStaleConnectionStatus(pool)).toBe(0);
 });
 
+const lastErrorOf = async () => (await db.listConnectionStatus(pool))[0]?.lastError;
+
+test('why a link is down stays while others come and go, and is over when all links are up', async () => {
+  await insert('one');
+  const { supervisor, hosts, carriers } = supervised();
+  await supervisor.reload();
+  carriers.get('one')?.setUp(false);
+  hosts.get('one')?.failed('connect ECONNREFUSED');
+  await expect.poll(lastErrorOf).toBe('connect ECONNREFUSED');
+  await supervisor.report();
+  expect(await lastErrorOf()).toBe('connect ECONNREFUSED');
+  carriers.get('one')?.setUp(true);
+  await expect.poll(lastErrorOf).toBeNull();
+});
+
+test('it stays over a restart of the worker, and a report forgets it when the change was missed', async () => {
+  await insert('one');
+  const before = supervised();
+  await before.supervisor.reload();
+  before.hosts.get('one')?.failed('The carrier refused the bind');
+  await expect.poll(lastErrorOf).toBe('The carrier refused the bind');
+  await before.supervisor.stop(100);
+  const after = supervised({ owner: OWNER + 1 });
+  await after.supervisor.reload();
+  expect(await lastErrorOf()).toBe('The carrier refused the bind');
+  await after.supervisor.report();
+  expect(await lastErrorOf()).toBeNull();
+});
+
+test('a connection that cannot be started says so where people look', async () => {
+  await insert('broken');
+  const { supervisor } = supervised({
+    makeCarrier: () => {
+      throw new Error('sealed with another key');
+    },
+  });
+  await supervisor.reload();
+  await expect.poll(lastErrorOf).toBe('cannot be started: sealed with another key');
+});
+
 test('the rate is shared among the workers that have the connection up, from the start', async () => {
   await insert('one');
   await insert('two');

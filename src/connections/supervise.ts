@@ -61,6 +61,19 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     });
   }
 
+  /** Kept until all its links are up again, over the end of this worker too. */
+  async function reportError({ id }: db.Connection, reason: string): Promise<void> {
+    const error = { connectionId: id, worker: deps.owner, reason: reason.slice(0, LONGEST_ERROR) };
+    await db
+      .insertConnectionError(deps.pool, error)
+      .catch((err: unknown) => deps.log.warn({ err }, 'cannot record the error of a connection'));
+  }
+
+  async function forgetErrors(runs: readonly Running[]): Promise<void> {
+    const whole = runs.filter(({ carrier }) => carrier.state().whole).map(({ connection }) => connection.id);
+    if (whole.length > 0) await db.deleteConnectionErrors(deps.pool, { worker: deps.owner, connectionIds: whole });
+  }
+
   async function reportFigures(runs: readonly Running[]): Promise<void> {
     const figures = runs.map(({ connection, carrier, tally }) => ({
       ...tally.take(),
@@ -73,7 +86,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
   let reporting = Promise.resolve();
   const reportSoon = (run: Running): void => {
     reporting = reporting
-      .then(() => (running.get(run.connection.id) === run ? reportOne(run) : undefined))
+      .then(() => (running.get(run.connection.id) === run ? reportOne(run).then(() => forgetErrors([run])) : undefined))
       .then(() => db.notifyLinks(deps.pool))
       .catch((err: unknown) => deps.log.warn({ err }, 'cannot record the state of a connection'));
   };
@@ -104,6 +117,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       receipt: (receipt) => deps.onReceipt(connection.id, receipt),
       inbound: (inbound) => deps.onInbound(connection.id, inbound),
       changed: () => noteChange(run),
+      failed: (reason) => void (reporting = reporting.then(() => reportError(connection, reason))),
       log: (level, message, fields) =>
         deps.log[level]({ connectionId: connection.id, connection: connection.name, ...fields }, message),
     });
@@ -137,6 +151,8 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
       start(connection, others);
     } catch (err) {
       deps.log.error({ err, connection: connection.name }, 'the connection cannot be started');
+      const words = err instanceof Error ? err.message : String(err);
+      reporting = reporting.then(() => reportError(connection, `cannot be started: ${words}`));
     }
   }
 
@@ -153,8 +169,10 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     },
     shareRates,
     async report() {
-      for (const run of running.values()) await reportOne(run);
-      await reportFigures([...running.values()]);
+      const runs = [...running.values()];
+      for (const run of runs) await reportOne(run);
+      await forgetErrors(runs);
+      await reportFigures(runs);
       await db.deleteStaleConnectionStatus(deps.pool);
     },
     async stop(deadlineMs) {
@@ -164,5 +182,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
     },
   };
 }
+
+const LONGEST_ERROR = 300;
 
 const describe = ({ up, bindsUp, fault }: CarrierState): string => `${up}/${bindsUp}/${fault}`;

@@ -93,11 +93,11 @@ async function signIn(carrier: Carrier): Promise<string> {
       const { up, fault } = carrier.state();
       if (up || fault !== null) settle();
     },
-    log(level, _message, { reason } = {}) {
-      if (level === 'info' || typeof reason !== 'string') return;
+    failed(reason) {
       heard = reason;
       settle();
     },
+    log: () => undefined,
   });
   await settled;
   clearTimeout(timer);

@@ -12,6 +12,24 @@ export type Reading = { readonly defaultCountry: string | null; readonly fields:
 
 export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
 
+/** What is read of an input, and every field at fault in it. */
+function judge(
+  input: Static<typeof ContactPatch>,
+  { defaultCountry, fields }: Reading,
+  current: ContactRow | null,
+  isRefused: (field: string) => boolean = () => false,
+) {
+  const number = readNumber(input.phoneNumber, defaultCountry, current);
+  const values = readValues(fields, input.customFields ?? {});
+  const email = input.email === undefined ? (current?.email ?? null) : toEmail(input.email);
+  const known = !isRefused('phoneNumber') && !isRefused('email');
+  const faults = [...values.faults, ...faultsOf(number, known ? { email, optedOut: input.optedOut ?? [] } : null)];
+  return { number, stored: values.stored, email, faults };
+}
+
+/** What is wrong with an input of which a schema refused some fields: every other field at fault. */
+export const faultsOfContact = (...input: Required<Parameters<typeof judge>>): FieldError[] => judge(...input).faults;
+
 /**
  * What a contact becomes: the fields that the input names replace those of `current` (null takes them away), the others
  * stay. A number that stays keeps the channels that carriers corrected.
@@ -19,13 +37,10 @@ export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the
  */
 export function readContact(
   input: Static<typeof ContactPatch>,
-  { defaultCountry, fields }: Reading,
+  reading: Reading,
   current: ContactRow | null,
 ): NewContact {
-  const number = readNumber(input.phoneNumber, defaultCountry, current);
-  const values = readValues(fields, input.customFields ?? {});
-  const email = input.email === undefined ? (current?.email ?? null) : toEmail(input.email);
-  const faults = [...values.faults, ...faultsOf(number, email, input.optedOut ?? [])];
+  const { number, stored, email, faults } = judge(input, reading, current);
   if (faults.length > 0 || number === 'unreadable') throw invalidFields(faults);
   return {
     ...named(input, current),
@@ -33,7 +48,7 @@ export function readContact(
     email,
     gender: input.gender === undefined ? (current?.gender ?? null) : input.gender,
     isTest: input.isTest ?? current?.isTest ?? false,
-    customFields: { ...onlyKnown(fields, current), ...values.stored },
+    customFields: { ...onlyKnown(reading.fields, current), ...stored },
   };
 }
 
@@ -44,9 +59,13 @@ function readNumber(text: Text, country: string | null, current: ContactRow | nu
   return current && phone?.e164 === current.phoneNumber ? numberOf(current) : describePhone(phone);
 }
 
-function faultsOf(number: Numbered | 'unreadable', email: string | null, optedOut: readonly string[]) {
+type Others = { readonly email: string | null; readonly optedOut: readonly string[] };
+
+/** `others` is null when one of number and address is not known: what needs either may still have it. */
+function faultsOf(number: Numbered | 'unreadable', others: Others | null): readonly FieldError[] {
   if (number === 'unreadable') return [{ field: 'phoneNumber', message: UNREADABLE_NUMBER }];
-  if (number.phoneNumber !== null) return [];
+  if (number.phoneNumber !== null || others === null) return [];
+  const { email, optedOut } = others;
   return email === null ? NEITHER : optedOut.length > 0 ? [NO_NUMBER] : [];
 }
 

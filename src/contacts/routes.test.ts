@@ -1,61 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
+import type { NewAccount } from '../accounts/create.ts';
 import { listAuditEntries } from '../audit/sql.ts';
 import { transaction } from '../db/transaction.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
-import { silentLog } from '../lib/log.ts';
 import { SCOPES } from '../lib/scope.ts';
 import { listRoutes } from '../lists/routes.ts';
-import { apiDeps } from '../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
+import { openRoutes } from '../testing/routes.ts';
 import { moveDefaultCountry, moveLimits } from './book/sql.ts';
 import { recordContacted, recordReachability } from './contacted.ts';
 import { contactRoutes } from './routes.ts';
 
-const PG = '/api/partner-gateway/v1';
-
-let database: TestDatabase;
-let app: App;
 let made = 0;
-let account: NewAccount;
-let stranger: NewAccount;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { pool } = database;
-  const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const deps = apiDeps({ pool, authenticate });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    apiKeyRoutes(closed, deps);
-    listRoutes(closed, deps);
-    contactRoutes(closed, deps);
-  });
-  account = await newAccount();
-  stranger = await newAccount();
-});
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
-
-const newAccount = () => createAccount(database.pool, { name: `Acme ${made++}`, plan: 'unlimited', ratePerMinute: 0 });
-
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-async function call(method: Method, path: string, body?: object, key = account.apiKey) {
-  const answer = await app.inject({
-    method,
-    url: `${PG}${path}`,
-    headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { payload: JSON.stringify(body) }),
-  });
-  return { status: answer.statusCode, body: answer.body === '' ? null : answer.json() };
-}
+const { pool, account, stranger, newAccount, call, ...routes } = await openRoutes([
+  apiKeyRoutes,
+  listRoutes,
+  contactRoutes,
+]);
+afterAll(() => routes[Symbol.asyncDispose]());
 
 const numberOf = (n: number): string => `+39333${String(1_000_000 + n)}`;
 const freshNumber = (): string => numberOf(made++);
@@ -136,7 +97,7 @@ describe('creating', () => {
     const own = await newAccount();
     const body = { phoneNumber: '333 1234567' };
     expect((await call('POST', '/contacts', body, own.apiKey)).status).toBe(400);
-    await moveDefaultCountry(database.pool, { accountId: own.accountId, country: 'IT' });
+    await moveDefaultCountry(pool, { accountId: own.accountId, country: 'IT' });
     expect(await create(body, own.apiKey)).toMatchObject({ phoneNumber: '+393331234567' });
     expect(await idsOf('phoneNumber=333-1234567', own.apiKey)).toHaveLength(1);
   });
@@ -162,6 +123,14 @@ describe('creating', () => {
     [['optedOut'], { email: 'a@example.com', optedOut: ['SMS'] }],
     [['gender', 'isTest'], { phoneNumber: '+393337654329', gender: 'X', isTest: 'yes' }],
     [['email'], { email: 'nobody' }],
+    [['email', 'phoneNumber'], { phoneNumber: 'nonsense', email: 'nobody' }],
+    [['isTest', 'email', 'phoneNumber'], { isTest: null, firstName: 'Anna' }],
+    [
+      ['customFields.nope', 'customFields.odd', 'gender', 'phoneNumber'],
+      { gender: 'X', phoneNumber: 'x', customFields: { nope: 1, odd: [] } },
+    ],
+    [['phoneNumber'], { phoneNumber: 5, optedOut: ['SMS'] }],
+    [['phoneNumber', 'email'], { phoneNumber: '', email: null, optedOut: ['SMS'] }],
   ] as const)('bad input is 400 naming %j', async ([fields, body]) => {
     const answer = await call('POST', '/contacts', body);
     expect([answer.status, fieldsOf(answer).sort()]).toEqual([400, [...fields].sort()]);
@@ -169,7 +138,7 @@ describe('creating', () => {
 
   test('beyond the limit of the plan it is 403, and deleting makes room', async () => {
     const own = await newAccount();
-    await moveLimits(database.pool, { accountId: own.accountId, planLimit: 1, extraLimit: 1 });
+    await moveLimits(pool, { accountId: own.accountId, planLimit: 1, extraLimit: 1 });
     const { id } = await create({}, own.apiKey);
     await create({}, own.apiKey);
     const limits = async () => (await call('GET', '/subscription/contacts', undefined, own.apiKey)).body;
@@ -185,7 +154,7 @@ describe('creating', () => {
 
   test('many at once pass the limit by none, and one number makes one contact', async () => {
     const own = await newAccount();
-    await moveLimits(database.pool, { accountId: own.accountId, planLimit: 5, extraLimit: 0 });
+    await moveLimits(pool, { accountId: own.accountId, planLimit: 5, extraLimit: 0 });
     const all = await Promise.all(
       Array.from({ length: 12 }, () => call('POST', '/contacts', { phoneNumber: freshNumber() }, own.apiKey)),
     );
@@ -228,10 +197,30 @@ describe('changing', () => {
     expect((await call('PUT', `/contacts/${id}`, { phoneNumber })).status).toBe(200);
   });
 
+  test.for([
+    [['phoneNumber', 'email'], { phoneNumber: 'nonsense', email: 'nobody' }],
+    [['phoneNumber', 'gender'], { phoneNumber: '+39 12', gender: 'X' }],
+    [['gender', 'phoneNumber', 'email'], { gender: 'X', phoneNumber: null }],
+    [['gender'], { gender: 'X', email: null }],
+    [['email'], { email: 'nobody', phoneNumber: null }],
+  ] as const)('bad input is 400 naming %j, and nothing is changed', async ([fields, body]) => {
+    const before = await create();
+    const answer = await call('PUT', `/contacts/${before.id}`, body);
+    expect([answer.status, fieldsOf(answer).sort()]).toEqual([400, [...fields].sort()]);
+    expect((await call('GET', `/contacts/${before.id}`)).body).toEqual(before);
+  });
+
+  test('bad input for a foreign contact is told without a word of that contact', async () => {
+    const { id } = await create({ email: 'a@example.com' }, stranger.apiKey);
+    const wrong = async (at: number) =>
+      (await call('PUT', `/contacts/${at}`, { gender: 'X', email: null })).body.details;
+    expect(await wrong(id)).toEqual(await wrong(999_999_999));
+  });
+
   test('what carriers corrected stays with the number, and goes with it', async () => {
     const { id, phoneNumber } = await create();
     const report = { accountId: account.accountId, phoneNumber, channel: 'WHATSAPP', reachable: false } as const;
-    await recordReachability(database.pool, [report]);
+    await recordReachability(pool, [report]);
     const channels = async (body: object) => (await call('PUT', `/contacts/${id}`, body)).body.communicationSupported;
     expect(await channels({ phoneNumber, firstName: 'Anna' })).toEqual(['SMS', 'RCS']);
     expect(await channels({ phoneNumber: freshNumber() })).toEqual(['SMS', 'RCS', 'WHATSAPP']);
@@ -246,7 +235,7 @@ describe('deleting', () => {
     expect((await call('GET', `/contacts/${a.id}`)).status).toBe(404);
     expect((await call('GET', `/contacts/${b.id}`)).status).toBe(200);
     expect((await call('GET', `/contacts/${foreign.id}`, undefined, stranger.apiKey)).status).toBe(200);
-    const [entry] = await listAuditEntries(database.pool, {
+    const [entry] = await listAuditEntries(pool, {
       ...{ accountId: account.accountId, action: 'contact.delete', subject: null, fromId: null, toId: null },
       ...{ limit: 1, offset: 0 },
     });
@@ -313,7 +302,7 @@ describe('listing', () => {
       await call('POST', '/contacts/list/contacts', { listIds: [id], contactIds }, apiKey);
       lists.push(id);
     }
-    await transaction(database.pool, async (tx) => {
+    await transaction(pool, async (tx) => {
       const at = new Date('2026-01-01T00:00:00Z');
       await recordContacted(tx, [
         { accountId, contactId: ids['anna'] ?? 0, channel: 'SMS', at, campaignType: null },
@@ -425,6 +414,12 @@ describe('listing', () => {
     const answer = await call('GET', `/contacts?${query}`, undefined, own.apiKey);
     expect([answer.status, fieldsOf(answer)]).toEqual([400, [field]]);
   });
+
+  test('days that no calendar has and custom fields that do not exist are named together', async () => {
+    const query = 'createdFrom=2026-02-30T00:00:00Z&createdTo=2026-02-31T00:00:00Z&customField.nope=1';
+    const answer = await call('GET', `/contacts?${query}`, undefined, own.apiKey);
+    expect([answer.status, fieldsOf(answer)]).toEqual([400, ['createdFrom', 'createdTo', 'customField.nope']]);
+  });
 });
 
 describe('custom fields', () => {
@@ -455,6 +450,19 @@ describe('custom fields', () => {
       ['customFields.City', 'customFields.points', 'customFields.since', 'customFields.vip'],
     ]);
     expect(await idsOf('customField.vip=true&customField.since=2026-02-28', own.apiKey)).toEqual([contact.id]);
+  });
+
+  test('every field at fault is named, of a new one and of a change', async () => {
+    const own = await newAccount();
+    const wrong = async (method: 'POST' | 'PUT', path: string, body: object) => {
+      const answer = await call(method, `/contacts/fields${path}`, body, own.apiKey);
+      return [answer.status, fieldsOf(answer).sort()];
+    };
+    expect(await wrong('POST', '', { name: 'Email', type: 'money' })).toEqual([400, ['name', 'type']]);
+    const { id } = (await call('POST', '/contacts/fields', { name: 'town', type: 'text' }, own.apiKey)).body;
+    expect(await wrong('PUT', `/${id}`, { name: 'email', type: 'number' })).toEqual([400, ['name', 'type']]);
+    expect(await wrong('PUT', `/${id}`, { name: '1st', type: 'number' })).toEqual([400, ['name', 'type']]);
+    expect(await wrong('PUT', '/999999999', { name: 'email', description: 5 })).toEqual([400, ['description', 'name']]);
   });
 
   test('can be renamed, but not to another type or a taken name, and are forgotten with their values', async () => {

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { listOptOutsOf } from '../consent/sql.ts';
 import type { Db } from '../db/query.ts';
 import { tenant, tenantTransaction } from '../db/tenant.ts';
@@ -7,6 +8,7 @@ import type { Actor } from '../http/actor.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { once } from '../http/idempotency.ts';
+import { bodyFaults } from '../http/more-faults.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../http/page.ts';
 import { CHANNELS } from '../lib/channel.ts';
 import { readIds } from '../lib/id-list.ts';
@@ -19,6 +21,7 @@ import { listFields } from './fields/sql.ts';
 import { limitsOf } from './limits.ts';
 import { findContacts } from './listing/list.ts';
 import { readFilter } from './listing/read-filter.ts';
+import { faultsOfContact } from './read.ts';
 import { removeContacts } from './remove.ts';
 import * as schema from './schema.ts';
 import { findContact } from './sql.ts';
@@ -48,6 +51,12 @@ const OptOutOut = Type.Object({
 export function contactRoutes(app: App, deps: ApiDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('contacts');
+  const moreFaults = bodyFaults(schema.ContactPatch, async (input, { actor, method, params }, isRefused) => {
+    const [db, { accountId }] = [tenant(pool, actor), actor];
+    const id = Value.Check(schema.ContactId, params) ? params.id : 0;
+    const current = method === 'POST' ? null : await findContact(db, { accountId, id });
+    return current === undefined ? [] : faultsOfContact(input, await readingOf(db, accountId), current, isRefused);
+  });
 
   app.get(PATH, {
     onRequest,
@@ -83,6 +92,7 @@ export function contactRoutes(app: App, deps: ApiDeps): void {
 
   app.post(PATH, {
     onRequest,
+    config: { moreFaults },
     schema: {
       tags,
       operationId: 'createContact',
@@ -126,6 +136,7 @@ export function contactRoutes(app: App, deps: ApiDeps): void {
 
   app.put(`${PATH}/:id`, {
     onRequest,
+    config: { moreFaults },
     schema: {
       tags,
       operationId: 'changeContact',

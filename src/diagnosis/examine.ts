@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import type { Config } from '../config.ts';
 import { secretOf } from '../connections/save.ts';
-import { listConnections, listConnectionStatus } from '../connections/sql.ts';
+import { type ConnectionSeen, listConnections, listConnectionStatus } from '../connections/sql.ts';
 import { findFence } from '../fence/sql.ts';
 import { loadSecretKey } from '../secret-key.ts';
 import { findClock, findDurability } from './sql.ts';
@@ -117,10 +117,17 @@ async function checkSecrets(config: Config, pool: Pool): Promise<Finding> {
 
 async function checkCarriers(pool: Pool): Promise<Finding[]> {
   const connections = await listConnectionStatus(pool);
-  return connections.map(({ name, kind, status, up, bindsUp, bindsWanted, fault }) => ({
-    name: `${kind} ${name}`,
-    ok: up || status === 'paused',
-    detail: status === 'paused' ? 'paused' : `${bindsUp} of ${bindsWanted} links up${fault ? `, ${fault}` : ''}`,
+  return connections.map((connection) => ({
+    name: `${connection.kind} ${connection.name}`,
+    ok: connection.up || connection.status === 'paused',
+    detail: connection.status === 'paused' ? 'paused' : linksOf(connection),
     advice: 'Is a program running? `connection test` connects from here and shows what the carrier answers.',
   }));
+}
+
+/** What it last failed of matters while it is down. */
+function linksOf({ bindsUp, bindsWanted, up, fault, lastError, lastErrorAt }: ConnectionSeen): string {
+  const links = `${bindsUp} of ${bindsWanted} links up`;
+  if (fault !== null) return `${links}, ${fault}`;
+  return up || lastError === null ? links : `${links}, last at ${lastErrorAt?.toISOString()}: ${lastError}`;
 }

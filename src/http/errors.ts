@@ -15,8 +15,8 @@ export function answerErrors(
   allowedMethods: (path: string) => readonly string[],
   pages?: Pages,
 ): void {
-  app.setErrorHandler((error, request, reply) => {
-    const failure = isInputError(error) ? invalidInput(request) : asAppError(error);
+  app.setErrorHandler(async (error, request, reply) => {
+    const failure = isInputError(error) ? await invalidInput(request).catch(asAppError) : asAppError(error);
     if (failure.status >= 500) logFailure(log, request, failure);
     return sendFailure(request, reply, failure);
   });

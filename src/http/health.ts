@@ -16,7 +16,7 @@ const Ready = Type.Object({
 const open = { tags: ['Operation'], security: [] };
 
 /** For load balancers, supervisors and Prometheus; no credentials. */
-export function healthRoutes(app: App, { probes, metrics }: ApiDeps): void {
+export function healthRoutes(app: App, { probes, metrics }: Pick<ApiDeps, 'probes' | 'metrics'>): void {
   app.get('/health/live', {
     schema: { ...open, operationId: 'healthLive', summary: 'The process runs', response: { 200: Live } },
     handler: () => ({ status: 'ok' as const }),

@@ -19,6 +19,11 @@ test('a port in use and a foreign address are told in a sentence that says what 
   const attempt = (changes: object) => listen(fresh(), { ...loadConfig({}), ...changes });
   const busy = new StartupError(`Port ${other.port} is in use: stop the program that has it, or set PORT to another.`);
   await expect(attempt({ port: other.port })).rejects.toThrow(busy);
+  const worker = new StartupError(
+    `Port ${other.port} is in use: stop the program that has it, or set WORKER_PORT to another.`,
+  );
+  const at = { port: other.port, setting: 'WORKER_PORT' } as const;
+  await expect(listen(fresh(), loadConfig({}), at)).rejects.toThrow(worker);
   const foreign = new StartupError('192.0.2.1 is not an address of this machine: correct HOST.');
   await expect(attempt({ host: '192.0.2.1', port: 0 })).rejects.toThrow(foreign);
 });

@@ -59,7 +59,10 @@ export const originOf = (app: App, { tls }: Config): string =>
  * Fastify as every route finds it: a request id on each answer, plaintext refused, one shape of errors, JSON bodies,
  * validation, measurements. No routes yet, not listening, no database needed. `pages` answers what is no route.
  */
-export function createServer({ config, log, metrics }: ApiDeps, pages?: Pages): App {
+export function createServer(
+  { config, log, metrics }: Pick<ApiDeps, 'config' | 'log' | 'metrics'>,
+  pages?: Pages,
+): App {
   const isTrusted = trustedProxies(config.trustProxy);
   const admission = createAdmission(config, isTrusted);
   const logger: FastifyBaseLogger = log;

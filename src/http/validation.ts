@@ -82,9 +82,14 @@ function holdsAtMost(limit: number, document: unknown): boolean {
   return true;
 }
 
-/** 400 with the faults of every part of the request: Fastify itself stops at the first part that has one. */
-export function invalidInput(request: FastifyRequest): AppError {
-  const faults = PARTS.flatMap((part) => faultsOfPart(request, part));
+/**
+ * 400 with the faults of every part of the request: Fastify itself stops at the first part that has one. And with what
+ * the route knows besides (`config.moreFaults`).
+ */
+export async function invalidInput(request: FastifyRequest): Promise<AppError> {
+  const refused = PARTS.flatMap((part) => faultsOfPart(request, part));
+  const more = await request.routeOptions.config.moreFaults?.(request, refused);
+  const faults = [...refused, ...(more ?? [])];
   const named = faults.slice(0, LISTED_FAULTS);
   if (faults.length > named.length) named.push({ field: '', message: `and ${faults.length - named.length} more` });
   return new AppError('invalid', { message: summary(faults), details: named });

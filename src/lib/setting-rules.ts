@@ -13,6 +13,10 @@ export const integer = (min: number, max: number) => (value: string) =>
   /^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max
     ? Number(value)
     : must(`a whole number from ${min} to ${max}`);
+export const orNone =
+  <T>(rule: (value: string) => T) =>
+  (value: string): T | undefined =>
+    value === '' ? undefined : rule(value);
 export const oneOf =
   <T extends string>(choices: readonly T[]) =>
   (value: string): T =>

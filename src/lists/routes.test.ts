@@ -1,77 +1,40 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../accounts/authenticate.ts';
-import { createAccount, type NewAccount } from '../accounts/create.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { NewAccount } from '../accounts/create.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { listAuditEntries } from '../audit/sql.ts';
 import { contactRoutes } from '../contacts/routes.ts';
 import { insertContacts } from '../contacts/sql.ts';
 import { moveContactCount } from '../contacts/book/sql.ts';
 import { many, one, sql } from '../db/query.ts';
-import { authentication } from '../http/auth.ts';
-import type { App } from '../http/deps.ts';
-import { createServer } from '../http/server.ts';
-import { silentLog } from '../lib/log.ts';
 import { SCOPES } from '../lib/scope.ts';
-import { apiDeps } from '../testing/api.ts';
-import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
+import { openRoutes, PG } from '../testing/routes.ts';
 import { listRoutes } from './routes.ts';
 import { findList } from './sql.ts';
 
-const PG = '/api/partner-gateway/v1';
-
-let database: TestDatabase;
-let app: App;
 let made = 0;
-let account: NewAccount;
-let stranger: NewAccount;
+const { pool, app, account, stranger, newAccount, call, ...routes } = await openRoutes(
+  [apiKeyRoutes, listRoutes, contactRoutes],
+  {
+    base: `${PG}/contacts`,
+  },
+);
+afterAll(() => routes[Symbol.asyncDispose]());
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { pool } = database;
-  const { authenticate } = createAuthenticator({ pool, log: silentLog });
-  const deps = apiDeps({ pool, authenticate });
-  app = createServer(deps);
-  app.register(async (closed: App) => {
-    closed.register(authentication, { authenticate });
-    apiKeyRoutes(closed, deps);
-    listRoutes(closed, deps);
-    contactRoutes(closed, deps);
-  });
-  account = await newAccount();
-  stranger = await newAccount();
-});
-afterAll(async () => {
-  await app.close();
-  await database[Symbol.asyncDispose]();
-});
-
-const newAccount = () => createAccount(database.pool, { name: `Acme ${made++}`, plan: 'unlimited', ratePerMinute: 0 });
-
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-async function call(method: Method, path: string, body?: object, key = account.apiKey) {
-  const answer = await app.inject({
-    method,
-    url: `${PG}/contacts${path}`,
-    headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { payload: JSON.stringify(body) }),
-  });
-  return { status: answer.statusCode, body: answer.body === '' ? null : answer.json() };
-}
 const list = async (body: object = {}, key?: string) =>
   (await call('POST', '/list', { name: `List ${made++}`, ...body }, key)).body;
 const contact = async (key?: string): Promise<number> =>
   (await call('POST', '', { phoneNumber: `+39333${1_000_000 + made++}` }, key)).body.id;
 const countOf = async (id: number, key?: string) =>
   (await call('GET', `/list/${id}`, undefined, key)).body.contactCount;
-const versionOf = async (id: number) => (await findList(database.pool, { accountId: account.accountId, id }))?.version;
+const versionOf = async (id: number) => (await findList(pool, { accountId: account.accountId, id }))?.version;
 
 /** Straight into the database: a request for each would take a minute. */
 async function manyContacts({ accountId }: NewAccount, count: number): Promise<void> {
   const row = { firstName: null, lastName: null, givenFullName: null, gender: null, email: null, isValid: true };
   const rest = { isTest: false, numberType: null, country: null, channels: 7, customFields: {} };
   const rows = Array.from({ length: count }, (_, n) => ({ ...row, ...rest, phoneNumber: `+4670${1_000_000 + n}` }));
-  await insertContacts(database.pool, { accountId, rows });
-  await moveContactCount(database.pool, { accountId, by: count });
+  await insertContacts(pool, { accountId, rows });
+  await moveContactCount(pool, { accountId, by: count });
 }
 
 describe('lists', () => {
@@ -89,11 +52,21 @@ describe('lists', () => {
     expect((await call('GET', `/list/${body.id}`)).body).toEqual(body);
     const changed = await call('PUT', `/list/${body.id}`, { name: 'Summer' });
     expect([changed.status, changed.body]).toEqual([200, { ...body, name: 'Summer' }]);
-    const entries = await listAuditEntries(database.pool, {
+    const entries = await listAuditEntries(pool, {
       ...{ accountId: account.accountId, action: null, subject: `contact-list:${body.id}`, fromId: null, toId: null },
       ...{ limit: 10, offset: 0 },
     });
     expect(entries.map((entry) => entry.action)).toEqual(['contact-list.update', 'contact-list.create']);
+  });
+
+  test('every field at fault is named, blanks for a name too', async () => {
+    const wrong = { name: ' ', isTest: 'yes', description: 5 };
+    const { id } = await list();
+    for (const answer of [await call('POST', '/list', wrong), await call('PUT', `/list/${id}`, wrong)])
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { details: [{ field: 'name' }, { field: 'description' }, { field: 'isTest' }] },
+      });
   });
 
   test.for([{}, { name: '' }, { name: '  ' }, { name: 5 }, { name: 'n'.repeat(201) }])('%j is 400', async (body) => {
@@ -189,6 +162,8 @@ describe('associations', () => {
     ['contactIds', { listIds: [1], allContacts: false, excludeIdsAllContacts: [1] }],
     ['contactIds[0]', { listIds: [1], contactIds: ['1'] }],
     ['allContacts', { listIds: [1], allContacts: 'true' }],
+    ['contactIds', { listIds: ['1'] }],
+    ['listIds', { listIds: ['1'] }],
   ] as const)('without a %s they are 400, to add and to remove', async ([field, body]) => {
     for (const method of ['POST', 'DELETE'] as const) {
       const answer = await call(method, '/list/contacts', body);
@@ -266,7 +241,7 @@ describe('associations', () => {
     ).toBe(true);
     const { accountId } = own;
     const counted = await many(
-      database.pool,
+      pool,
       sql`SELECT l.id, l.contact_count - (SELECT count(*) FROM contact_list_member m
             WHERE m.account_id = l.account_id AND m.list_id = l.id) AS off
           FROM contact_list l WHERE account_id = ${accountId} ORDER BY id`,
@@ -275,7 +250,7 @@ describe('associations', () => {
     const wrong = sql`SELECT count(*) AS n FROM contact_list_member m
       LEFT JOIN contact c ON c.account_id = m.account_id AND c.id = m.contact_id
       WHERE m.account_id = ${accountId} AND (c.id IS NULL OR m.name_key <> lower(c.full_name))`;
-    expect(await one(database.pool, wrong)).toEqual({ n: 0 });
+    expect(await one(pool, wrong)).toEqual({ n: 0 });
     expect((await call('GET', '', undefined, key)).body.total).toBe(8);
   });
 });

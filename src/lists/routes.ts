@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts';
 import { requireScope } from '../http/auth.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { once } from '../http/idempotency.ts';
+import { bodyFaults } from '../http/more-faults.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../http/page.ts';
 import { readIds } from '../lib/id-list.ts';
 import { addToLists, removeAssociation, removeFromLists } from './members/associate.ts';
@@ -17,6 +18,10 @@ const MEMBERS = `${PATH}/contacts`;
 const tags = ['Contacts'];
 
 const ListQuery = Type.Object({ ...pageFields, ...schema.listFilterFields });
+
+const moreFaults = bodyFaults(schema.AssociationIn, (body, _request, isRefused) =>
+  schema.faultsOfAssociation(body, isRefused),
+);
 
 /** Contract 4: contact lists and which contacts are in them. The contacts of a list: src/contacts/routes.ts. */
 export function listRoutes(app: App, { pool, answers }: ApiDeps): void {
@@ -105,6 +110,7 @@ export function listRoutes(app: App, { pool, answers }: ApiDeps): void {
 
   app.post(MEMBERS, {
     onRequest,
+    config: { moreFaults },
     schema: {
       tags,
       operationId: 'addContactsToLists',
@@ -120,6 +126,7 @@ export function listRoutes(app: App, { pool, answers }: ApiDeps): void {
 
   app.delete(MEMBERS, {
     onRequest,
+    config: { moreFaults },
     schema: {
       tags,
       operationId: 'removeContactsFromLists',

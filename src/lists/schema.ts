@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { idList } from '../lib/id-list.ts';
 import type { Associated, Association } from './members/associate.ts';
-import { invalidFields } from '../errors.ts';
+import { type FieldError, invalidFields } from '../errors.ts';
 import { LIST_ORDERS, type ListRow } from './sql.ts';
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
@@ -12,7 +12,11 @@ const MAX_CONTACTS = 100_000;
 const instant = () => Type.String({ format: 'date-time' });
 const id = () => Type.Integer({ minimum: 1, maximum: MAX_ID });
 
-const name = Type.String({ minLength: 1, maxLength: 200 });
+const name = Type.String({
+  maxLength: 200,
+  pattern: '\\S',
+  'x-message': 'must have 1 to 200 characters, not blanks alone',
+});
 const description = Type.String({ maxLength: 1000 });
 const isTest = Type.Boolean({ description: 'For test campaigns.' });
 
@@ -76,12 +80,20 @@ export const AssociationOut = Type.Object({
   existing: Type.Integer(),
 });
 
+const NO_CONTACTS: readonly FieldError[] = [{ field: 'contactIds', message: 'is required unless allContacts is true' }];
+
+/** What is missing in a body of which the schema refused some fields. */
+export const faultsOfAssociation = (
+  { contactIds = [], allContacts = false }: Partial<Static<typeof AssociationIn>>,
+  isRefused: (field: string) => boolean,
+): readonly FieldError[] =>
+  allContacts || contactIds.length > 0 || isRefused('contactIds') || isRefused('allContacts') ? [] : NO_CONTACTS;
+
 /** Errors: 400 when neither contacts are named nor all are meant. */
 export function readAssociation(body: Static<typeof AssociationIn>): Association {
   const { listIds, contactIds = [], allContacts = false, excludeIdsAllContacts = [] } = body;
   if (allContacts) return { listIds, contacts: { allBut: excludeIdsAllContacts } };
-  if (contactIds.length === 0)
-    throw invalidFields([{ field: 'contactIds', message: 'is required unless allContacts is true' }]);
+  if (contactIds.length === 0) throw invalidFields(NO_CONTACTS);
   return { listIds, contacts: { ids: contactIds } };
 }
 

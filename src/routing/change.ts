@@ -44,10 +44,10 @@ export async function addRoute(
 
 const BAD_PRIORITY = { field: 'priority', message: 'must be a whole number' };
 
-/** Takes a route away. Call it in a transaction. Errors: 404. */
+/** Takes a route away; the log keeps what it was. Call it in a transaction. Errors: 404. */
 export async function removeRoute(tx: Db, { id, by }: { readonly id: number; readonly by: string }): Promise<void> {
-  if (!Number.isSafeInteger(id) || (await deleteRoute(tx, { id })) === 0)
-    throw new AppError('not_found', { message: 'There is no such route' });
-  await recordAudit(tx, operatorOf(GATEWAY, by), { action: 'route.remove', subject: `route:${id}` });
+  const detail = Number.isSafeInteger(id) ? await deleteRoute(tx, { id }) : undefined;
+  if (!detail) throw new AppError('not_found', { message: 'There is no such route' });
+  await recordAudit(tx, operatorOf(GATEWAY, by), { action: 'route.remove', subject: `route:${id}`, detail });
   await notifyRoutes(tx);
 }

@@ -1,4 +1,4 @@
-import { type Db, exec, many, one, sql } from '../db/query.ts';
+import { type Db, exec, many, maybeOne, one, sql } from '../db/query.ts';
 import type { OnUnknown } from '../dispatch/sql.ts';
 import type { Channel } from '../lib/channel.ts';
 
@@ -45,8 +45,15 @@ export async function insertRoute(
   );
 }
 
-export async function deleteRoute(db: Db, { id }: { id: number }): Promise<number> {
-  return exec(db, sql`DELETE FROM route WHERE id = ${id}`);
+export type DeletedRoute = Pick<Route, 'channel' | 'prefix' | 'connection' | 'priority' | 'onUnknown'>;
+
+/** Takes a route away and answers what it was; undefined when there is none. */
+export async function deleteRoute(db: Db, { id }: { id: number }): Promise<DeletedRoute | undefined> {
+  return maybeOne(
+    db,
+    sql`DELETE FROM route r USING connection c WHERE r.id = ${id} AND c.id = r.connection_id
+        RETURNING r.channel, r.prefix, c.name AS connection, r.priority, r.on_unknown AS "onUnknown"`,
+  );
 }
 
 export async function notifyRoutes(db: Db): Promise<void> {

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { AppError } from '../errors.ts';
 import type { ApiDeps, App } from '../http/deps.ts';
 import { isPlatform } from '../lib/platform.ts';
+import { connectedPage, PAGE_POLICY } from './callback-page.ts';
 import { browserSecretIn } from './cookie.ts';
 import { finishConnection } from './finish.ts';
 import { NETWORKS } from './networks/networks.ts';
@@ -22,8 +23,8 @@ export function socialCallbackRoutes(app: App, deps: ApiDeps): void {
       const parameters = new URL(raw.url ?? '/', 'http://localhost').searchParams;
       reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
       await finishConnection(deps, { platform, parameters, browserSecret: browserSecretIn(headers.cookie) });
-      reply.type('text/plain; charset=utf-8');
-      return `${NETWORKS[platform].label} is connected. You can close this window.`;
+      reply.type('text/html; charset=utf-8').header('content-security-policy', PAGE_POLICY);
+      return connectedPage(NETWORKS[platform].label, headers['accept-language']);
     },
   });
 }

@@ -93,6 +93,19 @@ describe.each(PLATFORMS)('%s', (platform) => {
   });
 });
 
+test('who comes back reads in their language that it is connected, on a page that leads to the profiles', async () => {
+  const backFrom = async (language: string) =>
+    comeBack(await networks.visit((await begin('google')).authorizeUrl), { 'accept-language': language });
+  const english = await backFrom('fr, en;q=0.8, it;q=0.5');
+  expect(english.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(english.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(english.body).toMatch(
+    /<html lang="en">[^]*Google is connected[^]*<a href="\/social">Back to the console<\/a>/,
+  );
+  const italian = await backFrom('it-IT,it;q=0.9,en;q=0.8');
+  expect(italian.body).toMatch(/<html lang="it">[^]*Google è collegato[^]*<a href="\/social">Torna alla console<\/a>/);
+});
+
 test('a network that is not configured is 502 naming what is missing, and an unknown one 404', async () => {
   await using bare = await startTestProgram({ roles: { worker: false }, environment: { GOOGLE_CLIENT_ID: 'x' } });
   const connectAt = (platform: string) => bare.client.request('POST', `${SOCIALS}/${platform}/connect`);

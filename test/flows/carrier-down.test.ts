@@ -111,6 +111,28 @@ describe('the operator', () => {
     expect(await operate(program, 'connection', 'test', 'main')).toMatchObject({ code: 0, answer: { ok: true } });
   });
 
+  test('sees why the carrier was last not reached, with no program running too, until it is up again', async () => {
+    await using program = await startTestProgram();
+    await untilReady(program, 'ok', '1 up');
+    expect(await connectionOf(program)).toMatchObject({ lastError: null, lastErrorAt: null });
+    program.smsc.refuseConnections();
+    await program.smsc.dropConnections();
+    const lastError = () => connectionOf(program).then((connection) => connection?.lastError ?? '');
+    await until('the refusal', async () => (await lastError()).includes('ECONNREFUSED'));
+    await program.stop();
+    expect((await operate(program, 'connection', 'list')).answer).toMatchObject([
+      {
+        ...{ name: 'main', up: false, fault: null, lastError: expect.stringContaining('ECONNREFUSED') },
+        lastErrorAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    ]);
+    expect(JSON.stringify((await operate(program, 'doctor')).answer)).toMatch(/last at \d{4}-[^"]*ECONNREFUSED/);
+    await program.smsc.acceptConnections();
+    await program.start();
+    await untilReady(program, 'ok', '1 up');
+    await until('no error', async () => (await lastError()) === '');
+  });
+
   test('adds a carrier and a route to a running program', async () => {
     await using program = await startTestProgram({ carriers: {} });
     const { client } = program;

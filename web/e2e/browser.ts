@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
+import { isAlive } from '../../src/db/embedded-process.ts';
 import { until } from '../../src/testing/until.ts';
 
 /**
@@ -35,15 +36,6 @@ async function take(lock: string): Promise<boolean> {
   } catch {
     const owner = Number(await readFile(lock, 'utf8').catch(() => ''));
     if (owner > 0 && !isAlive(owner)) await rm(lock, { force: true });
-    return false;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
     return false;
   }
 }

@@ -279,6 +279,9 @@ test('who only reads sees what they may not do, and why', async () => {
   expect(await page.getByRole('button', { name: 'Resume' }).getAttribute('aria-disabled')).toBe('true');
   expect(await call('GET', `/campaigns/${id}`)).toMatchObject({ paused: true });
   await call('PUT', `/campaigns/${id}/cancel`);
+  await page.goto(site.url(`/campaigns/editor?id=${await draft({ name: 'Not theirs' })}`));
+  await page.getByText('Your role reads only: ask an owner or administrator.').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
   expect(watch.problems()).toEqual([]);
 });
 

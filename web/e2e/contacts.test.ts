@@ -279,6 +279,16 @@ test('who only reads sees everything and changes nothing', async () => {
   expect(await get(`/${id}`)).toMatchObject({ optedOut: [] });
 });
 
+test('a full name beside the sign of a test contact is read to its end', async () => {
+  await addContact({ fullName: 'Maria Antonietta Rossi', isTest: true });
+  const { page } = await site.signIn();
+  await page.goto(site.url('/contacts'));
+  const link = page.getByRole('link', { name: 'Maria Antonietta Rossi' });
+  await link.waitFor();
+  await page.getByRole('row').filter({ has: link }).getByText('Test', { exact: true }).waitFor();
+  expect(await link.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBeLessThanOrEqual(0);
+});
+
 test('the pages of contacts are accessible in both themes and at both widths', async () => {
   const { id } = await addContact({ fullName: 'Pictured Person', email: 'p@example.com', optedOut: ['SMS'] });
   const window = await site.signIn();

@@ -145,7 +145,8 @@ test('an RCS card that does not arrive goes on to the SMS that was written for i
 });
 
 test('who only reads is told so in place of the form', async () => {
-  const { page } = await site.signIn(await site.person('viewer'));
-  await page.goto(site.url('/send'));
+  const { page, watch } = await site.signIn(await site.person('viewer'));
+  await page.goto(site.url('/send?channel=SMS&to=%2B393335550101'));
   await page.getByText('Your role reads only: ask an owner or administrator.').waitFor();
+  expect(watch.problems()).toEqual([]);
 });

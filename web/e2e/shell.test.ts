@@ -1,5 +1,7 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { enter, openSite, type Site } from './harness.ts';
+import { enter, openSite, SHOTS, type Site } from './harness.ts';
 
 let site: Site;
 beforeAll(async () => {
@@ -67,6 +69,34 @@ test('on a phone the navigation opens over the page and closes with the choice',
   await link.click();
   await page.getByRole('heading', { name: 'API keys' }).waitFor();
   await link.waitFor({ state: 'hidden' });
+});
+
+/** Whether a link of the navigation is in a window of 800 pixels: below the header and above the lower edge. */
+const isWhole = async (page: Page, name: string): Promise<boolean> => {
+  const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
+  const box = await link.boundingBox();
+  return box !== null && box.y >= 56 && box.y + box.height <= 800;
+};
+
+test('on a laptop the pages of an account stand below one another without scrolling', async () => {
+  const { page } = await site.signIn(site.owner, { width: 1280, height: 800 });
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  for (const name of ['Overview', 'Contacts', 'Security']) expect(await isWhole(page, name), name).toBe(true);
+});
+
+test('on a laptop the navigation of an operator is scrolled to the page that is open, and back to the first', async () => {
+  const { page, watch } = await site.signIn(await site.operator(), { width: 1280, height: 800 });
+  await page.goto(site.url('/operator/log'));
+  await page.getByRole('heading', { name: 'Gateway log' }).waitFor();
+  await expect.poll(() => isWhole(page, 'Gateway log')).toBe(true);
+  await page.screenshot({ path: join(SHOTS, 'shell-operator-1280-light.png') });
+  const first = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Overview', exact: true });
+  await first.click();
+  await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+  await expect.poll(() => isWhole(page, 'Overview')).toBe(true);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.screenshot({ path: join(SHOTS, 'shell-operator-1280-dark.png') });
+  expect(watch.problems()).toEqual([]);
 });
 
 test('by keyboard one gets past the navigation, and a change of page puts the focus on its heading', async () => {

@@ -34,6 +34,8 @@ async function agree(context: BrowserContext, authorizeUrl: string): Promise<voi
   const tab = await context.newPage();
   await tab.goto(site.url(`${back?.pathname}${back?.search}`));
   await tab.getByText('is connected. You can close this window.').waitFor();
+  await tab.getByRole('link', { name: 'Back to the console' }).click();
+  await tab.getByRole('heading', { name: 'Social profiles' }).waitFor();
   await tab.close();
 }
 

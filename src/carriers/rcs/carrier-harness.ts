@@ -22,15 +22,17 @@ export const submission = (more: Partial<Submission> = {}): Submission => ({
   ...more,
 });
 
-export type TestHost = CarrierHost & { readonly logs: string[] };
+export type TestHost = CarrierHost & { readonly failures: string[]; readonly logs: string[] };
 
 export function createTestHost(): TestHost {
+  const failures: string[] = [];
   const logs: string[] = [];
   return {
-    logs,
+    ...{ failures, logs },
     receipt: () => Promise.resolve(),
     inbound: () => Promise.resolve(),
     changed: () => undefined,
+    failed: (reason) => void failures.push(reason),
     log: (level, message) => void logs.push(`${level}: ${message}`),
   };
 }

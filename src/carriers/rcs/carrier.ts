@@ -40,6 +40,8 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     const token = tokens.state();
     gate.setOpen(token.kind === 'valid' && tokenFault === null);
     if (token.kind === 'refused') host?.log('error', 'The service account was refused', { reason: token.reason });
+    const reason = token.kind === 'valid' ? tokenFault : token.reason;
+    if (reason !== null) host?.failed(reason);
     // A fault changes nothing of the room that was 0 already, but a person waits to see it.
     if (token.kind !== 'valid') host?.changed();
   }
@@ -95,7 +97,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     const token = tokens.state();
     const up = gate.isOpen();
     const fault = token.kind === 'refused' ? `The service account was refused: ${token.reason}` : tokenFault;
-    return { up, bindsUp: up ? 1 : 0, bindsWanted: 1, inFlight: gate.inFlight(), fault };
+    return { up, bindsUp: up ? 1 : 0, bindsWanted: 1, whole: up, inFlight: gate.inFlight(), fault };
   }
 
   async function stop(deadlineMs: number): Promise<void> {

@@ -3,30 +3,18 @@ import net from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFrameReader } from '../smpp/frames.ts';
-import { COMMAND, decodePdu, encodePdu, type Message, type Pdu } from '../smpp/pdu.ts';
+import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Message, type Pdu } from '../smpp/pdu.ts';
 import { STATUS } from '../smpp/status.ts';
 import { NO_TLVS } from '../smpp/tlv.ts';
 import { bindLibrary, startForTest as start } from './library-client.ts';
 
 const message: Message = {
-  serviceType: '',
+  ...EMPTY_MESSAGE,
   sourceTon: 5,
-  sourceNpi: 0,
   source: 'ACME',
-  destTon: 1,
-  destNpi: 1,
   destination: '351912345678',
-  esmClass: 0,
-  protocolId: 0,
-  priority: 0,
-  scheduleTime: '',
-  validity: '',
   registeredDelivery: 1,
-  replaceIfPresent: 0,
-  dataCoding: 0,
-  defaultMessageId: 0,
   shortMessage: Buffer.from('Hello'),
-  tlvs: NO_TLVS,
 };
 const submit = (sequence: number): Pdu => ({ ...message, command: 'submit_sm', status: 0, sequence });
 const bind: Pdu = {

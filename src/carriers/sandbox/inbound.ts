@@ -1,4 +1,4 @@
-import type { Message } from '../smpp/pdu.ts';
+import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
 import { encodeText, type LongMode, udhConcat } from '../smpp/text.ts';
 import { NO_TLVS, TAG, type Tlvs, uint8, uint16 } from '../smpp/tlv.ts';
 
@@ -24,8 +24,10 @@ const UDHI = 0x40;
 export function inboundMessages(inbound: InboundMessage, ref: number): Message[] {
   const longMode = inbound.longMode ?? 'udh8';
   const { dataCoding, parts } = encodeText(inbound.text, { longMode });
+  const { source, destination } = inbound;
   const messages = parts.map((octets, index) => ({
-    ...envelope(inbound, dataCoding),
+    ...EMPTY_MESSAGE,
+    ...{ sourceTon: 1, sourceNpi: 1, source, destination, dataCoding },
     ...partOf(octets, { ref, total: parts.length, seq: index + 1 }, longMode),
   }));
   return inbound.outOfOrder ? messages.toReversed() : messages;
@@ -51,24 +53,4 @@ function sarTlvs({ ref, total, seq }: Place): Tlvs {
     [TAG.sar_total_segments, uint8(total)],
     [TAG.sar_segment_seqnum, uint8(seq)],
   ]);
-}
-
-function envelope({ source, destination }: InboundMessage, dataCoding: number) {
-  return {
-    serviceType: '',
-    sourceTon: 1,
-    sourceNpi: 1,
-    source,
-    destTon: 1,
-    destNpi: 1,
-    destination,
-    protocolId: 0,
-    priority: 0,
-    scheduleTime: '',
-    validity: '',
-    registeredDelivery: 0,
-    replaceIfPresent: 0,
-    dataCoding,
-    defaultMessageId: 0,
-  };
 }

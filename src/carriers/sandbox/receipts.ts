@@ -1,4 +1,4 @@
-import type { Message } from '../smpp/pdu.ts';
+import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
 import { receiptText } from '../smpp/receipts.ts';
 import { userData } from '../smpp/text.ts';
 import { cStringValue, NO_TLVS, TAG, type Tlvs, uint8 } from '../smpp/tlv.ts';
@@ -121,6 +121,7 @@ function receiptMessage(
   const { message } = stored;
   const intermediate = !FINAL_STATES.has(step.state) && (message.registeredDelivery & WANTS_INTERMEDIATE) !== 0;
   return {
+    ...EMPTY_MESSAGE,
     serviceType: message.serviceType,
     sourceTon: message.destTon,
     sourceNpi: message.destNpi,
@@ -129,14 +130,6 @@ function receiptMessage(
     destNpi: message.sourceNpi,
     destination: message.source || OWN_SENDER,
     esmClass: intermediate ? INTERMEDIATE : RECEIPT,
-    protocolId: 0,
-    priority: 0,
-    scheduleTime: '',
-    validity: '',
-    registeredDelivery: 0,
-    replaceIfPresent: 0,
-    dataCoding: 0,
-    defaultMessageId: 0,
     shortMessage: form === 'tlv' ? NO_TEXT : Buffer.from(wordsOf(stored, step, id), 'latin1'),
     tlvs: form === 'text' ? NO_TLVS : tlvsOf(step, id),
   };

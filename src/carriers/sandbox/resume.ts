@@ -1,5 +1,4 @@
-import type { Message } from '../smpp/pdu.ts';
-import { NO_TLVS } from '../smpp/tlv.ts';
+import { EMPTY_MESSAGE } from '../smpp/pdu.ts';
 import { outcomeFor, type SandboxScript } from './script.ts';
 import { ENROUTE, type StoredMessage } from './stored.ts';
 
@@ -23,31 +22,10 @@ export function owedMessage(
     systemId,
     // Without its number, so that the receipt spells the id as the response did.
     id: { text: id, number: 0 },
-    message: submitOf(source, destination),
+    message: { ...EMPTY_MESSAGE, source, destination, registeredDelivery: 1 },
     outcome: outcomeFor(script, destination),
     acceptedAt: acceptedAt.getTime(),
     current: ENROUTE,
     doneAt: acceptedAt.getTime(),
   };
 }
-
-const submitOf = (source: string, destination: string): Message => ({
-  serviceType: '',
-  sourceTon: 0,
-  sourceNpi: 0,
-  source,
-  destTon: 1,
-  destNpi: 1,
-  destination,
-  esmClass: 0,
-  protocolId: 0,
-  priority: 0,
-  scheduleTime: '',
-  validity: '',
-  registeredDelivery: 1,
-  replaceIfPresent: 0,
-  dataCoding: 0,
-  defaultMessageId: 0,
-  shortMessage: new Uint8Array(0),
-  tlvs: NO_TLVS,
-});

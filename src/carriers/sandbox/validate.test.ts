@@ -1,30 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../smpp/pdu.ts';
+import { EMPTY_MESSAGE, type Message } from '../smpp/pdu.ts';
 import { statusName } from '../smpp/status.ts';
 import { absoluteTime } from '../smpp/times.ts';
-import { NO_TLVS, TAG, uint8, uint16 } from '../smpp/tlv.ts';
+import { TAG, uint8, uint16 } from '../smpp/tlv.ts';
 import { defaultScript } from './script.ts';
 import { submitStatus } from './validate.ts';
 
 const VALID: Message = {
-  serviceType: '',
+  ...EMPTY_MESSAGE,
   sourceTon: 5,
-  sourceNpi: 0,
   source: 'ACME',
-  destTon: 1,
-  destNpi: 1,
   destination: '351912345678',
-  esmClass: 0,
-  protocolId: 0,
-  priority: 0,
-  scheduleTime: '',
-  validity: '',
   registeredDelivery: 1,
-  replaceIfPresent: 0,
-  dataCoding: 0,
-  defaultMessageId: 0,
   shortMessage: Buffer.from('Hello'),
-  tlvs: NO_TLVS,
 };
 
 const octets = (length: number) => new Uint8Array(length).fill(0x61);

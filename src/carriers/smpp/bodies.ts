@@ -1,3 +1,4 @@
+import type { Message } from './message.ts';
 import { type Tlvs, tlvField } from './tlv.ts';
 import { byte, cString, type Field, type Layout, readByte, shortOctets, type WriteCursor } from './wire.ts';
 
@@ -17,26 +18,14 @@ export type BindResponse = { readonly systemId: string; readonly tlvs: Tlvs };
 export type Outbind = { readonly systemId: string; readonly password: string };
 export type IdResponse = { readonly messageId: string; readonly tlvs: Tlvs };
 
-export type DataSm = {
-  readonly serviceType: string;
-  readonly sourceTon: number;
-  readonly sourceNpi: number;
-  readonly source: string;
-  readonly destTon: number;
-  readonly destNpi: number;
-  readonly destination: string;
-  readonly esmClass: number;
-  readonly registeredDelivery: number;
-  readonly dataCoding: number;
-  readonly tlvs: Tlvs;
-};
+type Source = Pick<Message, 'sourceTon' | 'sourceNpi' | 'source'>;
+type Destination = Pick<Message, 'destTon' | 'destNpi' | 'destination'>;
 
-export type QuerySm = {
-  readonly messageId: string;
-  readonly sourceTon: number;
-  readonly sourceNpi: number;
-  readonly source: string;
-};
+export type DataSm = Source &
+  Destination &
+  Pick<Message, 'serviceType' | 'esmClass' | 'registeredDelivery' | 'dataCoding' | 'tlvs'>;
+
+export type QuerySm = Source & { readonly messageId: string };
 export type QueryResponse = {
   readonly messageId: string;
   /** Empty while the state is not final. */
@@ -45,51 +34,17 @@ export type QueryResponse = {
   readonly errorCode: number;
 };
 
-export type CancelSm = {
-  readonly serviceType: string;
-  readonly messageId: string;
-  readonly sourceTon: number;
-  readonly sourceNpi: number;
-  readonly source: string;
-  readonly destTon: number;
-  readonly destNpi: number;
-  readonly destination: string;
-};
+export type CancelSm = Source & Destination & { readonly serviceType: string; readonly messageId: string };
 
-export type ReplaceSm = {
-  readonly messageId: string;
-  readonly sourceTon: number;
-  readonly sourceNpi: number;
-  readonly source: string;
-  readonly scheduleTime: string;
-  readonly validity: string;
-  readonly registeredDelivery: number;
-  readonly defaultMessageId: number;
-  readonly shortMessage: Uint8Array;
-  readonly tlvs: Tlvs;
-};
+export type ReplaceSm = Source &
+  Pick<Message, 'scheduleTime' | 'validity' | 'registeredDelivery' | 'defaultMessageId' | 'shortMessage' | 'tlvs'> & {
+    readonly messageId: string;
+  };
 
 export type Address = { readonly ton: number; readonly npi: number; readonly address: string };
 export type MultiDestination = Address | { readonly list: string };
 
-export type SubmitMulti = {
-  readonly serviceType: string;
-  readonly sourceTon: number;
-  readonly sourceNpi: number;
-  readonly source: string;
-  readonly destinations: readonly MultiDestination[];
-  readonly esmClass: number;
-  readonly protocolId: number;
-  readonly priority: number;
-  readonly scheduleTime: string;
-  readonly validity: string;
-  readonly registeredDelivery: number;
-  readonly replaceIfPresent: number;
-  readonly dataCoding: number;
-  readonly defaultMessageId: number;
-  readonly shortMessage: Uint8Array;
-  readonly tlvs: Tlvs;
-};
+export type SubmitMulti = Omit<Message, keyof Destination> & { readonly destinations: readonly MultiDestination[] };
 export type Unsuccessful = Address & { readonly errorStatus: number };
 export type MultiResponse = {
   readonly messageId: string;
@@ -97,10 +52,7 @@ export type MultiResponse = {
   readonly tlvs: Tlvs;
 };
 
-export type AlertNotification = {
-  readonly sourceTon: number;
-  readonly sourceNpi: number;
-  readonly source: string;
+export type AlertNotification = Source & {
   readonly esmeTon: number;
   readonly esmeNpi: number;
   readonly esme: string;

@@ -10,6 +10,7 @@ import { parseSmppSettings } from './settings.ts';
 export type TestHost = CarrierHost & {
   readonly receipts: Receipt[];
   readonly inbounds: Inbound[];
+  readonly failures: string[];
   readonly logs: string[];
   changes: number;
 };
@@ -19,6 +20,7 @@ export function createTestHost(): TestHost {
   const host: TestHost = {
     receipts: [],
     inbounds: [],
+    failures: [],
     logs: [],
     changes: 0,
     receipt: async (receipt) => void host.receipts.push(receipt),
@@ -26,6 +28,7 @@ export function createTestHost(): TestHost {
     changed: () => {
       host.changes += 1;
     },
+    failed: (reason) => void host.failures.push(reason),
     log: (level, message) => void host.logs.push(`${level}: ${message}`),
   };
   return host;

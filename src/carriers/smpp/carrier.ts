@@ -46,6 +46,7 @@ export function createSmppCarrier(
           if (deliveries) deliveries.take(delivery, answer);
           else answer(STATUS.ESME_RX_T_APPN);
         },
+        failed: (reason) => host?.failed(reason),
         log: (level, message, fields) => host?.log(level, message, fields),
       },
     );
@@ -80,7 +81,8 @@ export function createSmppCarrier(
     const counted = submitting.length > 0 ? submitting : sessions;
     const bindsUp = counted.filter((session) => session.up()).length;
     const fault = sessions.find((session) => session.fault() !== null)?.fault() ?? null;
-    return { up: bindsUp > 0, bindsUp, bindsWanted: counted.length, inFlight: pool.inFlight(), fault };
+    const whole = sessions.every((session) => session.up());
+    return { up: bindsUp > 0, bindsUp, bindsWanted: counted.length, whole, inFlight: pool.inFlight(), fault };
   }
 
   async function stop(deadlineMs: number): Promise<void> {

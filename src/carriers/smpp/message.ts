@@ -1,4 +1,4 @@
-import { type Tlvs, tlvField } from './tlv.ts';
+import { NO_TLVS, type Tlvs, tlvField } from './tlv.ts';
 import {
   byte,
   cStringSize,
@@ -33,6 +33,28 @@ export type Message = {
   /** At most 254 octets; a longer text goes into the message_payload parameter. */
   readonly shortMessage: Uint8Array;
   readonly tlvs: Tlvs;
+};
+
+/** A message that says nothing, from nobody to an international number: what most messages have in common. */
+export const EMPTY_MESSAGE: Message = {
+  serviceType: '',
+  sourceTon: 0,
+  sourceNpi: 0,
+  source: '',
+  destTon: 1,
+  destNpi: 1,
+  destination: '',
+  esmClass: 0,
+  protocolId: 0,
+  priority: 0,
+  scheduleTime: '',
+  validity: '',
+  registeredDelivery: 0,
+  replaceIfPresent: 0,
+  dataCoding: 0,
+  defaultMessageId: 0,
+  shortMessage: new Uint8Array(0),
+  tlvs: NO_TLVS,
 };
 
 // These two PDUs are nearly all of the traffic, so they are written out instead of going through a layout table,

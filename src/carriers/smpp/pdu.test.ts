@@ -1,30 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ANY, anyPdu } from './pdu.arbitrary.ts';
-import { COMMAND, decodePdu, encodePdu, type Message, type Pdu } from './pdu.ts';
+import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Message, type Pdu } from './pdu.ts';
 import { cStringValue, NO_TLVS, TAG, uint8 } from './tlv.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex');
 
 const message: Message = {
-  serviceType: '',
+  ...EMPTY_MESSAGE,
   sourceTon: 5,
-  sourceNpi: 0,
   source: 'ACME',
-  destTon: 1,
-  destNpi: 1,
   destination: '351912345678',
-  esmClass: 0,
-  protocolId: 0,
-  priority: 0,
-  scheduleTime: '',
   validity: '261231235900000+',
   registeredDelivery: 1,
-  replaceIfPresent: 0,
-  dataCoding: 0,
-  defaultMessageId: 0,
   shortMessage: hex('48656c6c6f201b65'),
-  tlvs: NO_TLVS,
 };
 const submit: Pdu = { command: 'submit_sm', status: 0, sequence: 2, ...message };
 

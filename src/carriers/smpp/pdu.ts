@@ -13,7 +13,7 @@ import {
   writeLayout,
 } from './wire.ts';
 
-export type { Message } from './message.ts';
+export { EMPTY_MESSAGE, type Message } from './message.ts';
 export type { Tlvs } from './tlv.ts';
 
 /**

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 import { createFrameReader } from './frames.ts';
-import { COMMAND, decodePdu, encodePdu, type Pdu, type PduOf } from './pdu.ts';
+import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Pdu, type PduOf } from './pdu.ts';
 import { NO_TLVS } from './tlv.ts';
 
 /** One client's connection, as the peer sees it. */
@@ -121,24 +121,10 @@ export function delivery(sequence: number, text: string, more: Partial<PduOf<'de
     command: 'deliver_sm',
     status: 0,
     sequence,
-    serviceType: '',
-    sourceTon: 1,
-    sourceNpi: 1,
-    source: '351912345678',
-    destTon: 5,
-    destNpi: 0,
-    destination: 'ACME',
-    esmClass: 0,
-    protocolId: 0,
-    priority: 0,
-    scheduleTime: '',
-    validity: '',
-    registeredDelivery: 0,
-    replaceIfPresent: 0,
-    dataCoding: 0,
-    defaultMessageId: 0,
+    ...EMPTY_MESSAGE,
+    ...{ sourceTon: 1, sourceNpi: 1, source: '351912345678' },
+    ...{ destTon: 5, destNpi: 0, destination: 'ACME' },
     shortMessage: Buffer.from(text, 'latin1'),
-    tlvs: NO_TLVS,
     ...more,
   };
 }

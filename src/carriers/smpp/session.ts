@@ -40,6 +40,7 @@ export type SessionEvents = {
   changed(): void;
   /** `answer` is to be called once, with the command_status of the answer. */
   deliver(delivery: Delivery, answer: (status: number) => void): void;
+  failed: CarrierHost['failed'];
   log: CarrierHost['log'];
 };
 
@@ -102,6 +103,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
       if (performance.now() - since > timing.stableMs) failures = 0;
       const retryInMs = end.fault ? timing.faultRetryMs : backoffMs(failures, timing);
       failures += 1;
+      events.failed(end.reason);
       events.log('warn', 'SMPP bind is down', { bind: kind, reason: end.reason, retryInMs });
       await sleep(retryInMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }

@@ -34,12 +34,15 @@ export function createWhatsappCarrier(
   const client = createGraphClient(settings, secrets);
   const gate = createGate({ places: settings.concurrency, throttlePauseMs: settings.throttlePauseMs }, changed);
   const numbers = createNumbers(settings, changed);
-  const link = createLink(client, times, (open, fault) => {
+  const failed = (reason: string): void => host?.failed(reason);
+  const link = createLink(client, times, heard, failed);
+
+  function heard(open: boolean, fault: string | null): void {
     gate.setOpen(open);
     if (fault !== null) host?.log('error', 'The access token was refused', { reason: fault });
     // A fault changes nothing of a room that was 0 already, but somebody waits to see it.
     changed();
-  });
+  }
 
   function alert(number: SendingNumber, code: string, text: string): void {
     const news = number.fault() === null;
@@ -48,7 +51,10 @@ export function createWhatsappCarrier(
   }
 
   function linkInDoubt(reason: string): void {
-    if (gate.isOpen()) host?.log('warn', 'The API did not answer', { reason });
+    if (gate.isOpen()) {
+      host?.log('warn', 'The API did not answer', { reason });
+      failed(reason);
+    }
     link.doubt();
   }
 
@@ -76,7 +82,7 @@ export function createWhatsappCarrier(
     const up = gate.isOpen();
     const fault = link.fault() ?? numbers.firstFault();
     const bindsWanted = settings.phoneNumberIds.length;
-    return { up, bindsUp: up ? numbers.countGood() : 0, bindsWanted, inFlight: gate.inFlight(), fault };
+    return { up, bindsUp: up ? numbers.countGood() : 0, bindsWanted, whole: up, inFlight: gate.inFlight(), fault };
   }
 
   async function stop(deadlineMs: number): Promise<void> {

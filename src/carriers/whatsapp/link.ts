@@ -18,12 +18,14 @@ export type Link = {
 
 /**
  * Watches whether the API can be reached and takes our token, with a request that sends nothing. `found` hears whether
- * messages may go, and the fault of the token when there is one. Questions are repeated at delays that double.
+ * messages may go, and the fault of the token when there is one; `failed`, why a question was not answered. Questions are
+ * repeated at delays that double.
  */
 export function createLink(
   client: GraphClient,
   timing: Timing,
   found: (open: boolean, fault: string | null) => void,
+  failed: (reason: string) => void,
 ): Link {
   const { wabaId } = client.settings;
   let delayMs = 0;
@@ -45,7 +47,10 @@ export function createLink(
     const { state, text } = stateOf(answer);
     if (state === 'there') tell(true, null);
     else if (state === 'refused') refuse(text);
-    else lookIn(nextDelay());
+    else {
+      failed(text);
+      lookIn(nextDelay());
+    }
   }
 
   function tell(open: boolean, text: string | null): void {
@@ -70,6 +75,7 @@ export function createLink(
   function refuse(text: string): void {
     if (stopped) return;
     tell(false, text);
+    failed(text);
     lookIn(timing.tokenRetryMs);
   }
 

@@ -1,9 +1,11 @@
 import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { tenant, tenantTransaction } from '../../db/tenant.ts';
 import { requireScope } from '../../http/auth.ts';
 import type { ApiDeps, App } from '../../http/deps.ts';
 import { once } from '../../http/idempotency.ts';
-import { changeField, createField, removeField } from './save.ts';
+import { bodyFaults } from '../../http/more-faults.ts';
+import { changeField, createField, faultsOfChange, faultsOfName, removeField } from './save.ts';
 import { FieldId, FieldIn, FieldOut, FieldPatch, toFieldOut } from './schema.ts';
 import { listFields } from './sql.ts';
 
@@ -27,6 +29,7 @@ export function customFieldRoutes(app: App, { pool, answers }: ApiDeps): void {
 
   app.post(PATH, {
     onRequest,
+    config: { moreFaults: bodyFaults(FieldIn, ({ name }) => faultsOfName(name)) },
     schema: {
       tags,
       operationId: 'createCustomField',
@@ -41,6 +44,13 @@ export function customFieldRoutes(app: App, { pool, answers }: ApiDeps): void {
 
   app.put(`${PATH}/:id`, {
     onRequest,
+    config: {
+      moreFaults: bodyFaults(FieldPatch, async (change, { actor, params }) => {
+        const id = Value.Check(FieldId, params) ? params.id : undefined;
+        const current = (await listFields(tenant(pool, actor), actor)).find((field) => field.id === id);
+        return current ? faultsOfChange(current, change) : faultsOfName(change.name);
+      }),
+    },
     schema: {
       tags,
       operationId: 'changeCustomField',

@@ -1,6 +1,6 @@
 import { type Author, recordAudit } from '../../audit/record.ts';
 import type { Db } from '../../db/query.ts';
-import { AppError, invalidFields } from '../../errors.ts';
+import { AppError, type FieldError, invalidFields } from '../../errors.ts';
 import { claimBook } from '../book/sql.ts';
 import * as db from './sql.ts';
 
@@ -32,7 +32,7 @@ export async function createField(
   { name, type, description = '' }: NewField,
 ): Promise<db.FieldRow> {
   const { accountId } = actor;
-  refuseReserved(name);
+  refuse(faultsOfName(name));
   await claimBook(tx, { accountId, to: 'create' });
   if ((await db.listFields(tx, { accountId })).length >= MOST_FIELDS)
     throw new AppError('forbidden', { message: `An account has at most ${MOST_FIELDS} custom fields` });
@@ -58,9 +58,8 @@ export async function changeField(tx: Db, actor: Author, id: number, change: Fie
   const fields = await db.listFields(tx, { accountId });
   const current = fields.find((field) => field.id === id);
   if (!current) throw new AppError('not_found');
-  const { name = current.name, description = current.description, type = current.type } = change;
-  if (type !== current.type) throw invalidFields([{ field: 'type', message: `is ${current.type} and cannot change` }]);
-  refuseReserved(name);
+  const { name = current.name, description = current.description } = change;
+  refuse(faultsOfChange(current, change));
   if (fields.some((field) => field.id !== id && field.name.toLowerCase() === name.toLowerCase())) throw taken(name);
   const field = await db.moveField(tx, { accountId, id, name, description });
   await recordAudit(tx, actor, {
@@ -77,9 +76,18 @@ export async function removeField(tx: Db, actor: Author, id: number): Promise<vo
   await recordAudit(tx, actor, { action: 'custom-field.delete', subject: subjectOf(id) });
 }
 
-function refuseReserved(name: string): void {
-  if (RESERVED.has(name.toLowerCase()))
-    throw invalidFields([{ field: 'name', message: `${name} is a field that every contact has` }]);
+/** What no schema tells of a name. */
+export const faultsOfName = (name = ''): FieldError[] =>
+  RESERVED.has(name.toLowerCase()) ? [{ field: 'name', message: `${name} is a field that every contact has` }] : [];
+
+/** What no schema tells of a change. */
+export const faultsOfChange = (current: db.FieldRow, { name, type = current.type }: FieldChange): FieldError[] => [
+  ...(type === current.type ? [] : [{ field: 'type', message: `is ${current.type} and cannot change` }]),
+  ...faultsOfName(name),
+];
+
+function refuse(faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalidFields(faults);
 }
 
 const taken = (name: string): AppError =>

@@ -17,8 +17,9 @@ beforeAll(async () => {
   const other = await createAccount(database.pool, { name: 'Other', plan: 'unlimited' });
   for (const id of [accountId, other.accountId]) {
     await database.pool.query(
-      `INSERT INTO contact (account_id, first_name, phone_number, is_valid, channels, gender)
-       SELECT $1, md5(n::text), '+39333' || lpad(n::text, 7, '0'), true, 7, CASE WHEN n % 2 = 0 THEN 'MALE' END
+      `INSERT INTO contact (account_id, first_name, phone_number, is_valid, channels, gender, created_at)
+       SELECT $1, md5(n::text), '+39333' || lpad(n::text, 7, '0'), true, 7, CASE WHEN n % 2 = 0 THEN 'MALE' END,
+              timestamptz '2026-01-01T00:00:00Z' + n * interval '1 minute'
        FROM generate_series(1, $2::int) AS n`,
       [id, CONTACTS],
     );
@@ -68,6 +69,15 @@ test('a whole number and a whole e-mail address are looked up by their indexes',
   expect(byNumber).toContain('contact_number');
   const byEmail = await planOf((db) => listContacts(db, page({ email: 'a@example.com' })));
   expect(byEmail).toContain('contact_email');
+});
+
+test('contacts made in a span of time are found and counted by when they were made', async () => {
+  const day = { createdFrom: new Date('2026-01-05T00:00:00Z'), createdTo: new Date('2026-01-06T00:00:00Z') };
+  const counted = await planOf((db) => countContacts(db, { filter: { accountId, ...day } }));
+  expect(counted).toContain('Index Only Scan using contact_created');
+  const later = { createdFrom: new Date('2027-01-01T00:00:00Z') };
+  for (const sortBy of ['fullName', 'createdAt'] as const)
+    expect(await planOf((db) => listContacts(db, page(later, sortBy)))).toContain('contact_created');
 });
 
 test('filtered contacts are counted in an index, without reading them', async () => {

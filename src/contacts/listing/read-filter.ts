@@ -33,7 +33,9 @@ export type FilterQuery = {
 /** Errors: 400 naming days that the calendar lacks, custom fields that do not exist or whose value has another type. */
 export function readFilter(accountId: number, query: FilterQuery, reading: Reading): ContactFilter {
   const { gender, isValid, isTest, lastContactType, lastCampaignType, listIds } = query;
-  refuseUnknownDays(query);
+  const { values, faults } = readValues(query, reading);
+  const all = [...unknownDays(query), ...faults];
+  if (all.length > 0) throw invalidFields(all);
   return {
     ...{ accountId, gender, isValid, isTest, lastContactType, lastCampaignType },
     search: toSearch(query.search),
@@ -46,7 +48,7 @@ export function readFilter(accountId: number, query: FilterQuery, reading: Readi
     listGroups: listIds === undefined ? undefined : [readIds(listIds)],
     notListIds: readIds(query.notListIds),
     contactIds: readIds(query.contactIds),
-    customFields: toValues(query, reading),
+    customFields: values,
   };
 }
 
@@ -71,17 +73,19 @@ const toInstant = (text: string | undefined): Date | undefined =>
 const INSTANTS = ['createdFrom', 'createdTo'] as const;
 
 /** Of the form that the schema asks for, on a day that no calendar has. */
-function refuseUnknownDays(query: FilterQuery): void {
+function unknownDays(query: FilterQuery): FieldError[] {
   const unknown = INSTANTS.filter((field) => query[field] !== undefined && toInstant(query[field]) === undefined);
-  if (unknown.length > 0)
-    throw invalidFields(unknown.map((field) => ({ field, message: 'must be on a day of the calendar' })));
+  return unknown.map((field) => ({ field, message: 'must be on a day of the calendar' }));
 }
 
 /** What is no number is nobody's. */
 const toNumber = (text: string | undefined, country: string | null): string | undefined =>
   text === undefined ? undefined : (readPhone(text, country)?.e164 ?? text);
 
-function toValues(query: object, { fields }: Reading): StoredValues | undefined {
+function readValues(
+  query: object,
+  { fields }: Reading,
+): { values: StoredValues | undefined; faults: readonly FieldError[] } {
   const stored: Record<string, string | number | boolean> = {};
   const faults: FieldError[] = [];
   for (const [key, text] of Object.entries(query)) {
@@ -93,6 +97,5 @@ function toValues(query: object, { fields }: Reading): StoredValues | undefined 
     else if (value === undefined) faults.push({ field: key, message: `must be one ${field.type}` });
     else stored[field.id] = value;
   }
-  if (faults.length > 0) throw invalidFields(faults);
-  return Object.keys(stored).length > 0 ? stored : undefined;
+  return { values: Object.keys(stored).length > 0 ? stored : undefined, faults };
 }

@@ -154,6 +154,22 @@ test('paused it takes nothing, resumed it comes up again', async () => {
   await untilUp('acme');
 });
 
+test('why it cannot be reached is shown with its time, and no more once it is up again', async () => {
+  smsc.refuseConnections();
+  await smsc.dropConnections();
+  const seen = await until('the refusal', async () => {
+    const row = await operator.ask<{ lastError: string | null }>('GET', '/connections/acme');
+    return row.lastError?.includes('ECONNREFUSED') && row;
+  });
+  expect(seen).toMatchObject({ up: false, fault: null, lastErrorAt: expect.stringMatching(/Z$/) });
+  await smsc.acceptConnections();
+  await untilUp('acme');
+  await until('no error', async () => {
+    const row = await operator.ask('GET', '/connections/acme');
+    return row['lastError'] === null && row['lastErrorAt'] === null;
+  });
+});
+
 test('it is removed once nothing leads to it', async () => {
   expect(await operator.request('DELETE', '/connections/acme')).toMatchObject({
     ...{ status: 409, body: { message: expect.stringContaining('routes lead to connection acme') } },

@@ -37,7 +37,13 @@ const connection = {
   perSecond: amount('Messages that the carrier took a second, of the last ten seconds.'),
   lastHour: CountsOut,
   fault: orNull(Type.String({ description: "Needs a person: the carrier's own words." })),
-  lastError: orNull(Type.String({ description: 'Its last answer to a message that it did not take; numbers masked.' })),
+  lastError: orNull(
+    Type.String({
+      description:
+        'The later of: why a link last could not be made or was lost, until all links are up again; its last answer to a ' +
+        'message that it did not take, numbers masked.',
+    }),
+  ),
   lastErrorAt: orNull(instant()),
   queued: count('Messages that wait for it.'),
   oldestSeconds: amount('How long the oldest that is due has waited.'),

@@ -1,4 +1,4 @@
-import type { ConnectionKind } from '../../connections/sql.ts';
+import { type ConnectionKind, LAST_ERROR } from '../../connections/sql.ts';
 import type { Counts } from '../../connections/tally.ts';
 import { type Db, many, one, raw, sql } from '../../db/query.ts';
 import { isAlive } from '../../db/worker-session.ts';
@@ -37,8 +37,7 @@ const SEEN = sql`
   SELECT coalesce(bool_or(s.up), false) AS up, coalesce(sum(s.binds_up), 0)::int AS "bindsUp",
          coalesce(sum(s.binds_wanted), 0)::int AS "bindsWanted", count(s.worker)::int AS workers,
          coalesce(sum(s.in_flight), 0)::int AS "inFlight", coalesce(sum(s.per_second), 0)::float8 AS "perSecond",
-         max(s.fault) AS fault, (array_agg(s.last_error ORDER BY s.last_error_at DESC NULLS LAST))[1] AS "lastError",
-         max(s.last_error_at) AS "lastErrorAt"
+         max(s.fault) AS fault
   FROM connection_status s
   WHERE s.connection_id = c.id AND s.updated_at > now() - interval '1 minute' AND ${isAlive(raw('s.worker'))}`;
 
@@ -63,6 +62,7 @@ export async function listConnectionPage(
     db,
     sql`SELECT c.id, c.name, c.kind, c.status, c.sandbox, c.settings, c.created_at AS "createdAt",
                CASE WHEN c.status = 'active' AND NOT seen.up THEN d.since END AS "downSince", seen.*, hour.*, queue.*,
+               error.*,
                (SELECT count(*) FROM unknown_outcome o WHERE o.connection_id = c.id) AS unknowns,
                (SELECT count(*) FROM receipt_unmatched u WHERE u.connection_id = c.id) AS "unmatchedReceipts",
                (SELECT count(*) FROM route r WHERE r.connection_id = c.id) AS routes,
@@ -72,7 +72,7 @@ export async function listConnectionPage(
               ORDER BY id LIMIT ${limit} OFFSET ${offset}) AS c
         LEFT JOIN connection_down d ON d.connection_id = c.id
         CROSS JOIN LATERAL (${SEEN}) AS seen CROSS JOIN LATERAL (${LAST_HOUR}) AS hour
-        CROSS JOIN LATERAL (${QUEUE}) AS queue
+        CROSS JOIN LATERAL (${QUEUE}) AS queue LEFT JOIN LATERAL (${LAST_ERROR}) AS error ON true
         ORDER BY c.id`,
   );
 }

@@ -28,6 +28,15 @@ test('a route is added, changed by adding it again, seen in its order, and taken
     data: [{ prefix: '33', order: 2, onUnknown: 'resubmit' }, { prefix: '44' }],
   });
   expect((await operator.request('DELETE', `/routes/${first.id}`)).status).toBe(204);
+  expect(await operator.ask('GET', '/audit?action=route.remove')).toMatchObject({
+    total: 1,
+    data: [
+      {
+        subject: `route:${first.id}`,
+        detail: { channel: 'SMS', prefix: '33', connection: 'main', priority: 10, onUnknown: 'hold' },
+      },
+    ],
+  });
   expect(await check('33612345678')).toEqual(['other']);
   expect(await check('447700900000')).toEqual(['other']);
   expect(await check('15551234567')).toEqual(['main']);

@@ -1,9 +1,10 @@
-import { Button, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { MS } from './account.ts';
 
 type AgentDialogProps = { readonly opened: boolean; readonly onClose: () => void };
@@ -56,42 +57,32 @@ function Ask({ onClose }: Pick<AgentDialogProps, 'onClose'>) {
     form,
   });
   return (
-    <form onSubmit={form.onSubmit((draft) => ask.run(draft))}>
-      <Stack>
-        <Text size="sm">{t('agent.text')}</Text>
-        <TextInput
-          label={t('agent.displayName')}
-          maxLength={100}
-          data-autofocus
-          {...form.getInputProps('displayName')}
+    <DialogForm
+      onSubmit={form.onSubmit((draft) => ask.run(draft))}
+      action={t('agent.submit')}
+      busy={ask.busy}
+      onClose={onClose}
+    >
+      <Text size="sm">{t('agent.text')}</Text>
+      <TextInput label={t('agent.displayName')} maxLength={100} data-autofocus {...form.getInputProps('displayName')} />
+      <TextInput label={t('agent.description')} maxLength={100} {...form.getInputProps('description')} />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <NativeSelect
+          label={t('agent.useCase')}
+          data={USES.map((value) => ({ value, label: t(`use.${value}`) }))}
+          {...form.getInputProps('useCase')}
         />
-        <TextInput label={t('agent.description')} maxLength={100} {...form.getInputProps('description')} />
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <NativeSelect
-            label={t('agent.useCase')}
-            data={USES.map((value) => ({ value, label: t(`use.${value}`) }))}
-            {...form.getInputProps('useCase')}
+        <TextInput label={t('agent.color')} placeholder="#0057B8" maxLength={7} {...form.getInputProps('color')} />
+        {ADDRESSES.map((name) => (
+          <TextInput
+            key={name}
+            type="url"
+            label={t(`agent.${name}`)}
+            placeholder="https://"
+            {...form.getInputProps(name)}
           />
-          <TextInput label={t('agent.color')} placeholder="#0057B8" maxLength={7} {...form.getInputProps('color')} />
-          {ADDRESSES.map((name) => (
-            <TextInput
-              key={name}
-              type="url"
-              label={t(`agent.${name}`)}
-              placeholder="https://"
-              {...form.getInputProps(name)}
-            />
-          ))}
-        </SimpleGrid>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={ask.busy}>
-            {t('agent.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+        ))}
+      </SimpleGrid>
+    </DialogForm>
   );
 }

@@ -1,5 +1,5 @@
 import { SimpleGrid } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { BookUser, Coins, Layers, Receipt, Snowflake } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { creditQuery } from '../api/credit.ts';
@@ -14,6 +14,7 @@ import { Num } from '../ui/num.tsx';
 import { Section } from '../ui/section.tsx';
 import { Stat } from '../ui/stat.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { AccountFrame } from './account-frame.tsx';
 import { type Entry, KINDS, listEntries, subscriptionQuery } from './account.ts';
 import { useEntryColumns } from './entry-columns.tsx';
@@ -79,11 +80,7 @@ function Movements() {
   const { currency } = useSession().account;
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useEntryColumns(currency, search.kind === '');
-  const query = useQuery({
-    queryKey: ['credit', 'entries', search],
-    queryFn: ({ signal }) => listEntries(search, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['credit', 'entries', search], (signal) => listEntries(search, signal));
   return (
     <Section title={t('entries.title')} description={t('entries.description')}>
       <FilterBar isFiltered={search.kind !== ''} onClear={() => setSearch({ kind: '' })}>

@@ -1,9 +1,10 @@
-import { Button, Group, NativeSelect, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { NativeSelect, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { PhonePreview } from '../ui/phone-preview.tsx';
 import { numbersQuery } from './account.ts';
 import { PlaceholderFields } from './placeholder-fields.tsx';
@@ -47,7 +48,12 @@ function Write({ channel, onClose }: WriteProps) {
   });
   const { header, text, footer, replies } = form.values;
   return (
-    <form onSubmit={form.onSubmit((draft) => create.run(draft))}>
+    <DialogForm
+      onSubmit={form.onSubmit((draft) => create.run(draft))}
+      action={t(`template.submit.${channel}`)}
+      busy={create.busy}
+      onClose={onClose}
+    >
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="lg">
         <Stack>{channel === 'WHATSAPP' ? <WhatsappFields form={form} /> : <RcsFields form={form} />}</Stack>
         <div>
@@ -60,15 +66,7 @@ function Write({ channel, onClose }: WriteProps) {
           />
         </div>
       </SimpleGrid>
-      <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:cancel')}
-        </Button>
-        <Button type="submit" loading={create.busy}>
-          {t(`template.submit.${channel}`)}
-        </Button>
-      </Group>
-    </form>
+    </DialogForm>
   );
 }
 

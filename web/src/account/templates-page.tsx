@@ -1,14 +1,14 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { NativeSelect } from '@mantine/core';
-import { LayoutTemplate, Plus } from 'lucide-react';
+import { LayoutTemplate } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
+import { AddButton } from '../ui/add-button.tsx';
 import { DataTable } from '../ui/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
-import { MayButton } from '../ui/may-button.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { AccountFrame } from './account-frame.tsx';
 import { CHANNELS, listTemplates, STATES, type Template } from './template.ts';
 import { useTemplateColumns } from './template-columns.tsx';
@@ -24,9 +24,9 @@ export function Page() {
   const [isMaking, setIsMaking] = useState(false);
   const [search] = useUrlState(FIELDS);
   const make = (
-    <MayButton need={{ scope: search.channel }} leftSection={<Plus size={16} />} onClick={() => setIsMaking(true)}>
+    <AddButton need={{ scope: search.channel }} onClick={() => setIsMaking(true)}>
       {t('template.open')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <AccountFrame part="templates" actions={make}>
@@ -44,10 +44,7 @@ function Templates({ make }: { readonly make: ReactNode }) {
   const { channel, ...wanted } = search;
   const refusal = useSession().refusal({ scope: channel });
   const columns = useTemplateColumns(channel, setShown);
-  const query = useQuery({
-    queryKey: ['templates', channel, wanted],
-    queryFn: ({ signal }) => listTemplates(channel, wanted, signal),
-    placeholderData: keepPreviousData,
+  const query = useListQuery(['templates', channel, wanted], (signal) => listTemplates(channel, wanted, signal), {
     enabled: refusal === null,
   });
   const isFiltered = search.q !== '' || search.status !== '';

@@ -5,6 +5,7 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { type Scope, useSession } from '../api/session.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { SecretOnce } from '../ui/secret-once.tsx';
 import { KEYS } from './api-key.ts';
 import { SCOPES } from './scope-names.tsx';
@@ -48,39 +49,34 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
   });
   if (create.made !== undefined) return <Made secret={create.made.apiKey} onClose={onClose} />;
   return (
-    <form onSubmit={form.onSubmit((values) => create.run(values))}>
-      <Stack>
-        <TextInput
-          label={t('column.name')}
-          description={t('create.nameHint')}
-          maxLength={200}
-          data-autofocus
-          {...form.getInputProps('name')}
-        />
-        <Textarea
-          label={t('create.description')}
-          maxLength={1000}
-          autosize
-          minRows={2}
-          {...form.getInputProps('description')}
-        />
-        <ScopePicker {...form.getInputProps('operations')} />
-        <TextInput
-          type="date"
-          label={t('create.expiresAt')}
-          description={t('create.expiresHint')}
-          {...form.getInputProps('expiresAt')}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={create.busy}>
-            {t('create.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => create.run(values))}
+      action={t('create.submit')}
+      busy={create.busy}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('column.name')}
+        description={t('create.nameHint')}
+        maxLength={200}
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <Textarea
+        label={t('create.description')}
+        maxLength={1000}
+        autosize
+        minRows={2}
+        {...form.getInputProps('description')}
+      />
+      <ScopePicker {...form.getInputProps('operations')} />
+      <TextInput
+        type="date"
+        label={t('create.expiresAt')}
+        description={t('create.expiresHint')}
+        {...form.getInputProps('expiresAt')}
+      />
+    </DialogForm>
   );
 }
 

@@ -1,13 +1,13 @@
 import { Button } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { KeyRound, Plus, Search } from 'lucide-react';
+import { KeyRound, Search } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../ui/add-button.tsx';
 import { DataTable } from '../ui/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { choice, listFields, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { type ApiKey, listApiKeys, NEED, STATES } from './api-key.ts';
 import { useKeyColumns } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
@@ -32,9 +32,9 @@ export function Page() {
   const [open, setOpen] = useState<Open>(null);
   const close = (): void => setOpen(null);
   const create = (
-    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setOpen({ what: 'create' })}>
+    <AddButton need={NEED} onClick={() => setOpen({ what: 'create' })}>
       {t('create.open')}
-    </MayButton>
+    </AddButton>
   );
   const actions = (
     <>
@@ -61,11 +61,7 @@ function KeyTable({ create, onOpen }: KeyTableProps) {
   const { t } = useTranslation('api-keys');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useKeyColumns();
-  const query = useQuery({
-    queryKey: ['api-keys', search],
-    queryFn: ({ signal }) => listApiKeys(search, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['api-keys', search], (signal) => listApiKeys(search, signal));
   const isFiltered = search.person !== '' || search.status !== '';
   return (
     <>

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog-form.tsx';
 import { SecretOnce } from '../ui/secret-once.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { type ApiKey, KEYS, nameOf } from './api-key.ts';
@@ -53,14 +54,12 @@ function Rotate({ apiKey: { id }, onClose }: RotateProps) {
         value={grace}
         onChange={(event) => setGrace(event.currentTarget.value)}
       />
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:cancel')}
-        </Button>
-        <Button loading={rotate.busy} onClick={() => rotate.run(Number(grace))}>
-          {t('rotate.submit')}
-        </Button>
-      </Group>
+      <DialogAnswer
+        onClose={onClose}
+        action={t('rotate.submit')}
+        busy={rotate.busy}
+        onConfirm={() => rotate.run(Number(grace))}
+      />
     </Stack>
   );
 }

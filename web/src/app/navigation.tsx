@@ -1,4 +1,6 @@
-import { Link } from '@tanstack/react-router';
+import { Box } from '@mantine/core';
+import { Link, useRouterState } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import { Hint } from '../ui/hint.tsx';
@@ -8,14 +10,34 @@ import classes from './shell.module.css';
 /** All pages that have a place in it; those of operators are shown to operators alone. */
 export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) {
   const session = useSession();
-  const shown = pages.filter(({ need }) => need?.operator !== true || session.isOperator);
+  const shown = pages.filter(({ nav, need }) => nav && (need?.operator !== true || session.isOperator));
   return (
-    <>
+    <Box ref={useActiveInView()} className={classes.pages} __vars={{ '--pages': String(shown.length) }}>
       {NAV_GROUPS.map((group) => (
         <NavSection key={group} group={group} pages={shown.filter(({ nav }) => nav?.group === group)} />
       ))}
-    </>
+    </Box>
   );
+}
+
+/** What stands above or below the link that is scrolled to. */
+const MARGIN = 44;
+
+/**
+ * Operators have more pages than a low window has room for: the one that is open is scrolled to. Not by `scrollIntoView`,
+ * after which the Tab key would begin there.
+ */
+function useActiveInView() {
+  const list = useRef<HTMLDivElement>(null);
+  const pathname = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
+  useEffect(() => {
+    const frame = list.current?.getBoundingClientRect();
+    const link = list.current?.querySelector('[data-active]')?.getBoundingClientRect();
+    if (frame === undefined || link === undefined) return;
+    const [above, below] = [link.top - MARGIN - frame.top, link.bottom + MARGIN - frame.bottom];
+    list.current?.scrollBy(0, Math.min(above, 0) + Math.max(below, 0));
+  }, [pathname]);
+  return list;
 }
 
 function NavSection({ group, pages }: { readonly group: NavGroup; readonly pages: readonly PageEntry[] }) {

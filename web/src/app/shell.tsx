@@ -42,9 +42,7 @@ export function Shell({ pages }: { readonly pages: readonly PageEntry[] }) {
         </Group>
       </header>
       <nav className={classes.navigation} aria-label={t('navigation')}>
-        <div className={classes.pages}>
-          <Navigation pages={pages} />
-        </div>
+        <Navigation pages={pages} />
       </nav>
       <main id={MAIN_ID} tabIndex={-1} className={classes.main}>
         <div className={classes.content}>

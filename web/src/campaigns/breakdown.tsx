@@ -7,7 +7,7 @@ import { Money } from '../ui/money.tsx';
 import { Num } from '../ui/num.tsx';
 import { ChannelBadge } from '../ui/statuses.tsx';
 import classes from './campaigns.module.css';
-import lists from './list-choice.module.css';
+import lists from '../ui/choice-list.module.css';
 import type { Price } from './counted.ts';
 
 /** The price by channel, country and length of the messages. */

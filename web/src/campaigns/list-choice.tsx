@@ -11,7 +11,7 @@ import { useFormat } from '../ui/format.ts';
 import { ButtonLink } from '../ui/link.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
-import classes from './list-choice.module.css';
+import classes from '../ui/choice-list.module.css';
 import type { DraftForm } from './use-editor.ts';
 
 type ListQuery = { readonly search?: string; readonly id?: string; readonly isTest?: boolean; readonly limit: number };

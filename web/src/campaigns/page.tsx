@@ -1,13 +1,13 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Megaphone, Plus } from 'lucide-react';
+import { Megaphone } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../ui/add-button.tsx';
 import { DataTable } from '../ui/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { type Campaign, isUnderWay, listCampaigns, NEED } from './campaign.ts';
 import { useCampaignColumns } from './columns.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
@@ -23,9 +23,9 @@ export function Page() {
   const [doomed, setDoomed] = useState<Campaign | null>(null);
   const navigate = useNavigate();
   const create = (
-    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => void navigate({ to: '/campaigns/editor' })}>
+    <AddButton need={NEED} onClick={() => void navigate({ to: '/campaigns/editor' })}>
       {t('create')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Frame title={t('title')} description={t('description')} actions={create}>
@@ -42,10 +42,7 @@ function CampaignTable({ create, onDelete }: CampaignTableProps) {
   const [search, setSearch] = useUrlState(LIST_FIELDS);
   const navigate = useNavigate();
   const columns = useCampaignColumns();
-  const query = useQuery({
-    queryKey: ['campaigns', search],
-    queryFn: ({ signal }) => listCampaigns(queryOf(search), signal),
-    placeholderData: keepPreviousData,
+  const query = useListQuery(['campaigns', search], (signal) => listCampaigns(queryOf(search), signal), {
     refetchInterval: ({ state }) => (state.data?.data.some(isUnderWay) ? POLL_MS : false),
   });
   const clear = (): void => setSearch(NO_FILTERS);

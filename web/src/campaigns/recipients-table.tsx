@@ -1,5 +1,4 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Users } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -13,6 +12,7 @@ import { Section } from '../ui/section.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { ChannelBadge, MessageStatus } from '../ui/statuses.tsx';
 import { choice, whole, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { useCountryName } from './breakdown.tsx';
 import { type Campaign, isOver, isUnderWay, ONE } from './campaign.ts';
 
@@ -40,13 +40,12 @@ export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
   const { t } = useTranslation('campaigns');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useColumns(isOver(campaign));
-  const query = useQuery({
+  const query = useListQuery(
     // With the status: once more when it ends.
-    queryKey: ['campaign', campaign.id, 'recipients', search, campaign.status],
-    queryFn: ({ signal }) => listRecipients(campaign.id, search, signal),
-    placeholderData: keepPreviousData,
-    refetchInterval: isUnderWay(campaign) ? POLL_MS : false,
-  });
+    ['campaign', campaign.id, 'recipients', search, campaign.status],
+    (signal) => listRecipients(campaign.id, search, signal),
+    { refetchInterval: isUnderWay(campaign) ? POLL_MS : false },
+  );
   return (
     <Section title={t('reached.title')} description={t('reached.hint')}>
       <FilterBar isFiltered={search.status !== ''} onClear={() => setSearch({ status: '' })}>

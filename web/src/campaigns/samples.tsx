@@ -9,7 +9,7 @@ import { StatusBadge } from '../ui/status-badge.tsx';
 import { ChannelBadge } from '../ui/statuses.tsx';
 import { TableSkeleton } from '../ui/table-skeleton.tsx';
 import type { Draft } from './draft.ts';
-import classes from './list-choice.module.css';
+import classes from '../ui/choice-list.module.css';
 import { firstStepOf, MOST_OFFSET, type Sample, usePreview } from './preview.ts';
 
 const SHOWN = 8;

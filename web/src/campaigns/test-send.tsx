@@ -12,7 +12,7 @@ import { Section } from '../ui/section.tsx';
 import { StatusBadge } from '../ui/status-badge.tsx';
 import { ChannelBadge } from '../ui/statuses.tsx';
 import { ONE } from './campaign.ts';
-import classes from './list-choice.module.css';
+import classes from '../ui/choice-list.module.css';
 import { useLists } from './list-choice.tsx';
 
 const sendTest = (id: number, contactListIds: number[]) =>

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog-form.tsx';
 import { useFormat } from '../ui/format.ts';
 import { ButtonLink } from '../ui/link.tsx';
 import { BulkProgress } from './bulk-progress.tsx';
@@ -51,14 +52,13 @@ function Export({ target, listId, onClose }: Omit<BulkExportDialogProps, 'opened
         onChange={({ currentTarget: { value } }) => setKind(FORMATS.find((each) => each === value) ?? 'csv')}
       />
       <BulkProgress progress={request.progress} />
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:cancel')}
-        </Button>
-        <Button loading={request.busy} disabled={isTooMany} onClick={() => request.run()}>
-          {t('export.submit')}
-        </Button>
-      </Group>
+      <DialogAnswer
+        onClose={onClose}
+        action={t('export.submit')}
+        busy={request.busy}
+        disabled={isTooMany}
+        onConfirm={() => request.run()}
+      />
     </Stack>
   );
 }

@@ -1,8 +1,9 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog-form.tsx';
 import { useFormat } from '../ui/format.ts';
 import { useLast } from '../ui/use-last.ts';
 import { BulkProgress } from './bulk-progress.tsx';
@@ -67,14 +68,13 @@ function Choice({ target, what, listId, onClose, onDone }: BulkListDialogProps &
         />
       )}
       <BulkProgress progress={act.progress} />
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:cancel')}
-        </Button>
-        <Button loading={act.busy} disabled={!isComplete(choice)} onClick={() => act.run()}>
-          {t(`bulk.${what}Submit`)}
-        </Button>
-      </Group>
+      <DialogAnswer
+        onClose={onClose}
+        action={t(`bulk.${what}Submit`)}
+        busy={act.busy}
+        disabled={!isComplete(choice)}
+        onConfirm={() => act.run()}
+      />
     </Stack>
   );
 }

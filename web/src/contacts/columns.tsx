@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Badge, Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
@@ -27,7 +27,7 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         id: 'fullName',
         header: t('column.name'),
         sortable: true,
-        width: 200,
+        width: 280,
         cell: (contact) => <Name contact={contact} canEdit={canEdit} />,
       },
       {
@@ -41,7 +41,7 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         id: 'email',
         header: t('column.email'),
         sortable: true,
-        width: 220,
+        width: 200,
         cell: (contact) => <Email contact={contact} canEdit={canEdit} />,
       },
       {
@@ -69,7 +69,7 @@ export function useContactColumns(fields: readonly CustomField[]): Columns {
         id: 'createdAt',
         header: t('column.createdAt'),
         sortable: true,
-        width: 120,
+        width: 115,
         cell: ({ createdAt }) => <DateTime value={createdAt} show="day" />,
       },
       {
@@ -90,7 +90,7 @@ type CustomColumn = { readonly hidden: boolean; readonly canEdit: boolean };
 const customColumn = (field: CustomField, { hidden, canEdit }: CustomColumn): Column<Contact> => ({
   id: `field-${field.id}`,
   header: field.name,
-  width: 125,
+  width: 115,
   hidden,
   ...(field.type === 'number' && { align: 'right' }),
   cell: (contact) => <Custom field={field} contact={contact} canEdit={canEdit} />,
@@ -115,7 +115,11 @@ function Name({ contact, canEdit }: Editable) {
         <TextLink to={`/contacts/${id}`} fw={600} truncate dir="auto">
           {name}
         </TextLink>
-        {isTest && <StatusBadge tone="neutral">{t('test')}</StatusBadge>}
+        {isTest && (
+          <Badge size="xs" color="gray" style={{ flexShrink: 0 }}>
+            {t('test')}
+          </Badge>
+        )}
       </Group>
     </EditCell>
   );

@@ -1,4 +1,3 @@
-import { Button, Group, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -7,6 +6,7 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { ContactFields, type ContactValues, toPatch, toValues } from './contact-form.tsx';
 import { CONTACTS, type Contact, type CustomField, fieldsQuery } from './contact.ts';
 
@@ -44,19 +44,15 @@ function Create({ fields, onClose }: CreateProps) {
     },
   });
   return (
-    <form onSubmit={form.onSubmit((values) => create.run(values))} noValidate>
-      <Stack>
-        <ContactFields form={form} fields={fields} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={create.busy}>
-            {t('create.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => create.run(values))}
+      action={t('create.submit')}
+      busy={create.busy}
+      onClose={onClose}
+      noValidate
+    >
+      <ContactFields form={form} fields={fields} />
+    </DialogForm>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Group, NativeSelect, TextInput, UnstyledButton } from '@mantine/core';
+import { NativeSelect, TextInput, UnstyledButton } from '@mantine/core';
 import { Pencil } from 'lucide-react';
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useAction } from '../api/action.ts';
@@ -48,12 +48,12 @@ export function EditCell(props: EditCellProps) {
       </UnstyledButton>
     );
   return (
-    <Group gap={4} wrap="nowrap">
+    <div className={classes.link}>
       <div className={classes.text}>{props.children}</div>
       <UnstyledButton className={classes.pencil} {...button}>
         <Pencil size={14} aria-hidden="true" />
       </UnstyledButton>
-    </Group>
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { Pencil, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { MayIcon } from '../ui/may-button.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { CONTACTS, type CustomField, NEED } from './contact.ts';
@@ -76,39 +77,34 @@ function FieldForm({ field, onClose }: FieldFormProps) {
     onDone: onClose,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => save.run(values))}>
-      <Stack>
-        <TextInput
-          label={t('fields.name')}
-          description={t('fields.nameHint')}
-          maxLength={63}
-          data-autofocus
-          {...form.getInputProps('name')}
-        />
-        <NativeSelect
-          label={t('fields.type')}
-          description={t('fields.typeHint')}
-          disabled={field !== null}
-          data={TYPES.map((value) => ({ value, label: t(`fields.types.${value}`) }))}
-          {...form.getInputProps('type')}
-        />
-        <Textarea
-          label={t('fields.description')}
-          maxLength={1000}
-          autosize
-          minRows={2}
-          {...form.getInputProps('description')}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={save.busy}>
-            {t('ui:save')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => save.run(values))}
+      action={t('ui:save')}
+      busy={save.busy}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('fields.name')}
+        description={t('fields.nameHint')}
+        maxLength={63}
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <NativeSelect
+        label={t('fields.type')}
+        description={t('fields.typeHint')}
+        disabled={field !== null}
+        data={TYPES.map((value) => ({ value, label: t(`fields.types.${value}`) }))}
+        {...form.getInputProps('type')}
+      />
+      <Textarea
+        label={t('fields.description')}
+        maxLength={1000}
+        autosize
+        minRows={2}
+        {...form.getInputProps('description')}
+      />
+    </DialogForm>
   );
 }
 

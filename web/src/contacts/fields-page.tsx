@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Plus, Settings2 } from 'lucide-react';
+import { Settings2 } from 'lucide-react';
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../ui/add-button.tsx';
 import { type Column, DataTable, type ListPage } from '../ui/data-table.tsx';
 import { DateTime } from '../ui/date-time.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/may-button.tsx';
 import { MessageText } from '../ui/message-text.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
@@ -23,14 +23,13 @@ export function Page() {
   const isFull = (fields.data?.length ?? 0) >= MOST;
   const close = (): void => setOpen(null);
   const create = (
-    <MayButton
+    <AddButton
       need={NEED}
       because={isFull && t('fields.full', { count: MOST })}
-      leftSection={<Plus size={16} />}
       onClick={() => setOpen({ what: 'create' })}
     >
       {t('fields.new')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Frame

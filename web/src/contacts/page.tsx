@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { FileUp, Plus, Settings2, Users } from 'lucide-react';
+import { FileUp, Settings2, Users } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../ui/add-button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { useFormat } from '../ui/format.ts';
 import { ButtonLink } from '../ui/link.tsx';
-import { MayButton } from '../ui/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { limitsQuery, NEED } from './contact.ts';
 import { ContactsTable } from './contacts-table.tsx';
@@ -18,9 +18,9 @@ export function Page() {
   /** undefined: it was never open. */
   const [isMaking, setMaking] = useState<boolean>();
   const create = (
-    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setMaking(true)}>
+    <AddButton need={NEED} onClick={() => setMaking(true)}>
       {t('create.open')}
-    </MayButton>
+    </AddButton>
   );
   const load = (
     <ButtonLink to="/contacts/import" variant="default" leftSection={<FileUp size={16} />}>

@@ -1,8 +1,9 @@
-import { Button, Group, Radio, SimpleGrid, Stack } from '@mantine/core';
+import { Radio, SimpleGrid, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { ContactFields, HistoryFields, ReportFields } from './draft-fields.tsx';
 import { type Draft, newDraft, requestExport } from './draft.ts';
 import { FORMATS, formatKey, TYPES } from './export.ts';
@@ -33,38 +34,33 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
   });
   const Fields = FIELDS_OF[form.values.type];
   return (
-    <form onSubmit={form.onSubmit((draft) => create.run(draft))}>
-      <Stack>
-        <Radio.Group label={t('create.what')} {...form.getInputProps('type')}>
-          <Stack gap="xs" mt="xs">
-            {TYPES.map((type) => (
-              <Radio key={type} value={type} label={t(`type.${type}`)} description={t(`typeText.${type}`)} />
-            ))}
-          </Stack>
-        </Radio.Group>
-        <Fields form={form} />
-        <Radio.Group label={t('column.format')} {...form.getInputProps('format')}>
-          <SimpleGrid cols={{ base: 1, xs: 3 }} mt="xs">
-            {FORMATS.map((format) => (
-              <Radio
-                key={format}
-                value={format}
-                label={t(`format.${formatKey(format)}`)}
-                description={t(`formatText.${formatKey(format)}`)}
-              />
-            ))}
-          </SimpleGrid>
-        </Radio.Group>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={create.busy}>
-            {t('create.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((draft) => create.run(draft))}
+      action={t('create.submit')}
+      busy={create.busy}
+      onClose={onClose}
+    >
+      <Radio.Group label={t('create.what')} {...form.getInputProps('type')}>
+        <Stack gap="xs" mt="xs">
+          {TYPES.map((type) => (
+            <Radio key={type} value={type} label={t(`type.${type}`)} description={t(`typeText.${type}`)} />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <Fields form={form} />
+      <Radio.Group label={t('column.format')} {...form.getInputProps('format')}>
+        <SimpleGrid cols={{ base: 1, xs: 3 }} mt="xs">
+          {FORMATS.map((format) => (
+            <Radio
+              key={format}
+              value={format}
+              label={t(`format.${formatKey(format)}`)}
+              description={t(`formatText.${formatKey(format)}`)}
+            />
+          ))}
+        </SimpleGrid>
+      </Radio.Group>
+    </DialogForm>
   );
 }
 

@@ -1,12 +1,12 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { FileDown, Plus } from 'lucide-react';
+import { FileDown } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../ui/add-button.tsx';
 import { DataTable } from '../ui/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { useExportColumns } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
@@ -24,17 +24,14 @@ export function Page() {
   const [deleting, setDeleting] = useState<Export | null>(null);
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useExportColumns();
-  const query = useQuery({
-    queryKey: ['exports', 'list', search],
-    queryFn: ({ signal }) => listExports(search, signal),
-    placeholderData: keepPreviousData,
+  const query = useListQuery(['exports', 'list', search], (signal) => listExports(search, signal), {
     refetchInterval: ({ state }) =>
       state.data?.data.some(({ status }) => status === 'PENDING') ? WHILE_WRITING_MS : OTHERWISE_MS,
   });
   const create = (
-    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setIsCreating(true)}>
+    <AddButton need={NEED} onClick={() => setIsCreating(true)}>
       {t('create.open')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Frame title={t('title')} description={t('description')} actions={create}>

@@ -1,9 +1,10 @@
-import { Button, Checkbox, Group, Stack, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { type List, LISTS } from './list.ts';
 
@@ -43,30 +44,19 @@ function ListForm({ list, onClose }: ListFormProps) {
     onDone: onClose,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => save.run(values))}>
-      <Stack>
-        <TextInput label={t('column.name')} maxLength={200} data-autofocus {...form.getInputProps('name')} />
-        <Textarea
-          label={t('description')}
-          maxLength={1000}
-          autosize
-          minRows={2}
-          {...form.getInputProps('description')}
-        />
-        <Checkbox
-          label={t('isTest')}
-          description={t('isTestHint')}
-          {...form.getInputProps('isTest', { type: 'checkbox' })}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={save.busy}>
-            {list ? t('ui:save') : t('make')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => save.run(values))}
+      action={list ? t('ui:save') : t('make')}
+      busy={save.busy}
+      onClose={onClose}
+    >
+      <TextInput label={t('column.name')} maxLength={200} data-autofocus {...form.getInputProps('name')} />
+      <Textarea label={t('description')} maxLength={1000} autosize minRows={2} {...form.getInputProps('description')} />
+      <Checkbox
+        label={t('isTest')}
+        description={t('isTestHint')}
+        {...form.getInputProps('isTest', { type: 'checkbox' })}
+      />
+    </DialogForm>
   );
 }

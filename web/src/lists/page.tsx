@@ -1,14 +1,15 @@
 import { Checkbox } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { ListChecks, Pencil, Plus, SearchX, Trash2 } from 'lucide-react';
+import { ListChecks, Pencil, SearchX, Trash2 } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../ui/add-button.tsx';
 import { DataTable } from '../ui/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
-import { MayButton, MayIcon } from '../ui/may-button.tsx';
+import { MayIcon } from '../ui/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { useListColumns } from './columns.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { FIELDS, type List, listLists, NEED, type Search } from './list.ts';
@@ -22,9 +23,9 @@ export function Page() {
   const [open, setOpen] = useState<Open | null>(null);
   const close = (): void => setOpen(null);
   const create = (
-    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setOpen({ what: 'save', list: 'new' })}>
+    <AddButton need={NEED} onClick={() => setOpen({ what: 'save', list: 'new' })}>
       {t('new')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Frame title={t('title')} description={t('text')} actions={create}>
@@ -41,11 +42,7 @@ function Lists({ create, onOpen }: ListsProps) {
   const { t } = useTranslation('lists');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useListColumns();
-  const query = useQuery({
-    queryKey: ['lists', 'page', search],
-    queryFn: ({ signal }) => listLists(search, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['lists', 'page', search], (signal) => listLists(search, signal));
   const filtered = search.q !== '' || search.kind !== '' || search.deleted !== '';
   return (
     <>

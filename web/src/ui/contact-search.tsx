@@ -4,7 +4,7 @@ import { Check, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
-import classes from './contact-search.module.css';
+import classes from './choice-list.module.css';
 import { SearchField } from './filter-bar.tsx';
 import { MsisdnText } from './msisdn-text.tsx';
 
@@ -41,7 +41,7 @@ export function ContactSearch({ chosen, onChoose, kind = 'add' }: ContactSearchP
       <SearchField wide={kind === 'choose'} label={t('contactSearch.search')} value={search} onChange={setSearch} />
       {search !== '' && data?.total === 0 && <Text size="sm">{t('contactSearch.noneFound')}</Text>}
       {search !== '' && data !== undefined && data.total > 0 && (
-        <ul className={classes.contacts} aria-label={t('contactSearch.label')}>
+        <ul className={classes.lists} aria-label={t('contactSearch.label')}>
           {data.data.map((contact) => (
             <Found
               key={contact.id}
@@ -66,7 +66,7 @@ function Found({ contact: { name, phoneNumber }, kind, isChosen, onChoose }: Fou
   const { t } = useTranslation('ui');
   if (phoneNumber === null) return null;
   return (
-    <li className={classes.contact}>
+    <li className={classes.list}>
       <Group gap="sm" style={{ minWidth: 0 }}>
         <Text size="sm" fw={600} dir="auto" className="foreign-text">
           {name}

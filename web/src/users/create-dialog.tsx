@@ -1,10 +1,11 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { NewPassword } from './new-password.tsx';
 import { PasswordOnce } from './password-once.tsx';
 import { usePasswordFault } from './password-rules.ts';
@@ -37,35 +38,30 @@ function Create({ onClose }: Pick<CreateDialogProps, 'onClose'>) {
   const isTaken = create.error instanceof ApiError && create.error.status === 409;
   const name = form.getInputProps('username');
   return (
-    <form onSubmit={form.onSubmit((values) => create.run(values))}>
-      <Stack>
-        <TextInput
-          label={t('column.username')}
-          description={t('create.usernameHint')}
-          autoCapitalize="none"
-          autoComplete="off"
-          spellCheck={false}
-          maxLength={200}
-          data-autofocus
-          {...name}
-          error={name.error ?? (isTaken ? t('create.taken') : undefined)}
-        />
-        <NewPassword
-          label={t('password.of')}
-          input={form.getInputProps('password')}
-          onSuggest={(password) => form.setFieldValue('password', password)}
-        />
-        <RoleChoice {...form.getInputProps('role')} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={create.busy}>
-            {t('create.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => create.run(values))}
+      action={t('create.submit')}
+      busy={create.busy}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('column.username')}
+        description={t('create.usernameHint')}
+        autoCapitalize="none"
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={200}
+        data-autofocus
+        {...name}
+        error={name.error ?? (isTaken ? t('create.taken') : undefined)}
+      />
+      <NewPassword
+        label={t('password.of')}
+        input={form.getInputProps('password')}
+        onSuggest={(password) => form.setFieldValue('password', password)}
+      />
+      <RoleChoice {...form.getInputProps('role')} />
+    </DialogForm>
   );
 }
 

@@ -1,13 +1,13 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Plus, UsersRound } from 'lucide-react';
+import { UsersRound } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../ui/add-button.tsx';
 import { DataTable } from '../ui/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Section } from '../ui/section.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { useUserColumns } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { PasswordDialog } from './password-dialog.tsx';
@@ -29,9 +29,9 @@ export function Page() {
   const close = (): void => setOpen(null);
   const about = (what: What): User | null => (open?.what === what ? open.user : null);
   const create = (
-    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setOpen({ what: 'create' })}>
+    <AddButton need={NEED} onClick={() => setOpen({ what: 'create' })}>
       {t('create.open')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Frame title={t('title')} description={t('description')} actions={create}>
@@ -51,11 +51,7 @@ function UserTable({ onOpen }: { readonly onOpen: (what: What, user: User) => vo
   const { t } = useTranslation('users');
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useUserColumns();
-  const query = useQuery({
-    queryKey: ['users', search],
-    queryFn: ({ signal }) => listUsers(search, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['users', search], (signal) => listUsers(search, signal));
   return (
     <DataTable<User>
       id="users"

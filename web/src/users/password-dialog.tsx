@@ -1,9 +1,10 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { NewPassword } from './new-password.tsx';
 import { PasswordOnce } from './password-once.tsx';
@@ -38,23 +39,18 @@ function Reset({ user: { id, username }, onClose }: { readonly user: User; reado
   if (reset.made !== undefined)
     return <PasswordOnce username={username} password={form.getValues().password} onClose={onClose} />;
   return (
-    <form onSubmit={form.onSubmit((values) => reset.run(values))}>
-      <Stack>
-        <Text size="sm">{t('password.text', { username })}</Text>
-        <NewPassword
-          label={t('password.new')}
-          input={form.getInputProps('password')}
-          onSuggest={(password) => form.setFieldValue('password', password)}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={reset.busy}>
-            {t('password.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => reset.run(values))}
+      action={t('password.submit')}
+      busy={reset.busy}
+      onClose={onClose}
+    >
+      <Text size="sm">{t('password.text', { username })}</Text>
+      <NewPassword
+        label={t('password.new')}
+        input={form.getInputProps('password')}
+        onSuggest={(password) => form.setFieldValue('password', password)}
+      />
+    </DialogForm>
   );
 }

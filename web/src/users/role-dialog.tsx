@@ -1,9 +1,10 @@
-import { Button, Group, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog-form.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { RoleChoice } from './role-choice.tsx';
 import { ROLES, type User, USERS } from './user.ts';
@@ -34,14 +35,13 @@ function Change({ user, onClose }: { readonly user: User; readonly onClose: () =
   return (
     <Stack>
       <RoleChoice value={role} onChange={(next) => setRole(ROLES.find((each) => each === next) ?? role)} />
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:cancel')}
-        </Button>
-        <Button disabled={role === user.role} loading={change.busy} onClick={() => change.run()}>
-          {t('role.submit')}
-        </Button>
-      </Group>
+      <DialogAnswer
+        onClose={onClose}
+        action={t('role.submit')}
+        disabled={role === user.role}
+        busy={change.busy}
+        onConfirm={() => change.run()}
+      />
     </Stack>
   );
 }

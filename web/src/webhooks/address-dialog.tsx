@@ -1,9 +1,10 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { FORM_A, type Webhook } from './webhook.ts';
 
 type AddressDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };
@@ -29,28 +30,23 @@ function Address({ webhook, onClose }: Omit<AddressDialogProps, 'opened'>) {
     form,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => change.run(values))}>
-      <Stack>
-        <TextInput
-          label={t('register.url')}
-          description={t('register.urlHint')}
-          type="url"
-          maxLength={2048}
-          data-autofocus
-          {...form.getInputProps('callbackUrl')}
-        />
-        <Text size="sm" c="dimmed">
-          {t('address.text')}
-        </Text>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={change.busy}>
-            {t('address.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => change.run(values))}
+      action={t('address.submit')}
+      busy={change.busy}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('register.url')}
+        description={t('register.urlHint')}
+        type="url"
+        maxLength={2048}
+        data-autofocus
+        {...form.getInputProps('callbackUrl')}
+      />
+      <Text size="sm" c="dimmed">
+        {t('address.text')}
+      </Text>
+    </DialogForm>
   );
 }

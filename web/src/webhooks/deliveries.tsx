@@ -1,4 +1,3 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ListRestart, ScrollText } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -7,6 +6,7 @@ import { EmptyState } from '../ui/empty-state.tsx';
 import { MayButton } from '../ui/may-button.tsx';
 import { Section } from '../ui/section.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
+import { useListQuery } from '../ui/use-list-query.ts';
 import { type Delivery, KINDS, listDeliveries, PERIODS, STATES } from './delivery.ts';
 import { useDeliveryColumns } from './delivery-columns.tsx';
 import { DeliveryFilters } from './delivery-filters.tsx';
@@ -32,10 +32,7 @@ export function Deliveries({ isRegistered }: { readonly isRegistered: boolean })
   const [isReplaying, setIsReplaying] = useState(false);
   const columns = useDeliveryColumns((event) => setSearch({ event, page: search.page }));
   const { event, ...wanted } = search;
-  const query = useQuery({
-    queryKey: ['webhooks', 'deliveries', wanted],
-    queryFn: ({ signal }) => listDeliveries(wanted, signal),
-    placeholderData: keepPreviousData,
+  const query = useListQuery(['webhooks', 'deliveries', wanted], (signal) => listDeliveries(wanted, signal), {
     refetchInterval: REFRESH_MS,
   });
   const isFiltered = [search.status, search.kind, search.period, search.message].some((each) => each !== '');

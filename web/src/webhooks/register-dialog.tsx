@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogForm } from '../ui/dialog-form.tsx';
 import { SecretOnce } from '../ui/secret-once.tsx';
 import { FORM_A, FORM_B } from './webhook.ts';
 
@@ -36,34 +37,29 @@ function Register({ onClose }: Pick<RegisterDialogProps, 'onClose'>) {
   const create = useAction({ run: register, refresh: [['webhooks']], form });
   if (create.made !== undefined) return <SecretMade secret={create.made.secret} onClose={onClose} />;
   return (
-    <form onSubmit={form.onSubmit((values) => create.run(values))}>
-      <Stack>
-        <TextInput
-          label={t('register.url')}
-          description={t('register.urlHint')}
-          placeholder="https://example.com/events"
-          type="url"
-          maxLength={2048}
-          data-autofocus
-          {...form.getInputProps('callbackUrl')}
-        />
-        <Radio.Group label={t('register.form')} {...form.getInputProps('form')}>
-          <Stack gap="sm" mt="xs">
-            {(['A', 'B'] as const).map((each) => (
-              <Radio key={each} value={each} label={t(`form.${each}.title`)} description={t(`form.${each}.text`)} />
-            ))}
-          </Stack>
-        </Radio.Group>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={create.busy}>
-            {t('register.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => create.run(values))}
+      action={t('register.submit')}
+      busy={create.busy}
+      onClose={onClose}
+    >
+      <TextInput
+        label={t('register.url')}
+        description={t('register.urlHint')}
+        placeholder="https://example.com/events"
+        type="url"
+        maxLength={2048}
+        data-autofocus
+        {...form.getInputProps('callbackUrl')}
+      />
+      <Radio.Group label={t('register.form')} {...form.getInputProps('form')}>
+        <Stack gap="sm" mt="xs">
+          {(['A', 'B'] as const).map((each) => (
+            <Radio key={each} value={each} label={t(`form.${each}.title`)} description={t(`form.${each}.text`)} />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </DialogForm>
   );
 }
 

@@ -1,10 +1,11 @@
-import { Button, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog-form.tsx';
 import { useFormat } from '../ui/format.ts';
 import { type State, STATES } from './delivery.ts';
 import { FORM_A } from './webhook.ts';
@@ -86,18 +87,13 @@ function Replay({ onClose }: Pick<ReplayDialogProps, 'onClose'>) {
       <Text size="sm" role="status" fw={600}>
         {counted.isPending ? t('replay.counting') : t('replay.count', { count, shown: format.number(count) })}
       </Text>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:cancel')}
-        </Button>
-        <Button
-          loading={replay.busy}
-          disabled={range === null || count === 0}
-          onClick={() => range && replay.run(range)}
-        >
-          {t('replay.submit')}
-        </Button>
-      </Group>
+      <DialogAnswer
+        onClose={onClose}
+        action={t('replay.submit')}
+        busy={replay.busy}
+        disabled={range === null || count === 0}
+        onConfirm={() => range && replay.run(range)}
+      />
     </Stack>
   );
 }

@@ -1,8 +1,9 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog-form.tsx';
 import { useFormat } from '../ui/format.ts';
 import { SecretMade } from './register-dialog.tsx';
 import { FORM_A } from './webhook.ts';
@@ -31,14 +32,7 @@ function Rotate({ onClose }: Pick<RotateDialogProps, 'onClose'>) {
   return (
     <Stack>
       <Text size="sm">{t('rotate.text')}</Text>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:cancel')}
-        </Button>
-        <Button loading={rotate.busy} onClick={() => rotate.run()}>
-          {t('rotate.submit')}
-        </Button>
-      </Group>
+      <DialogAnswer onClose={onClose} action={t('rotate.submit')} busy={rotate.busy} onConfirm={() => rotate.run()} />
     </Stack>
   );
 }

@@ -1,4 +1,4 @@
-import type { PosterScript } from '../http/poster.ts';
+import { POSTER_DEFAULTS, type PosterScript } from '../http/poster.ts';
 
 /** One status of a message, so long after the message was taken. */
 export type StatusStep = {
@@ -123,10 +123,7 @@ export function defaultScript(): GraphScript {
     reorderMs: 500,
     payload: 'plain',
     batch: 100,
-    callbackConcurrency: 8,
-    callbackRetryMs: 1000,
-    callbackMaxRetryMs: 60_000,
-    callbackMaxTries: 20,
+    ...POSTER_DEFAULTS,
     maxWaiting: 20_000,
     approveAfterMs: 1000,
     mediaUrlMs: 300_000,

@@ -42,6 +42,14 @@ export type PosterScript = {
   maxWaiting: number;
 };
 
+/** All but how many may wait, which depends on how many a network sends in a request. */
+export const POSTER_DEFAULTS = {
+  callbackConcurrency: 8,
+  callbackRetryMs: 1000,
+  callbackMaxRetryMs: 60_000,
+  callbackMaxTries: 20,
+} satisfies Partial<PosterScript>;
+
 type Item = { readonly callback: Callback; readonly done: (result: CallbackResult) => void; tries: number };
 
 const TIMEOUT_MS = 10_000;

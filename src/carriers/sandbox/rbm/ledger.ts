@@ -1,12 +1,8 @@
-import { createBook, type EventResult } from '../http/book.ts';
+import { type BookReading, createBook, type EventEntry as EventOf, type Stamp } from '../http/book.ts';
 
 /** One message that reached the sandbox, taken or refused. */
-export type MessageEntry = {
+export type MessageEntry = Stamp & {
   readonly kind: 'message';
-  /** Place in the ledger, from 1; shared with the events. */
-  readonly n: number;
-  /** Milliseconds of the epoch. */
-  readonly at: number;
   readonly agentId: string;
   /** E.164 with the plus. */
   readonly destination: string;
@@ -23,22 +19,8 @@ export type MessageEntry = {
   revoked: boolean;
 };
 
-/** One thing that the sandbox tells its client by a callback. */
-export type EventEntry = {
-  readonly kind: 'event' | 'inbound' | 'launch';
-  readonly n: number;
-  readonly at: number;
-  /** The message that it is about; of an inbound message its own id. */
-  readonly id: string;
-  /** The type of the event, or of the inbound message. */
-  readonly what: string;
-  /** Times that it was sent. */
-  tries: number;
-  /** `lost`: given up after the last try, or no room to wait. */
-  result: EventResult;
-};
-
-export type LedgerEntry = MessageEntry | EventEntry;
+/** An event of a message, or what a person sent: a message of that type with an id of its own, or a first call. */
+export type EventEntry = EventOf<'event' | 'inbound' | 'launch'>;
 
 const ZERO_COUNTS = {
   requests: 0,
@@ -63,22 +45,17 @@ const ZERO_COUNTS = {
   /** Callback requests that were sent, with every repetition. */
   callbacks: 0,
 };
-export type Counts = { -readonly [Key in keyof typeof ZERO_COUNTS]: number };
+type Counter = keyof typeof ZERO_COUNTS;
 
 /** The record of what the sandbox took, answered and told: what a proof compares the gateway's own account with. */
-export type Ledger = {
-  /** Everything that was kept, in order. Empty when only counts are kept. */
-  entries(): readonly LedgerEntry[];
-  messages(): MessageEntry[];
-  events(): EventEntry[];
-  counts(): Counts;
+export type Ledger = BookReading<MessageEntry, EventEntry, Counter> & {
   /** How often each status answered a message. */
   statuses(): Readonly<Record<string, number>>;
 };
 
 /** The writing side, for the sandbox itself. The `record…` functions return null when no entry is kept. */
 export type LedgerWriter = Ledger & {
-  count(name: keyof Counts, by?: number): void;
+  count(name: Counter, by?: number): void;
   recordMessage(
     message: Pick<MessageEntry, 'agentId' | 'destination' | 'messageId' | 'message' | 'status'>,
   ): MessageEntry | null;
@@ -90,22 +67,18 @@ const COUNTER = { event: 'events', inbound: 'inbounds', launch: 'launches' } as 
 
 /** With `counts` no entry is kept: for benches and long runs. */
 export function createLedger(keep: 'entries' | 'counts'): LedgerWriter {
-  const book = createBook<MessageEntry, EventEntry, keyof Counts>(keep, ZERO_COUNTS);
-  const { count, put, stamp } = book;
+  const book = createBook<MessageEntry, EventEntry['kind'], Counter>(keep, ZERO_COUNTS, COUNTER);
+  const { count, put, stamp, recordEvent } = book;
   return {
     ...book.reading,
     statuses: () => ({ ...book.answers }),
-    count,
+    ...{ count, recordEvent },
     recordMessage(message) {
       count('messages');
       count(message.status === 'OK' ? 'accepted' : 'refused');
       book.countAnswer(message.status);
       const fate = { repeats: 0, delivered: false, revoked: false };
       return put({ kind: 'message', ...stamp(), ...message, ...fate });
-    },
-    recordEvent(event) {
-      count(COUNTER[event.kind]);
-      return put({ ...stamp(), tries: 0, result: 'waiting', ...event });
     },
     recordResult(entry, { acked, tries }) {
       count('callbacks', tries);

@@ -1,4 +1,4 @@
-import type { PosterScript } from '../http/poster.ts';
+import { POSTER_DEFAULTS, type PosterScript } from '../http/poster.ts';
 import type { ErrorName } from './answer.ts';
 
 export const FEATURES = [
@@ -157,10 +157,7 @@ export function defaultScript(): RbmScript {
     batchesPerMinute: 600,
     tokenSeconds: 3599,
     keepMessages: 100_000,
-    callbackConcurrency: 8,
-    callbackRetryMs: 1000,
-    callbackMaxRetryMs: 60_000,
-    callbackMaxTries: 20,
+    ...POSTER_DEFAULTS,
     maxWaiting: 1_000_000,
     seed: 1,
   };

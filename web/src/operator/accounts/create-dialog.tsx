@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
 import { SecretOnce } from '../../ui/secret-once.tsx';
 import { ACCOUNT_KEYS, ACCOUNTS, CHANNELS, PLANS } from './account.ts';
@@ -40,47 +41,42 @@ function Create({ onClose }: CreateDialogProps) {
   if (creating.made !== undefined) return <Made made={creating.made} onClose={onClose} />;
   const { plan } = form.getValues();
   return (
-    <form onSubmit={form.onSubmit((values) => creating.run(values))}>
-      <Stack>
-        <TextInput label={t('account.name')} maxLength={200} data-autofocus {...form.getInputProps('name')} />
-        <Stack gap={4}>
-          <Text size="sm" fw={500} id="new-account-plan">
-            {t('account.plan')}
-          </Text>
-          <SegmentedControl
-            aria-labelledby="new-account-plan"
-            data={PLANS.map((value) => ({ value, label: t(`app:plan.${value}`) }))}
-            {...form.getInputProps('plan')}
-          />
-          <Text size="xs" c="dimmed">
-            {t(`account.planHint.${plan}`)}
-          </Text>
-        </Stack>
-        <NumberInput
-          label={t('account.create.credit')}
-          description={t('account.create.creditHint')}
-          min={0}
-          decimalScale={6}
-          hideControls
-          {...form.getInputProps('credit')}
+    <DialogForm
+      onSubmit={form.onSubmit((values) => creating.run(values))}
+      action={t('account.create.submit')}
+      busy={creating.busy}
+      onClose={onClose}
+    >
+      <TextInput label={t('account.name')} maxLength={200} data-autofocus {...form.getInputProps('name')} />
+      <Stack gap={4}>
+        <Text size="sm" fw={500} id="new-account-plan">
+          {t('account.plan')}
+        </Text>
+        <SegmentedControl
+          aria-labelledby="new-account-plan"
+          data={PLANS.map((value) => ({ value, label: t(`app:plan.${value}`) }))}
+          {...form.getInputProps('plan')}
         />
-        <Checkbox.Group label={t('account.channels')} {...form.getInputProps('channels')}>
-          <Group mt="xs">
-            {CHANNELS.map((channel) => (
-              <Checkbox key={channel} value={channel} label={t(`ui:channel.${channel}`)} />
-            ))}
-          </Group>
-        </Checkbox.Group>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={creating.busy}>
-            {t('account.create.submit')}
-          </Button>
-        </Group>
+        <Text size="xs" c="dimmed">
+          {t(`account.planHint.${plan}`)}
+        </Text>
       </Stack>
-    </form>
+      <NumberInput
+        label={t('account.create.credit')}
+        description={t('account.create.creditHint')}
+        min={0}
+        decimalScale={6}
+        hideControls
+        {...form.getInputProps('credit')}
+      />
+      <Checkbox.Group label={t('account.channels')} {...form.getInputProps('channels')}>
+        <Group mt="xs">
+          {CHANNELS.map((channel) => (
+            <Checkbox key={channel} value={channel} label={t(`ui:channel.${channel}`)} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+    </DialogForm>
   );
 }
 

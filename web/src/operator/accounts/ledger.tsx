@@ -1,5 +1,4 @@
 import { Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ReceiptText } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,6 +11,7 @@ import { Num } from '../../ui/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { choice, listFields, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { type AccountDetails, LEDGER_KINDS, type LedgerEntry, listLedger } from './account.ts';
 
 const FIELDS = { ...listFields('', 10), kind: choice(LEDGER_KINDS) };
@@ -22,11 +22,9 @@ export function Ledger({ account: { id, currency, ledgerAgrees } }: { readonly a
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useLedgerColumns(currency);
   const { page, limit, kind } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'accounts', 'ledger', id, search],
-    queryFn: ({ signal }) => listLedger(id, { page, limit, ...(kind && { kind }) }, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['operator', 'accounts', 'ledger', id, search], (signal) =>
+    listLedger(id, { page, limit, ...(kind && { kind }) }, signal),
+  );
   return (
     <Section
       title={t('ledger.title')}

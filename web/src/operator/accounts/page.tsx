@@ -1,13 +1,13 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Building2, Plus } from 'lucide-react';
+import { Building2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../../ui/add-button.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { OPERATOR } from '../shared/need.ts';
 import { orderOf } from '../shared/order.ts';
 import { type Account, listAccounts, PLANS, SORTS, STATUSES } from './account.ts';
@@ -23,9 +23,9 @@ export function Page() {
   const { t } = useTranslation('operator');
   const [isCreating, setIsCreating] = useState(false);
   const create = (
-    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setIsCreating(true)}>
+    <AddButton need={OPERATOR} onClick={() => setIsCreating(true)}>
       {t('account.create.open')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Frame title={t('account.title')} description={t('account.description')} actions={create}>
@@ -40,22 +40,19 @@ function AccountTable() {
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useAccountColumns();
   const { page, limit, sort, status, plan } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'accounts', 'list', search],
-    queryFn: ({ signal }) =>
-      listAccounts(
-        {
-          page,
-          limit,
-          ...orderOf(sort, SORTS),
-          ...(search.search && { search: search.search }),
-          ...(status && { status }),
-          ...(plan && { plan }),
-        },
-        signal,
-      ),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['operator', 'accounts', 'list', search], (signal) =>
+    listAccounts(
+      {
+        page,
+        limit,
+        ...orderOf(sort, SORTS),
+        ...(search.search && { search: search.search }),
+        ...(status && { status }),
+        ...(plan && { plan }),
+      },
+      signal,
+    ),
+  );
   return (
     <>
       <Filters search={search} setSearch={setSearch} />

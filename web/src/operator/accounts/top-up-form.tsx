@@ -1,8 +1,9 @@
-import { Button, Group, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { NumberInput, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { useFormat } from '../../ui/format.ts';
 import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
 
@@ -33,37 +34,32 @@ export function TopUpForm({ account: { id, availableCredit, currency }, onClose 
   });
   const after = availableCredit + Number(form.getValues().amount || 0);
   return (
-    <form onSubmit={form.onSubmit((values) => booking.run(values))}>
-      <Stack>
-        <NumberInput
-          label={t('account.topUp.amount', { currency })}
-          min={0}
-          decimalScale={6}
-          hideControls
-          data-autofocus
-          {...form.getInputProps('amount')}
-        />
-        <TextInput
-          label={t('account.topUp.reference')}
-          description={t('account.topUp.referenceHint')}
-          maxLength={200}
-          {...form.getInputProps('reference')}
-        />
-        <Text size="sm" c="dimmed" className="tabular">
-          {t('account.topUp.change', {
-            before: format.money(availableCredit, currency),
-            after: format.money(after, currency),
-          })}
-        </Text>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={booking.busy}>
-            {t('account.topUp.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => booking.run(values))}
+      action={t('account.topUp.submit')}
+      busy={booking.busy}
+      onClose={onClose}
+    >
+      <NumberInput
+        label={t('account.topUp.amount', { currency })}
+        min={0}
+        decimalScale={6}
+        hideControls
+        data-autofocus
+        {...form.getInputProps('amount')}
+      />
+      <TextInput
+        label={t('account.topUp.reference')}
+        description={t('account.topUp.referenceHint')}
+        maxLength={200}
+        {...form.getInputProps('reference')}
+      />
+      <Text size="sm" c="dimmed" className="tabular">
+        {t('account.topUp.change', {
+          before: format.money(availableCredit, currency),
+          after: format.money(after, currency),
+        })}
+      </Text>
+    </DialogForm>
   );
 }

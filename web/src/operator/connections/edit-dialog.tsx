@@ -1,9 +1,10 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { type Connection, CONNECTION_KEYS, CONNECTIONS } from './connection.ts';
 import { FIELDS, filledOf, initialOf, settingsOf } from './fields.ts';
 import { LinkFields, type LinkValues } from './settings-fields.tsx';
@@ -35,22 +36,17 @@ export function EditDialog({ connection, onClose }: EditProps) {
   });
   return (
     <Dialog opened onClose={onClose} title={t('connection.edit.title', { name })} size="xl">
-      <form onSubmit={form.onSubmit((values) => saving.run(values))}>
-        <Stack gap="lg">
-          <Text size="sm" c="dimmed">
-            {t('connection.edit.text')}
-          </Text>
-          <LinkFields form={form} kind={kind} isKept />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              {t('ui:cancel')}
-            </Button>
-            <Button type="submit" loading={saving.busy}>
-              {t('ui:save')}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <DialogForm
+        onSubmit={form.onSubmit((values) => saving.run(values))}
+        action={t('ui:save')}
+        busy={saving.busy}
+        onClose={onClose}
+      >
+        <Text size="sm" c="dimmed">
+          {t('connection.edit.text')}
+        </Text>
+        <LinkFields form={form} kind={kind} isKept />
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,4 +1,3 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Cable, Plus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../ui/data-table.tsx';
@@ -6,6 +5,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { LIVE_MS } from '../shared/need.ts';
 import { useConnectionColumns } from './columns.tsx';
 import { type Connection, listConnections } from './connection.ts';
@@ -18,12 +18,11 @@ export function Page() {
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useConnectionColumns();
   const { page, limit } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'connections', 'list', search],
-    queryFn: ({ signal }) => listConnections({ page, limit }, signal),
-    placeholderData: keepPreviousData,
-    refetchInterval: LIVE_MS,
-  });
+  const query = useListQuery(
+    ['operator', 'connections', 'list', search],
+    (signal) => listConnections({ page, limit }, signal),
+    { refetchInterval: LIVE_MS },
+  );
   const add = (
     <ButtonLink to="/operator/connections/new" leftSection={<Plus size={16} />}>
       {t('connection.add')}

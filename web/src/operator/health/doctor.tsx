@@ -1,16 +1,11 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { RefreshCw } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
-import { ErrorState } from '../../ui/error-state.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
-import { TableSkeleton } from '../../ui/table-skeleton.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
-import { OPERATOR } from '../shared/need.ts';
 import { useWord } from '../shared/word.ts';
 import { CheckLine } from './check-line.tsx';
-import { CheckList } from './check-list.tsx';
+import { Examination } from './examination.tsx';
 
 const examine = (signal: AbortSignal) => ok(api.GET('/api/operator/v1/doctor', { signal }));
 type Finding = Awaited<ReturnType<typeof examine>>['findings'][number];
@@ -18,33 +13,14 @@ type Finding = Awaited<ReturnType<typeof examine>>['findings'][number];
 /** Database, disk, clock, secrets and carriers, as the machine sees them that answers. */
 export function Doctor() {
   const { t } = useTranslation('operator');
-  const { data, error, isFetching, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['operator', 'health', 'doctor'],
     queryFn: ({ signal }) => examine(signal),
   });
   return (
-    <Stack>
-      <Group justify="flex-end">
-        <MayButton
-          need={OPERATOR}
-          variant="default"
-          leftSection={<RefreshCw size={16} />}
-          loading={isFetching}
-          onClick={() => void refetch()}
-        >
-          {t('health.again')}
-        </MayButton>
-      </Group>
-      {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {!error && !data && <TableSkeleton rows={6} />}
-      {data && (
-        <CheckList label={t('health.tab.doctor')}>
-          {data.findings.map((finding) => (
-            <FindingLine key={finding.name} finding={finding} />
-          ))}
-        </CheckList>
-      )}
-    </Stack>
+    <Examination label={t('health.tab.doctor')} query={query} rows={6}>
+      {({ findings }) => findings.map((finding) => <FindingLine key={finding.name} finding={finding} />)}
+    </Examination>
   );
 }
 

@@ -7,10 +7,9 @@ import { api, ok } from '../../api/client.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { Num, Percent } from '../../ui/num.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { connectionsQuery } from '../connections/connection.ts';
+import { ConnectionFilterBar } from '../shared/connection-choice.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 
 const FIELDS = { ...listFields(), connection: text() };
@@ -23,7 +22,6 @@ type Hour = Awaited<ReturnType<typeof listHours>>['data'][number];
 export function Receipts() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
-  const { data: connections } = useQuery(connectionsQuery);
   const columns = useHourColumns();
   const { page, limit, connection } = search;
   const query = useQuery({
@@ -42,14 +40,7 @@ export function Receipts() {
       <Text size="sm" c="dimmed" maw="75ch">
         {t('receipts.text')}
       </Text>
-      <FilterBar isFiltered={connection !== ''} onClear={() => setSearch({ connection: '' })}>
-        <ChoiceFilter
-          label={t('anyConnection')}
-          options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
-          value={connection}
-          onChange={(next) => setSearch({ connection: next })}
-        />
-      </FilterBar>
+      <ConnectionFilterBar value={connection} onChange={(next) => setSearch({ connection: next })} />
       <DataTable<Hour>
         id="operator-receipts"
         label={t('health.tab.receipts')}

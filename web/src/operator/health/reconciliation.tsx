@@ -1,18 +1,13 @@
-import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { NativeSelect, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { RefreshCw } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { DateTime } from '../../ui/date-time.tsx';
-import { ErrorState } from '../../ui/error-state.tsx';
 import { useFormat } from '../../ui/format.ts';
 import { JsonView } from '../../ui/json-view.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
-import { TableSkeleton } from '../../ui/table-skeleton.tsx';
 import { useUrlState, whole } from '../../ui/url-state.ts';
-import { OPERATOR } from '../shared/need.ts';
 import { CheckLine } from './check-line.tsx';
-import { CheckList } from './check-list.tsx';
+import { Examination } from './examination.tsx';
 
 const HOURS = [24, 72, 168] as const;
 const FIELDS = { hours: whole(24) };
@@ -25,47 +20,38 @@ type Check = Awaited<ReturnType<typeof reconcile>>['checks'][number];
 export function Reconciliation() {
   const { t } = useTranslation('operator');
   const [{ hours }, setSearch] = useUrlState(FIELDS);
-  const { data, error, isFetching, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['operator', 'health', 'reconciliation', hours],
     queryFn: ({ signal }) => reconcile(hours, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const choice = (
+    <NativeSelect
+      label={t('health.hours')}
+      data={HOURS.map((value) => ({ value: String(value), label: t('health.lastHours', { count: value }) }))}
+      value={String(hours)}
+      onChange={(event) => setSearch({ hours: Number(event.currentTarget.value) })}
+    />
+  );
   return (
-    <Stack>
-      <Group justify="space-between" align="flex-end">
-        <NativeSelect
-          label={t('health.hours')}
-          data={HOURS.map((value) => ({ value: String(value), label: t('health.lastHours', { count: value }) }))}
-          value={String(hours)}
-          onChange={(event) => setSearch({ hours: Number(event.currentTarget.value) })}
-        />
-        <Group gap="sm">
-          {data && (
-            <Text size="sm" c="dimmed" component="div">
-              {t('health.asOf')} <DateTime value={data.asOf} />
-            </Text>
-          )}
-          <MayButton
-            need={OPERATOR}
-            variant="default"
-            leftSection={<RefreshCw size={16} />}
-            loading={isFetching}
-            onClick={() => void refetch()}
-          >
-            {t('health.again')}
-          </MayButton>
-        </Group>
-      </Group>
-      {error && !data && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {!error && !data && <TableSkeleton rows={5} />}
-      {data && (
-        <CheckList label={t('health.tab.reconciliation')}>
-          {data.checks.map((check) => (
-            <CheckResult key={check.name} check={check} />
-          ))}
-        </CheckList>
-      )}
-    </Stack>
+    <Examination
+      label={t('health.tab.reconciliation')}
+      query={query}
+      rows={5}
+      options={choice}
+      note={({ asOf }) => <AsOf at={asOf} />}
+    >
+      {({ checks }) => checks.map((check) => <CheckResult key={check.name} check={check} />)}
+    </Examination>
+  );
+}
+
+function AsOf({ at }: { readonly at: string }) {
+  const { t } = useTranslation('operator');
+  return (
+    <Text size="sm" c="dimmed" component="div">
+      {t('health.asOf')} <DateTime value={at} />
+    </Text>
   );
 }
 

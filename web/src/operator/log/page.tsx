@@ -1,5 +1,4 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ScrollText } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -13,6 +12,7 @@ import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { usePriceName } from '../shared/price-name.ts';
 import { useWord } from '../shared/word.ts';
 import { ShowIcon } from './show-icon.tsx';
@@ -34,11 +34,9 @@ export function Page() {
   const [shown, setShown] = useState<Entry | null>(null);
   const columns = useEntryColumns();
   const { page, limit, action } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'log', search],
-    queryFn: ({ signal }) => listEntries({ page, limit, ...(action && { action }) }, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['operator', 'log', search], (signal) =>
+    listEntries({ page, limit, ...(action && { action }) }, signal),
+  );
   return (
     <Frame title={t('log.title')} description={t('log.description')}>
       <FilterBar isFiltered={action !== ''} onClear={() => setSearch({ action: '' })}>

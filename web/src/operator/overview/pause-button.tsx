@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useForm } from '@mantine/form';
 import { OctagonPause } from 'lucide-react';
@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { MayButton } from '../../ui/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { FENCE, SENDING_KEYS } from './overview.ts';
@@ -39,25 +40,21 @@ function Pause({ onClose }: { readonly onClose: () => void }) {
     onDone: onClose,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => pausing.run(values))}>
-      <Stack>
-        <Text size="sm">{t('fence.pause.text')}</Text>
-        <TextInput
-          label={t('fence.reason')}
-          description={t('fence.pause.reasonHint')}
-          maxLength={200}
-          data-autofocus
-          {...form.getInputProps('reason')}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" color="red" loading={pausing.busy}>
-            {t('fence.pause.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => pausing.run(values))}
+      action={t('fence.pause.submit')}
+      busy={pausing.busy}
+      onClose={onClose}
+      kind="danger"
+    >
+      <Text size="sm">{t('fence.pause.text')}</Text>
+      <TextInput
+        label={t('fence.reason')}
+        description={t('fence.pause.reasonHint')}
+        maxLength={200}
+        data-autofocus
+        {...form.getInputProps('reason')}
+      />
+    </DialogForm>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { Radio, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,7 @@ import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { DateTime } from '../../ui/date-time.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogAnswer } from '../../ui/dialog-form.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Num } from '../../ui/num.tsx';
 import { TableSkeleton } from '../../ui/table-skeleton.tsx';
@@ -96,14 +97,13 @@ function Decide({ onClose, isEmpty }: { readonly onClose: () => void; readonly i
           </Stack>
         </Radio.Group>
       )}
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {t('ui:cancel')}
-        </Button>
-        <Button loading={resuming.busy} onClick={() => resuming.run()} {...(isDiscarded && { color: 'red' })}>
-          {t(isDiscarded ? 'fence.resume.submitDiscard' : 'fence.resume.submit')}
-        </Button>
-      </Group>
+      <DialogAnswer
+        onClose={onClose}
+        action={t(isDiscarded ? 'fence.resume.submitDiscard' : 'fence.resume.submit')}
+        onConfirm={() => resuming.run()}
+        busy={resuming.busy}
+        kind={isDiscarded ? 'danger' : 'normal'}
+      />
     </>
   );
 }

@@ -1,10 +1,12 @@
-import { Button, Checkbox, Group, NativeSelect, NumberInput, Stack, TextInput } from '@mantine/core';
+import { Checkbox, NativeSelect, NumberInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { useSession } from '../../api/session.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { CHANNELS } from '../accounts/account.ts';
+import { digitsOf, PrefixInput } from '../shared/prefix-input.tsx';
 import { type Channel, PRICE_KEYS, setPrice } from './price.ts';
 
 type AddProps = { readonly onClose: () => void };
@@ -35,50 +37,37 @@ function Add({ onClose }: AddProps) {
   });
   const adding = useAction({
     run: ({ price, prefix, ...rest }: NewPrice) =>
-      setPrice({ ...rest, prefix: prefix.replaceAll(/[\s+]/g, ''), price: Number(price) }),
+      setPrice({ ...rest, prefix: digitsOf(prefix), price: Number(price) }),
     refresh: PRICE_KEYS,
     done: t('price.add.done'),
     form,
     onDone: onClose,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => adding.run(values))}>
-      <Stack>
-        <NativeSelect
-          label={t('channel')}
-          data={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
-          {...form.getInputProps('channel')}
-        />
-        <TextInput
-          label={t('prefix.label')}
-          description={t('prefix.hint')}
-          inputMode="tel"
-          dir="ltr"
-          maxLength={16}
-          data-autofocus
-          {...form.getInputProps('prefix')}
-        />
-        <NumberInput
-          label={t(form.getValues().channel === 'SMS' ? 'price.add.perPart' : 'price.add.perMessage', { currency })}
-          min={0}
-          decimalScale={6}
-          hideControls
-          {...form.getInputProps('price')}
-        />
-        <Checkbox
-          label={t('price.add.refund')}
-          description={t('price.add.refundHint')}
-          {...form.getInputProps('refundUndelivered', { type: 'checkbox' })}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={adding.busy}>
-            {t('price.add.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => adding.run(values))}
+      action={t('price.add.submit')}
+      busy={adding.busy}
+      onClose={onClose}
+    >
+      <NativeSelect
+        label={t('channel')}
+        data={CHANNELS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
+        {...form.getInputProps('channel')}
+      />
+      <PrefixInput data-autofocus {...form.getInputProps('prefix')} />
+      <NumberInput
+        label={t(form.getValues().channel === 'SMS' ? 'price.add.perPart' : 'price.add.perMessage', { currency })}
+        min={0}
+        decimalScale={6}
+        hideControls
+        {...form.getInputProps('price')}
+      />
+      <Checkbox
+        label={t('price.add.refund')}
+        description={t('price.add.refundHint')}
+        {...form.getInputProps('refundUndelivered', { type: 'checkbox' })}
+      />
+    </DialogForm>
   );
 }

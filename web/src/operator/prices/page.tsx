@@ -1,13 +1,13 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Plus, Tags } from 'lucide-react';
+import { Tags } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../../ui/add-button.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { CHANNELS } from '../accounts/account.ts';
 import { OPERATOR } from '../shared/need.ts';
 import { usePriceColumns } from './columns.tsx';
@@ -24,9 +24,9 @@ export function Page() {
   const { t } = useTranslation('operator');
   const [isAdding, setIsAdding] = useState(false);
   const add = (
-    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setIsAdding(true)}>
+    <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
       {t('price.add.open')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Frame title={t('price.title')} description={t('price.description')} actions={add}>
@@ -43,12 +43,9 @@ function PriceTable({ add }: { readonly add: React.ReactNode }) {
   const columns = usePriceColumns();
   const { page, limit, channel } = search;
   const prefix = search.prefix.replaceAll(/\D/g, '');
-  const query = useQuery({
-    queryKey: ['operator', 'prices', 'list', search],
-    queryFn: ({ signal }) =>
-      listPrices({ page, limit, ...(channel && { channel }), ...(prefix && { prefix }) }, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['operator', 'prices', 'list', search], (signal) =>
+    listPrices({ page, limit, ...(channel && { channel }), ...(prefix && { prefix }) }, signal),
+  );
   return (
     <>
       <FilterBar isFiltered={channel !== '' || prefix !== ''} onClear={() => setSearch({ channel: '', prefix: '' })}>

@@ -1,16 +1,15 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { CircleCheckBig } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Duration } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { ChoiceFilter } from '../../ui/filter-bar.tsx';
 import { Num } from '../../ui/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { connectionsQuery } from '../connections/connection.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { AccountLink } from '../shared/account-link.tsx';
+import { ConnectionFilter } from '../shared/connection-choice.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 import { LIVE_MS } from '../shared/need.ts';
 import { type Depth, listDepths } from './queue.ts';
@@ -21,23 +20,14 @@ const FIELDS = { ...listFields(), connection: text() };
 export function Depths() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
-  const { data: connections } = useQuery(connectionsQuery);
   const columns = useDepthColumns();
   const { page, limit, connection } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'queues', 'depths', search],
-    queryFn: ({ signal }) => listDepths({ page, limit, ...(connection && { connection }) }, signal),
-    placeholderData: keepPreviousData,
-    refetchInterval: LIVE_MS,
-  });
-  const filter = (
-    <ChoiceFilter
-      label={t('anyConnection')}
-      options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
-      value={connection}
-      onChange={(next) => setSearch({ connection: next })}
-    />
+  const query = useListQuery(
+    ['operator', 'queues', 'depths', search],
+    (signal) => listDepths({ page, limit, ...(connection && { connection }) }, signal),
+    { refetchInterval: LIVE_MS },
   );
+  const filter = <ConnectionFilter value={connection} onChange={(next) => setSearch({ connection: next })} />;
   return (
     <Section title={t('queue.depths')} description={t('queue.depthsHint')} actions={filter}>
       <DataTable<Depth>

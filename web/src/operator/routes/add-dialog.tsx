@@ -1,11 +1,12 @@
-import { Button, Group, NativeSelect, NumberInput, Radio, Stack, TextInput } from '@mantine/core';
+import { NumberInput, Radio, Stack } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { connectionsQuery } from '../connections/connection.ts';
+import { DialogForm } from '../../ui/dialog-form.tsx';
+import { ConnectionChoice } from '../shared/connection-choice.tsx';
+import { digitsOf, PrefixInput } from '../shared/prefix-input.tsx';
 import { type Route, ROUTE_KEYS, ROUTES } from './route.ts';
 
 type AddProps = { readonly onClose: () => void; readonly connection: string };
@@ -29,8 +30,6 @@ type NewRoute = {
 
 function Add({ onClose, connection }: AddProps) {
   const { t } = useTranslation('operator');
-  const { data } = useQuery(connectionsQuery);
-  const names = (data?.data ?? []).filter(({ kind }) => kind === 'smpp').map(({ name }) => name);
   const form = useForm<NewRoute>({
     initialValues: { prefix: '', connection, priority: 100, onUnknown: 'hold' },
     validate: { connection: (name) => (name === '' ? t('route.add.connectionMissing') : null) },
@@ -41,7 +40,7 @@ function Add({ onClose, connection }: AddProps) {
         api.POST(ROUTES, {
           body: {
             channel: 'SMS',
-            prefix: prefix.replaceAll(/[\s+]/g, ''),
+            prefix: digitsOf(prefix),
             ...rest,
             ...(priority !== '' && { priority: Number(priority) }),
           },
@@ -53,48 +52,31 @@ function Add({ onClose, connection }: AddProps) {
     onDone: onClose,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => adding.run(values))}>
-      <Stack>
-        <NativeSelect
-          label={t('connection.one')}
-          data={[{ value: '', label: t('route.add.choose') }, ...names]}
-          {...form.getInputProps('connection')}
-        />
-        <TextInput
-          label={t('prefix.label')}
-          description={t('prefix.hint')}
-          inputMode="tel"
-          dir="ltr"
-          maxLength={16}
-          data-autofocus
-          {...form.getInputProps('prefix')}
-        />
-        <NumberInput
-          label={t('route.priority')}
-          description={t('route.add.priorityHint')}
-          allowDecimal={false}
-          hideControls
-          {...form.getInputProps('priority')}
-        />
-        <Radio.Group
-          label={t('route.onUnknown')}
-          description={t('route.add.unknownHint')}
-          {...form.getInputProps('onUnknown')}
-        >
-          <Stack gap="xs" mt="xs">
-            <Radio value="hold" label={t('route.unknown.hold')} description={t('route.add.holdHint')} />
-            <Radio value="resubmit" label={t('route.unknown.resubmit')} description={t('route.add.resubmitHint')} />
-          </Stack>
-        </Radio.Group>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={adding.busy}>
-            {t('route.add.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => adding.run(values))}
+      action={t('route.add.submit')}
+      busy={adding.busy}
+      onClose={onClose}
+    >
+      <ConnectionChoice kinds={['smpp']} {...form.getInputProps('connection')} />
+      <PrefixInput data-autofocus {...form.getInputProps('prefix')} />
+      <NumberInput
+        label={t('route.priority')}
+        description={t('route.add.priorityHint')}
+        allowDecimal={false}
+        hideControls
+        {...form.getInputProps('priority')}
+      />
+      <Radio.Group
+        label={t('route.onUnknown')}
+        description={t('route.add.unknownHint')}
+        {...form.getInputProps('onUnknown')}
+      >
+        <Stack gap="xs" mt="xs">
+          <Radio value="hold" label={t('route.unknown.hold')} description={t('route.add.holdHint')} />
+          <Radio value="resubmit" label={t('route.unknown.resubmit')} description={t('route.add.resubmitHint')} />
+        </Stack>
+      </Radio.Group>
+    </DialogForm>
   );
 }

@@ -1,14 +1,13 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Plus, Waypoints } from 'lucide-react';
+import { Waypoints } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../../ui/add-button.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { connectionsQuery } from '../connections/connection.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
+import { ConnectionFilterBar } from '../shared/connection-choice.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { useRouteColumns } from './columns.tsx';
 import { DeleteIcon } from './delete-icon.tsx';
@@ -27,19 +26,17 @@ export function Page() {
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useRouteColumns();
   const { page, limit, connection } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'routes', 'list', page, limit, connection],
-    queryFn: ({ signal }) => listRoutes({ page, limit, ...(connection && { connection }) }, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['operator', 'routes', 'list', page, limit, connection], (signal) =>
+    listRoutes({ page, limit, ...(connection && { connection }) }, signal),
+  );
   const add = (
-    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setSearch({ add: connection || NONE })}>
+    <AddButton need={OPERATOR} onClick={() => setSearch({ add: connection || NONE })}>
       {t('route.add.open')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Frame title={t('route.title')} description={t('route.description')} actions={add}>
-      <ConnectionFilter value={connection} onChange={(next) => setSearch({ connection: next })} />
+      <ConnectionFilterBar kinds={['smpp']} value={connection} onChange={(next) => setSearch({ connection: next })} />
       <DataTable<Route>
         id="operator-routes"
         label={t('route.title')}
@@ -62,23 +59,5 @@ export function Page() {
         )}
       </Suspense>
     </Frame>
-  );
-}
-
-type FilterProps = { readonly value: string; readonly onChange: (name: string) => void };
-
-function ConnectionFilter({ value, onChange }: FilterProps) {
-  const { t } = useTranslation('operator');
-  const { data } = useQuery(connectionsQuery);
-  const names = (data?.data ?? []).filter(({ kind }) => kind === 'smpp').map(({ name }) => name);
-  return (
-    <FilterBar isFiltered={value !== ''} onClear={() => onChange('')}>
-      <ChoiceFilter
-        label={t('anyConnection')}
-        options={names.map((name) => ({ value: name, label: name }))}
-        value={value}
-        onChange={onChange}
-      />
-    </FilterBar>
   );
 }

@@ -1,12 +1,12 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { connectionsQuery } from '../connections/connection.ts';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { AccountChoice } from '../shared/account-choice.tsx';
+import { ConnectionChoice } from '../shared/connection-choice.tsx';
 import { SENDER_KEYS, SENDERS } from './sender.ts';
 
 type AssignProps = { readonly opened: boolean; readonly onClose: () => void; readonly connection: string };
@@ -31,8 +31,6 @@ type Values = {
 
 function Assign({ onClose, connection }: Omit<AssignProps, 'opened'>) {
   const { t } = useTranslation('operator');
-  const { data } = useQuery(connectionsQuery);
-  const names = (data?.data ?? []).filter(({ kind }) => kind !== 'smpp').map(({ name }) => name);
   const form = useForm<Values>({
     initialValues: { identity: '', connection, name: '', accountId: '' },
     validate: {
@@ -54,41 +52,32 @@ function Assign({ onClose, connection }: Omit<AssignProps, 'opened'>) {
     onDone: onClose,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => assigning.run(values))}>
-      <Stack>
-        <NativeSelect
-          label={t('connection.one')}
-          data={[{ value: '', label: t('route.add.choose') }, ...names]}
-          {...form.getInputProps('connection')}
-        />
-        <TextInput
-          label={t('sender.identity')}
-          description={t('sender.identityHint')}
-          maxLength={128}
-          dir="ltr"
-          autoComplete="off"
-          {...form.getInputProps('identity')}
-        />
-        <TextInput
-          label={t('sender.shownName')}
-          description={t('sender.shownNameHint')}
-          maxLength={200}
-          {...form.getInputProps('name')}
-        />
-        <AccountChoice
-          label={t('account.word')}
-          also={{ value: EVERY, label: t('sender.everyAccount') }}
-          {...form.getInputProps('accountId')}
-        />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={assigning.busy}>
-            {t('sender.assign.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => assigning.run(values))}
+      action={t('sender.assign.submit')}
+      busy={assigning.busy}
+      onClose={onClose}
+    >
+      <ConnectionChoice kinds={['whatsapp', 'rcs']} {...form.getInputProps('connection')} />
+      <TextInput
+        label={t('sender.identity')}
+        description={t('sender.identityHint')}
+        maxLength={128}
+        dir="ltr"
+        autoComplete="off"
+        {...form.getInputProps('identity')}
+      />
+      <TextInput
+        label={t('sender.shownName')}
+        description={t('sender.shownNameHint')}
+        maxLength={200}
+        {...form.getInputProps('name')}
+      />
+      <AccountChoice
+        label={t('account.word')}
+        also={{ value: EVERY, label: t('sender.everyAccount') }}
+        {...form.getInputProps('accountId')}
+      />
+    </DialogForm>
   );
 }

@@ -1,12 +1,12 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { connectionsQuery } from '../connections/connection.ts';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { AccountChoice } from '../shared/account-choice.tsx';
+import { ConnectionChoice } from '../shared/connection-choice.tsx';
 import { NUMBERS, SENDER_KEYS } from './sender.ts';
 
 type DialogProps = { readonly opened: boolean; readonly onClose: () => void };
@@ -25,8 +25,6 @@ type Values = { readonly number: string; readonly connection: string; readonly a
 
 function Assign({ onClose }: Pick<DialogProps, 'onClose'>) {
   const { t } = useTranslation('operator');
-  const { data } = useQuery(connectionsQuery);
-  const names = (data?.data ?? []).map(({ name }) => name);
   const form = useForm<Values>({
     initialValues: { number: '', connection: '', accountId: '' },
     validate: {
@@ -43,31 +41,22 @@ function Assign({ onClose }: Pick<DialogProps, 'onClose'>) {
     onDone: onClose,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => assigning.run(values))}>
-      <Stack>
-        <NativeSelect
-          label={t('connection.one')}
-          data={[{ value: '', label: t('route.add.choose') }, ...names]}
-          {...form.getInputProps('connection')}
-        />
-        <TextInput
-          label={t('inbound.number')}
-          description={t('inbound.numberHint')}
-          dir="ltr"
-          maxLength={21}
-          autoComplete="off"
-          {...form.getInputProps('number')}
-        />
-        <AccountChoice label={t('account.word')} {...form.getInputProps('accountId')} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={assigning.busy}>
-            {t('inbound.add.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => assigning.run(values))}
+      action={t('inbound.add.submit')}
+      busy={assigning.busy}
+      onClose={onClose}
+    >
+      <ConnectionChoice {...form.getInputProps('connection')} />
+      <TextInput
+        label={t('inbound.number')}
+        description={t('inbound.numberHint')}
+        dir="ltr"
+        maxLength={21}
+        autoComplete="off"
+        {...form.getInputProps('number')}
+      />
+      <AccountChoice label={t('account.word')} {...form.getInputProps('accountId')} />
+    </DialogForm>
   );
 }

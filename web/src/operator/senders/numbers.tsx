@@ -1,17 +1,16 @@
 import { Group, Stack } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { PhoneIncoming, Plus } from 'lucide-react';
+import { PhoneIncoming } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../../ui/add-button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
 import { MsisdnText } from '../../ui/msisdn-text.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { connectionsQuery } from '../connections/connection.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { AccountLink } from '../shared/account-link.tsx';
+import { ConnectionFilterBar } from '../shared/connection-choice.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { NumberDialog } from './number-dialog.tsx';
@@ -25,30 +24,20 @@ export function Numbers() {
   const { t } = useTranslation('operator');
   const [search, setSearch] = useUrlState(FIELDS);
   const [isAdding, setIsAdding] = useState(false);
-  const { data: connections } = useQuery(connectionsQuery);
   const columns = useNumberColumns();
   const { page, limit, connection } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'senders', 'numbers', search],
-    queryFn: ({ signal }) => listNumbers({ page, limit, ...(connection && { connection }) }, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['operator', 'senders', 'numbers', search], (signal) =>
+    listNumbers({ page, limit, ...(connection && { connection }) }, signal),
+  );
   const add = (
-    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setIsAdding(true)}>
+    <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
       {t('inbound.add.open')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end">
-        <FilterBar isFiltered={connection !== ''} onClear={() => setSearch({ connection: '' })}>
-          <ChoiceFilter
-            label={t('anyConnection')}
-            options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
-            value={connection}
-            onChange={(next) => setSearch({ connection: next })}
-          />
-        </FilterBar>
+        <ConnectionFilterBar value={connection} onChange={(next) => setSearch({ connection: next })} />
         {add}
       </Group>
       <DataTable<InboundNumber>

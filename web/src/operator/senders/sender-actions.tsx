@@ -1,15 +1,15 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { BadgeCheck, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { MayButton, MayIcon } from '../../ui/may-button.tsx';
-import { connectionsQuery } from '../connections/connection.ts';
+import { ConnectionChoice } from '../shared/connection-choice.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { type Sender, SENDER_KEYS, SENDERS } from './sender.ts';
 
@@ -65,8 +65,6 @@ function Remove({ sender: { id }, name, opened, onClose }: RemoveProps) {
 /** The agent is at Google by now: says under which id. */
 function Register({ sender: { id }, onClose }: Props & { readonly onClose: () => void }) {
   const { t } = useTranslation('operator');
-  const { data } = useQuery(connectionsQuery);
-  const names = (data?.data ?? []).filter(({ kind }) => kind === 'rcs').map(({ name }) => name);
   const form = useForm({
     initialValues: { identity: '', connection: '' },
     validate: {
@@ -83,24 +81,15 @@ function Register({ sender: { id }, onClose }: Props & { readonly onClose: () =>
     onDone: onClose,
   });
   return (
-    <form onSubmit={form.onSubmit((values) => register.run(values))}>
-      <Stack>
-        <Text size="sm">{t('sender.register.text')}</Text>
-        <NativeSelect
-          label={t('connection.one')}
-          data={[{ value: '', label: t('route.add.choose') }, ...names]}
-          {...form.getInputProps('connection')}
-        />
-        <TextInput label={t('sender.identity')} dir="ltr" maxLength={128} {...form.getInputProps('identity')} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={register.busy}>
-            {t('sender.register.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm
+      onSubmit={form.onSubmit((values) => register.run(values))}
+      action={t('sender.register.submit')}
+      busy={register.busy}
+      onClose={onClose}
+    >
+      <Text size="sm">{t('sender.register.text')}</Text>
+      <ConnectionChoice kinds={['rcs']} {...form.getInputProps('connection')} />
+      <TextInput label={t('sender.identity')} dir="ltr" maxLength={128} {...form.getInputProps('identity')} />
+    </DialogForm>
   );
 }

@@ -1,19 +1,19 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { AtSign, Plus } from 'lucide-react';
+import { AtSign } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../../ui/add-button.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { ChannelBadge } from '../../ui/statuses.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { AccountLink } from '../shared/account-link.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { AssignDialog } from './assign-dialog.tsx';
+import { NetworkFilters } from './network-filters.tsx';
 import { listSenders, NETWORKS, type Sender } from './sender.ts';
 import { SenderActions } from './sender-actions.tsx';
 
@@ -26,39 +26,23 @@ export function Senders() {
   const [isAdding, setIsAdding] = useState(search.add !== '');
   const columns = useSenderColumns();
   const { page, limit, channel } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'senders', 'list', search],
-    queryFn: ({ signal }) =>
-      listSenders(
-        { page, limit, ...(channel && { channel }), ...(search.search && { search: search.search }) },
-        signal,
-      ),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['operator', 'senders', 'list', search], (signal) =>
+    listSenders({ page, limit, ...(channel && { channel }), ...(search.search && { search: search.search }) }, signal),
+  );
   const add = (
-    <MayButton need={OPERATOR} leftSection={<Plus size={16} />} onClick={() => setIsAdding(true)}>
+    <AddButton need={OPERATOR} onClick={() => setIsAdding(true)}>
       {t('sender.assign.open')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end">
-        <FilterBar
-          isFiltered={channel !== '' || search.search !== ''}
+        <NetworkFilters
+          label={t('sender.search')}
+          search={search}
+          onSearch={setSearch}
           onClear={() => setSearch({ channel: '', search: '' })}
-        >
-          <SearchField
-            label={t('sender.search')}
-            value={search.search}
-            onChange={(next) => setSearch({ search: next })}
-          />
-          <ChoiceFilter
-            label={t('anyChannel')}
-            options={NETWORKS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
-            value={channel}
-            onChange={(next) => setSearch({ channel: next })}
-          />
-        </FilterBar>
+        />
         {add}
       </Group>
       <DataTable<Sender>

@@ -1,16 +1,17 @@
 import { Stack, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { LayoutTemplate } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
+import { ChoiceFilter } from '../../ui/filter-bar.tsx';
 import { StatusBadge, type Tone } from '../../ui/status-badge.tsx';
 import { ChannelBadge } from '../../ui/statuses.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { useWord } from '../shared/word.ts';
+import { NetworkFilters } from './network-filters.tsx';
 import { listTemplates, NETWORKS, type Template } from './sender.ts';
 import { Owner } from './senders.tsx';
 
@@ -30,45 +31,34 @@ export function Templates() {
   const [search, setSearch] = useUrlState(FIELDS);
   const columns = useTemplateColumns();
   const { page, limit, channel, status } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'senders', 'templates', search],
-    queryFn: ({ signal }) =>
-      listTemplates(
-        {
-          page,
-          limit,
-          ...(channel && { channel }),
-          ...(status && { status }),
-          ...(search.search && { search: search.search }),
-        },
-        signal,
-      ),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['operator', 'senders', 'templates', search], (signal) =>
+    listTemplates(
+      {
+        page,
+        limit,
+        ...(channel && { channel }),
+        ...(status && { status }),
+        ...(search.search && { search: search.search }),
+      },
+      signal,
+    ),
+  );
   return (
     <Stack gap="lg">
-      <FilterBar
-        isFiltered={channel !== '' || status !== '' || search.search !== ''}
+      <NetworkFilters
+        label={t('template.search')}
+        search={search}
+        onSearch={setSearch}
+        isFiltered={status !== ''}
         onClear={() => setSearch({ channel: '', status: '', search: '' })}
       >
-        <SearchField
-          label={t('template.search')}
-          value={search.search}
-          onChange={(next) => setSearch({ search: next })}
-        />
-        <ChoiceFilter
-          label={t('anyChannel')}
-          options={NETWORKS.map((value) => ({ value, label: t(`ui:channel.${value}`) }))}
-          value={channel}
-          onChange={(next) => setSearch({ channel: next })}
-        />
         <ChoiceFilter
           label={t('template.anyStatus')}
           options={STATUSES.map((value) => ({ value, label: t(`template.status.${value}`) }))}
           value={status}
           onChange={(next) => setSearch({ status: next })}
         />
-      </FilterBar>
+      </NetworkFilters>
       <DataTable<Template>
         id="operator-templates"
         label={t('sender.tab.templates')}

@@ -1,19 +1,18 @@
 import { Alert, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { CircleCheckBig, Gavel, Info } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DateTime } from '../../ui/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { MayButton } from '../../ui/may-button.tsx';
 import { MsisdnText } from '../../ui/msisdn-text.tsx';
 import { Num } from '../../ui/num.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { connectionsQuery } from '../connections/connection.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { AccountLink } from '../shared/account-link.tsx';
+import { ConnectionFilterBar } from '../shared/connection-choice.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 import { LIVE_MS, OPERATOR } from '../shared/need.ts';
 import { SettleDialog } from './settle-dialog.tsx';
@@ -28,25 +27,16 @@ export function Page() {
   const [search, setSearch] = useUrlState(FIELDS);
   const [selected, setSelected] = useState(NONE);
   const [settled, setSettled] = useState<readonly string[]>([]);
-  const { data: connections } = useQuery(connectionsQuery);
   const columns = useUnknownColumns();
   const { page, limit, connection } = search;
-  const query = useQuery({
-    queryKey: ['operator', 'unknowns', search],
-    queryFn: ({ signal }) => listUnknowns({ page, limit, ...(connection && { connection }) }, signal),
-    placeholderData: keepPreviousData,
-    refetchInterval: LIVE_MS * 2,
-  });
+  const query = useListQuery(
+    ['operator', 'unknowns', search],
+    (signal) => listUnknowns({ page, limit, ...(connection && { connection }) }, signal),
+    { refetchInterval: LIVE_MS * 2 },
+  );
   return (
     <Frame title={t('unknown.title')} description={t('unknown.description')}>
-      <FilterBar isFiltered={connection !== ''} onClear={() => setSearch({ connection: '' })}>
-        <ChoiceFilter
-          label={t('anyConnection')}
-          options={(connections?.data ?? []).map(({ name }) => ({ value: name, label: name }))}
-          value={connection}
-          onChange={(next) => setSearch({ connection: next })}
-        />
-      </FilterBar>
+      <ConnectionFilterBar value={connection} onChange={(next) => setSearch({ connection: next })} />
       {(query.data?.total ?? 0) > 0 && (
         <Alert color="blue" icon={<Info size={18} />}>
           {t('unknown.wait')}

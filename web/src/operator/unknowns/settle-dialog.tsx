@@ -1,8 +1,9 @@
-import { Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { Radio, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { settle, UNKNOWN_KEYS, type Verdict, VERDICTS } from './unknown.ts';
 
 type SettleProps = {
@@ -40,44 +41,31 @@ function Settle({ messageIds, onClose, onDone }: SettleProps) {
     },
   });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (verdict !== '') settling.run(verdict);
-      }}
+    <DialogForm
+      onSubmit={() => verdict !== '' && settling.run(verdict)}
+      action={t(verdict === 'not-sent' ? 'unknown.settle.sendAgain' : 'unknown.settle.submit')}
+      busy={settling.busy}
+      disabled={verdict === ''}
+      kind={verdict === 'not-sent' ? 'danger' : 'normal'}
+      onClose={onClose}
     >
-      <Stack>
-        <Text size="sm">{t('unknown.settle.text')}</Text>
-        <Radio.Group
-          value={verdict}
-          onChange={(next) => setVerdict(VERDICTS.find((each) => each === next) ?? '')}
-          label={t('unknown.settle.question')}
-        >
-          <Stack gap="sm" mt="xs">
-            {VERDICTS.map((each) => (
-              <Radio
-                key={each}
-                value={each}
-                label={t(`unknown.verdict.${each}`)}
-                description={t(`unknown.consequence.${each}`)}
-              />
-            ))}
-          </Stack>
-        </Radio.Group>
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button
-            type="submit"
-            disabled={verdict === ''}
-            loading={settling.busy}
-            {...(verdict === 'not-sent' && { color: 'red' })}
-          >
-            {t(verdict === 'not-sent' ? 'unknown.settle.sendAgain' : 'unknown.settle.submit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <Text size="sm">{t('unknown.settle.text')}</Text>
+      <Radio.Group
+        value={verdict}
+        onChange={(next) => setVerdict(VERDICTS.find((each) => each === next) ?? '')}
+        label={t('unknown.settle.question')}
+      >
+        <Stack gap="sm" mt="xs">
+          {VERDICTS.map((each) => (
+            <Radio
+              key={each}
+              value={each}
+              label={t(`unknown.verdict.${each}`)}
+              description={t(`unknown.consequence.${each}`)}
+            />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </DialogForm>
   );
 }

@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
+import { Alert, Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import type { DialogOf } from './dialogs.tsx';
 
 /** Adds an address or a range; with the own one at hand. */
@@ -19,41 +20,31 @@ function Add({ settings, change, onClose }: DialogOf) {
   const [range, setRange] = useState('');
   const { ipAllowList, enforced, callerAddress } = settings;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (range.trim() !== '') change.run({ ipAllowList: [...ipAllowList, range.trim()], enforced });
-      }}
+    <DialogForm
+      onSubmit={() => range.trim() !== '' && change.run({ ipAllowList: [...ipAllowList, range.trim()], enforced })}
+      action={t('addresses.addSubmit')}
+      busy={change.busy}
+      onClose={onClose}
     >
-      <Stack>
-        <TextInput
-          label={t('addresses.range')}
-          description={t('addresses.rangeHint')}
-          placeholder="203.0.113.0/24"
-          value={range}
-          error={change.fault}
-          onChange={(event) => setRange(event.currentTarget.value)}
-          maxLength={100}
-          data-autofocus
-          spellCheck={false}
-          autoComplete="off"
-          required
-        />
-        {range !== callerAddress && (
-          <Button variant="subtle" size="xs" w="fit-content" onClick={() => setRange(callerAddress)}>
-            {t('addresses.useYours', { address: callerAddress })}
-          </Button>
-        )}
-        {enforced && <Alert color="blue">{t('addresses.atOnce')}</Alert>}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('ui:cancel')}
-          </Button>
-          <Button type="submit" loading={change.busy}>
-            {t('addresses.addSubmit')}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <TextInput
+        label={t('addresses.range')}
+        description={t('addresses.rangeHint')}
+        placeholder="203.0.113.0/24"
+        value={range}
+        error={change.fault}
+        onChange={(event) => setRange(event.currentTarget.value)}
+        maxLength={100}
+        data-autofocus
+        spellCheck={false}
+        autoComplete="off"
+        required
+      />
+      {range !== callerAddress && (
+        <Button variant="subtle" size="xs" w="fit-content" onClick={() => setRange(callerAddress)}>
+          {t('addresses.useYours', { address: callerAddress })}
+        </Button>
+      )}
+      {enforced && <Alert color="blue">{t('addresses.atOnce')}</Alert>}
+    </DialogForm>
   );
 }

@@ -1,8 +1,9 @@
 import { Alert, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Globe, Plus } from 'lucide-react';
+import { Globe } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { AddButton } from '../../ui/add-button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
@@ -39,9 +40,9 @@ function Loaded({ settings }: { readonly settings: Settings }) {
   const shared = { settings, change, onClose: close };
   const isAsking = !change.wouldLockOut;
   const add = (
-    <MayButton need={NEED} leftSection={<Plus size={16} />} onClick={() => setOpen({ what: 'add' })}>
+    <AddButton need={NEED} onClick={() => setOpen({ what: 'add' })}>
       {t('addresses.add')}
-    </MayButton>
+    </AddButton>
   );
   return (
     <Stack gap="lg">

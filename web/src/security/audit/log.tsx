@@ -1,4 +1,3 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { ScrollText } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +5,7 @@ import { DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { MayIcon } from '../../ui/may-button.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { ChevronRight } from 'lucide-react';
 import { useEntryColumns } from './columns.tsx';
 import { EntryPanel } from './entry-panel.tsx';
@@ -26,11 +26,7 @@ export function AuditLog() {
   const [shown, setShown] = useState<Entry | null>(null);
   const words = useAuditWords();
   const columns = useEntryColumns();
-  const query = useQuery({
-    queryKey: ['audit', search],
-    queryFn: ({ signal }) => listEntries(search, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['audit', search], (signal) => listEntries(search, signal));
   return (
     <>
       <AuditFilters filters={search} onChange={setSearch} />

@@ -1,5 +1,4 @@
 import { Button } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { LogOut, MonitorSmartphone } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -9,6 +8,7 @@ import { EmptyState } from '../../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
 import { MayIcon } from '../../ui/may-button.tsx';
 import { choice, listFields, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/use-list-query.ts';
 import { useDeviceName, useSessionColumns } from './columns.tsx';
 import { EndDialog, EndOthersDialog } from './end-dialogs.tsx';
 import { type Entry, listSessions } from './session-entry.ts';
@@ -24,11 +24,9 @@ export function SessionList() {
   const mayAll = may({ scope: 'keys' });
   const all = mayAll && (isElsewhere || search.whose === 'all');
   const { page, limit } = search;
-  const query = useQuery({
-    queryKey: ['sessions', { page, limit, all }],
-    queryFn: ({ signal }) => listSessions({ page, limit, ...(all && { all }) }, signal),
-    placeholderData: keepPreviousData,
-  });
+  const query = useListQuery(['sessions', { page, limit, all }], (signal) =>
+    listSessions({ page, limit, ...(all && { all }) }, signal),
+  );
   const columns = useSessionColumns(all);
   const hasOthers = !all && (query.data?.total ?? 0) > 1;
   return (

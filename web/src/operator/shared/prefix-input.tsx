@@ -1,0 +1,19 @@
+import { TextInput, type TextInputProps } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+
+/** The field for the leading digits of numbers; people may write them with spaces and a plus (`digitsOf`). */
+export function PrefixInput(input: TextInputProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <TextInput
+      label={t('prefix.label')}
+      description={t('prefix.hint')}
+      inputMode="tel"
+      dir="ltr"
+      maxLength={16}
+      {...input}
+    />
+  );
+}
+
+export const digitsOf = (prefix: string): string => prefix.replaceAll(/[\s+]/g, '');

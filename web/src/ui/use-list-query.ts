@@ -1,0 +1,15 @@
+import { keepPreviousData, type QueryKey, useQuery, type UseQueryOptions } from '@tanstack/react-query';
+import type { ListPage } from './data-table.tsx';
+
+/** The rows of a `DataTable`. While another page or filter is fetched, what was there stays. */
+export const useListQuery = <Row>(
+  queryKey: QueryKey,
+  fetchPage: (signal: AbortSignal) => Promise<ListPage<Row>>,
+  options: Pick<UseQueryOptions<ListPage<Row>>, 'refetchInterval' | 'enabled'> = {},
+) =>
+  useQuery({
+    queryKey,
+    queryFn: ({ signal }) => fetchPage(signal),
+    placeholderData: keepPreviousData<ListPage<Row>>,
+    ...options,
+  });
