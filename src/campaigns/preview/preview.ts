@@ -1,3 +1,4 @@
+import { Value } from 'typebox/value';
 import { countParts } from '../../carriers/smpp/text.ts';
 import { findBook } from '../../contacts/book/sql.ts';
 import { listFields } from '../../contacts/fields/sql.ts';
@@ -13,24 +14,28 @@ import { loadPlan } from '../goal/plan.ts';
 import type { Plan } from '../goal/sql.ts';
 import { chainOf } from '../mode.ts';
 import { readNumbers } from '../numbers.ts';
-import { readNew } from '../settings.ts';
+import { type Read, readNew } from '../settings.ts';
 import { listListVersions, type Settings } from '../sql.ts';
 import { isFilled, type PlaceholderName, placeholdersWith, usedIn } from './fields.ts';
-import type { PreviewIn, PreviewOut } from './schema.ts';
+import { PreviewIn, type PreviewOut } from './schema.ts';
 import { listPreviewed, type Previewed } from './sql.ts';
 
 type Of = { readonly accountId: number };
+
+/** A new campaign of what is declared, and nothing besides: one has more fields, which nobody has checked here. */
+function readDeclared({ now, ...body }: Asked): Read {
+  Value.Clean(PreviewIn, body);
+  return readNew({ ...body, name: 'preview' }, now);
+}
+
+type Asked = PreviewIn & { readonly now: Date };
 
 /**
  * What a campaign with these settings would send to some of its recipients, found and filled in as for the goal and for
  * the carriers. Nothing is stored, and settings at fault are told of beside it.
  */
-export async function previewCampaign(
-  db: Db,
-  { accountId }: Of,
-  input: PreviewIn & { readonly now: Date },
-): Promise<PreviewOut> {
-  const { settings, faults } = readNew({ ...input, name: 'preview' }, input.now);
+export async function previewCampaign(db: Db, { accountId }: Of, input: Asked): Promise<PreviewOut> {
+  const { settings, faults } = readDeclared(input);
   const templates = await loadTemplates(db, accountId, settings);
   const contactIds = nonEmpty(input.contactIds);
   const { plan, total } = await planOf(db, accountId, settings, contactIds);

@@ -174,6 +174,12 @@ test('wrong forms are 400 and named', async () => {
   expect(fields.toSorted()).toEqual(['contactIds[0]', 'limit', 'sendingMode']);
 });
 
+test('fields that are not its own are ignored, whatever is in them', async () => {
+  const others = { quietHours: 'x', scheduledDate: 7, name: null, destinationType: {}, rate: [], fallback: 'x' };
+  const { body, status } = await call('POST', '/campaigns/preview', { ...SMS, ...others });
+  expect([status, body]).toEqual([200, await preview(SMS)]);
+});
+
 test('placeholders are what every contact has and the custom fields', async () => {
   await call('POST', '/contacts/fields', { name: 'born', type: 'date', description: 'Birthday' });
   const { status, body } = await call('GET', '/contacts/placeholders');
