@@ -106,6 +106,23 @@ test('who comes back reads in their language that it is connected, on a page tha
   expect(italian.body).toMatch(/<html lang="it">[^]*Google è collegato[^]*<a href="\/social">Torna alla console<\/a>/);
 });
 
+test('who refuses, or comes back with what is over, reads so on such a page, with nothing of it taken for markup', async () => {
+  const page = { accept: 'text/html,*/*;q=0.8', 'accept-language': 'it' };
+  networks.script.cancel = true;
+  const refused = await comeBack(await networks.visit((await begin('google')).authorizeUrl), page);
+  expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+  expect(refused.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(refused.body).toMatch(/Non è stato possibile collegare Google[^]*did not grant access[^]*href="\/social"/);
+  networks.script.cancel = false;
+  const back = await networks.visit((await begin('google')).authorizeUrl);
+  back?.searchParams.delete('code');
+  back?.searchParams.append('error', 'x');
+  back?.searchParams.append('error_description', '<img src=x onerror=alert(1)>');
+  const hostile = await comeBack(back, page);
+  expect(hostile.status).toBeGreaterThanOrEqual(400);
+  expect(hostile.body).not.toContain('<img');
+});
+
 test('a network that is not configured is 502 naming what is missing, and an unknown one 404', async () => {
   await using bare = await startTestProgram({ roles: { worker: false }, environment: { GOOGLE_CLIENT_ID: 'x' } });
   const connectAt = (platform: string) => bare.client.request('POST', `${SOCIALS}/${platform}/connect`);
