@@ -1,4 +1,5 @@
 import type { Client } from '../src/testing/client.ts';
+import { CAMPAIGN } from '../src/campaigns/states.ts';
 import { type Look, waitPatiently } from './patience.ts';
 import type { Stage } from './stage.ts';
 
@@ -38,26 +39,32 @@ export const sendBulk = (
   );
 
 /**
- * Waits until no message waits for a submit any more and every answer is recorded: the queue is empty, and the inbox
- * of receipts too. Gives up when nothing has moved for `patienceMs`; what is missing then shows in the comparison.
+ * Waits until no message waits for a submit any more, or for being made, and every answer is recorded: the queue is empty,
+ * the inbox of receipts too, and campaigns that have begun have made their messages. Gives up when nothing has moved for `patienceMs`; what is missing then shows in the comparison.
  */
 export const untilQuiet = ({ pool, carrier }: Stage, patienceMs: number): Promise<boolean> =>
   waitPatiently(
     async () => {
       const now = await lookAt(pool).catch(() => 'away');
       const { submits, receiptsAcked, owed } = await carrier.counts();
-      const done = owed === 0 && now === '0/0' && (await lookAt(pool).catch(() => 'away')) === '0/0';
+      const done = owed === 0 && now === QUIET && (await lookAt(pool).catch(() => 'away')) === QUIET;
       return { done, seen: `${now}/${submits}/${receiptsAcked}/${owed}` };
     },
     { patienceMs, lookMs: LOOK_MS },
   );
 
+const QUIET = '0/0/0';
+
 async function lookAt(pool: Stage['pool']): Promise<string> {
   const { rows } = await pool.query(
     `SELECT (SELECT coalesce(sum(size - intent), 0) + count(*) FROM dispatch_chunk) AS queued,
-            (SELECT count(*) FROM receipt_batch) AS arrived`,
+            (SELECT count(*) FROM receipt_batch) AS arrived,
+            (SELECT count(*) FROM campaign c JOIN campaign_run r ON r.account_id = c.account_id AND r.campaign_id = c.id
+             WHERE c.status = ${CAMPAIGN.SENDING} AND (NOT r.expanded OR EXISTS (
+               SELECT FROM campaign_lane l WHERE l.account_id = c.account_id AND l.campaign_id = c.id AND NOT l.done))
+            ) AS unmade`,
   );
-  return `${rows[0].queued}/${rows[0].arrived}`;
+  return `${rows[0].queued}/${rows[0].arrived}/${rows[0].unmade}`;
 }
 
 /**
