@@ -124,7 +124,9 @@ test('an RCS card that does not arrive goes on to the SMS that was written for i
   const window = await site.signIn();
   const { page, watch } = window;
   await open(page, '?to=%2B393335550007');
-  await page.getByRole('radio', { name: 'RCS' }).check();
+  // The channel is in the address, from where it comes back to the choice a moment later.
+  await page.getByRole('radio', { name: 'RCS' }).click();
+  await page.getByRole('radio', { name: 'RCS', checked: true }).waitFor();
   expect(new URL(page.url()).searchParams.get('channel')).toBe('RCS');
   await page.getByRole('radio', { name: 'Card' }).check();
   await page.getByLabel('Title of the card').fill('Spring');
