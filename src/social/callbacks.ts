@@ -25,7 +25,7 @@ export function socialCallbackRoutes(app: App, deps: ApiDeps): void {
       const coming = { platform, parameters, browserSecret: browserSecretIn(headers.cookie) };
       const error = await finishConnection(deps, coming).then(() => null, toAppError);
       if (error && !isBrowser(headers.accept)) throw error;
-      if (error) log.warn({ err: error, platform }, 'a profile was not connected');
+      if (error) log.warn({ err: error, channel: platform }, 'a profile was not connected');
       reply
         .code(error?.status ?? 200)
         .type('text/html; charset=utf-8')
