@@ -41,7 +41,12 @@ export function createPastDays(pool: Pool): PastDays {
       const session = await one<Session>(client, BEGIN);
       if (!session.mine || stopped) return 0;
       pid = session.pid;
-      return await buildAll(client, await listMissing(client, now));
+      const missing = await listMissing(client, now);
+      if (missing.length > 0) await exec(client, raw(`SET statement_timeout = '${MOST_MINUTES}min'`));
+      let built = 0;
+      // Cancelling between two statements cuts nothing off, so it is looked at here as well.
+      for (; built < missing.length && !stopped; built++) await build(client, missing[built] as Missing);
+      return built;
     } catch (err) {
       if (stopped) return 0;
       throw err;
@@ -79,13 +84,8 @@ async function listMissing(client: PoolClient, now: Date): Promise<Missing[]> {
 
 const indexName = (partition: string): string => `${partition}_history`;
 
-async function buildAll(client: PoolClient, missing: readonly Missing[]): Promise<number> {
-  if (missing.length === 0) return 0;
-  await exec(client, raw(`SET statement_timeout = '${MOST_MINUTES}min'`));
-  for (const { table, partition } of missing) {
-    // One that was cut off is there, and not valid.
-    await exec(client, raw(`DROP INDEX CONCURRENTLY IF EXISTS ${indexName(partition)}`));
-    await exec(client, raw(`CREATE INDEX CONCURRENTLY ${indexName(partition)} ON ${partition} ${INDEXES[table]}`));
-  }
-  return missing.length;
+async function build(client: PoolClient, { table, partition }: Missing): Promise<void> {
+  // One that was cut off is there, and not valid.
+  await exec(client, raw(`DROP INDEX CONCURRENTLY IF EXISTS ${indexName(partition)}`));
+  await exec(client, raw(`CREATE INDEX CONCURRENTLY ${indexName(partition)} ON ${partition} ${INDEXES[table]}`));
 }
