@@ -47,7 +47,9 @@ export async function benchChannels(): Promise<Report> {
     await fill(stage);
     const whatsappBare = await bareWhatsapp(networks);
     const whatsapp = await campaign(stage, {
-      ...{ sendingMode: 'WHATSAPP', whatsappPhoneNumberId: networks.graph.number, whatsappTemplateId: WELCOME.id },
+      sendingMode: 'WHATSAPP',
+      whatsappPhoneNumberId: networks.graph.number,
+      whatsappTemplateId: WELCOME.id,
     });
     const rcsBare = await bareRcs(networks);
     const rcs = await campaign(stage, { sendingMode: 'RCS', rcsAgentId: AGENT, rcsTemplateId: TEXT?.id });
@@ -59,15 +61,18 @@ export async function benchChannels(): Promise<Report> {
       target: 1,
       figures: {
         messages: MESSAGES,
-        ...{ whatsappRatio: ofWhatsapp, whatsappPerSecond: whatsapp, whatsappBarePerSecond: whatsappBare },
-        ...{ rcsRatio: ofRcs, rcsPerSecond: rcs, rcsBarePerSecond: rcsBare },
-        ...{
-          callbacksRatio: ofCallbacks,
-          callbacksPerSecond: callbacks,
-          emptyRoutePerSecond: empty,
-          workedOffAtOncePerSecond: workedOff,
-        },
-        ...{ messagesTarget: MESSAGES_TARGET, callbacksTarget: CALLBACKS_TARGET },
+        whatsappRatio: ofWhatsapp,
+        whatsappPerSecond: whatsapp,
+        whatsappBarePerSecond: whatsappBare,
+        rcsRatio: ofRcs,
+        rcsPerSecond: rcs,
+        rcsBarePerSecond: rcsBare,
+        callbacksRatio: ofCallbacks,
+        callbacksPerSecond: callbacks,
+        emptyRoutePerSecond: empty,
+        workedOffAtOncePerSecond: workedOff,
+        messagesTarget: MESSAGES_TARGET,
+        callbacksTarget: CALLBACKS_TARGET,
       },
     };
   } finally {
@@ -93,15 +98,22 @@ async function startNetworks(): Promise<{ networks: Networks; stop(): Promise<vo
 async function connect({ pool, dataDir }: Stage, { graph, rbm }: Networks): Promise<void> {
   const key = await loadSecretKey(loadConfig({ DATA_DIR: dataDir }));
   const meta = await createConnection(pool, key, {
-    ...{ name: 'meta', kind: 'whatsapp', sandbox: false },
+    name: 'meta',
+    kind: 'whatsapp',
+    sandbox: false,
     settings: {
-      ...{ baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: [graph.number] },
-      ...{ tps: 0, concurrency: CONNECTIONS },
+      baseUrl: graph.baseUrl,
+      wabaId: graph.wabaId,
+      phoneNumberIds: [graph.number],
+      tps: 0,
+      concurrency: CONNECTIONS,
     },
     secret: { accessToken: graph.accessToken, appSecret: graph.appSecret, verifyToken: 'bench' },
   });
   const google = await createConnection(pool, key, {
-    ...{ name: 'google', kind: 'rcs', sandbox: false },
+    name: 'google',
+    kind: 'rcs',
+    sandbox: false,
     settings: { baseUrl: rbm.baseUrl, concurrency: CONNECTIONS },
     secret: rbm.secrets,
   });
@@ -185,10 +197,14 @@ function bareWhatsapp({ graph }: Networks): Promise<number> {
     path: `${prefix}/v23.0/${graph.number}/messages`,
     headers,
     body: JSON.stringify({
-      ...{ messaging_product: 'whatsapp', recipient_type: 'individual', to: destinationOf(n) },
-      ...{ type: 'template', biz_opaque_callback_data: newId() },
+      messaging_product: 'whatsapp',
+      recipient_type: 'individual',
+      to: destinationOf(n),
+      type: 'template',
+      biz_opaque_callback_data: newId(),
       template: {
-        ...{ name: WELCOME.name, language: { code: WELCOME.language } },
+        name: WELCOME.name,
+        language: { code: WELCOME.language },
         components: [{ type: 'body', parameters }],
       },
     }),

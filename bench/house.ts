@@ -45,7 +45,12 @@ export async function openHouse(more: Record<string, string> = {}): Promise<Hous
   }
 
   return {
-    ...{ gateway, address, apiKey, accountId, dataDir, db },
+    gateway,
+    address,
+    apiKey,
+    accountId,
+    dataDir,
+    db,
     connectionString: server.connectionString,
     call: async <T>(method: string, path: string, body?: object) => JSON.parse(await ask(method, path, body)) as T,
     async time(path) {

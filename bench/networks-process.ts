@@ -7,11 +7,13 @@ import { WHATSAPP_TEMPLATES } from '../src/sandbox/templates.ts';
  * becomes of it. Prints where they are, as one line of JSON.
  */
 const graph = await startSandboxGraph({
-  ...{ templates: WHATSAPP_TEMPLATES, ledger: 'counts' },
+  templates: WHATSAPP_TEMPLATES,
+  ledger: 'counts',
   script: { tps: 0, pairBurst: 1_000_000, outcomes: {}, otherwise: { steps: [] } },
 });
 const rbm = await startSandboxRbm({
-  ...{ agents: ['bench'], ledger: 'counts' },
+  agents: ['bench'],
+  ledger: 'counts',
   script: { tps: 0, outcomes: {}, otherwise: { steps: [] }, batchesPerMinute: 1_000_000 },
 });
 const { baseUrl, wabaId, accessToken, appSecret } = graph;

@@ -23,12 +23,23 @@ const EXAMPLES: Readonly<Record<string, readonly RegExp[]>> = {
   '01-send-sms.sh': [/"accepted":true/, /"accepted":true/, /"field":"phoneNumber"/, /HTTP 400/, /"simulation":true/],
   '02-status-and-timeline.sh': [/"deliveryStatus":"DELIVERED"/, /"kind":"RECEIPT"/, /"kind":"FINAL"/, /^\[\{/m],
   '04-contacts-and-import.sh': [
-    ...[/"dryRun":true/, /"created":3,.*"errors":1/, /"line":5/, /^0701,.*phoneNumber is not a phone number/m],
-    ...[/Ada Example/, /"[Cc]ity":"Melbourne"/, /"deleted":1/, /"contactCount":2/],
+    /"dryRun":true/,
+    /"created":3,.*"errors":1/,
+    /"line":5/,
+    /^0701,.*phoneNumber is not a phone number/m,
+    /Ada Example/,
+    /"[Cc]ity":"Melbourne"/,
+    /"deleted":1/,
+    /"contactCount":2/,
   ],
   '05-campaign.sh': [
-    ...[/"totalDestinations":3/, /"calculated":true/, /HTTP 400/, /"status":2/, /"status":3.*"totalSuccess":3/],
-    ...[/"status":"DELIVERED"/, /"delivered":3/],
+    /"totalDestinations":3/,
+    /"calculated":true/,
+    /HTTP 400/,
+    /"status":2/,
+    /"status":3.*"totalSuccess":3/,
+    /"status":"DELIVERED"/,
+    /"delivered":3/,
   ],
   '06-fallback-campaign.sh': [
     /"totalDestinations":2/,
@@ -64,18 +75,27 @@ beforeAll(async () => {
   await writeFile(join(folder, 'key.pem'), TEST_KEY);
   port = await freePort();
   program = await startTestProgram({
-    ...{ carriers: {}, roles: { sandbox: true } },
+    carriers: {},
+    roles: { sandbox: true },
     environment: {
-      ...{ SANDBOX: 'on', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128', WEBHOOK_PORTS: String(port) },
+      SANDBOX: 'on',
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      WEBHOOK_PORTS: String(port),
       // Links name the port that is configured.
-      ...{ WEBHOOK_CA_FILE: join(folder, 'cert.pem'), PORT: String(await freePort()) },
+      WEBHOOK_CA_FILE: join(folder, 'cert.pem'),
+      PORT: String(await freePort()),
     },
   });
   await giveSandboxNumbers(program.pool, program.account);
   environment = {
-    ...{ PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder, NO_COLOR: '1' },
+    PATH: process.env['PATH'] ?? '',
+    HOME: folder,
+    TMPDIR: folder,
+    NO_COLOR: '1',
     ...program.environment,
-    ...{ BASE_URL: program.origin(), API_KEY: program.account.apiKey, CARRIER_PORT: String(await freePort()) },
+    BASE_URL: program.origin(),
+    API_KEY: program.account.apiKey,
+    CARRIER_PORT: String(await freePort()),
   };
 });
 afterAll(async () => {
@@ -143,8 +163,10 @@ test('03: the receiver is registered, verifies what it is sent, and refuses what
   const register = start('bash', [path('03-webhook-register.sh')], { CALLBACK_URL: url, SECRET_FILE: secretFile });
   await until('the secret', () => existsSync(secretFile) && readFileSync(secretFile, 'utf8') !== '');
   const receiver = start(process.execPath, [path('03-webhook-receiver.mjs')], {
-    ...{ WEBHOOK_SECRET: readFileSync(secretFile, 'utf8'), PORT: String(port) },
-    ...{ TLS_CERT: join(folder, 'cert.pem'), TLS_KEY: join(folder, 'key.pem') },
+    WEBHOOK_SECRET: readFileSync(secretFile, 'utf8'),
+    PORT: String(port),
+    TLS_CERT: join(folder, 'cert.pem'),
+    TLS_KEY: join(folder, 'key.pem'),
   });
   await until('the receiver', () => receiver.said().includes('listening'));
   register.child.stdin?.end('\n');

@@ -56,7 +56,9 @@ async function prove(run: Run): Promise<Findings> {
   await until('the receipts are worked off', () => isSettled(stage.pool, sent), PATIENCE_MS).catch(() => undefined);
 
   const figures = {
-    ...{ truths: truths.length, lies: lies.length, ...tally },
+    truths: truths.length,
+    lies: lies.length,
+    ...tally,
     ...(await compare(run, stage.pool, { accountId: mine.accountId, otherId: other.accountId, said, sent })),
   };
   return judge(figures, {
@@ -73,7 +75,9 @@ type Told = { readonly network: Network; readonly from: string; readonly id: str
 const people = (networks: readonly Network[], count: number): Told[] =>
   Array.from({ length: count }, (_, n) => ({
     network: networks[n % networks.length] as Network,
-    ...{ from: `+3933${String(10_000_000 + Math.floor(n / 3))}`, id: `in-${n}`, text: `text ${n}` },
+    from: `+3933${String(10_000_000 + Math.floor(n / 3))}`,
+    id: `in-${n}`,
+    text: `text ${n}`,
   }));
 
 const tell = ({ network, ...said }: Told): Callback => network.signed(network.message({ ...said, at: new Date() }));
@@ -107,15 +111,19 @@ async function sendAll(
     await insertStates(
       pool,
       messages.map(({ row: { id, channel, connectionId }, name }) => ({
-        ...{ accountId, id, channel, connectionId, carrierId: name, campaignId: null, status: STATUS.ACCEPTED },
-        ...{
-          attempts: 1,
-          submitted: true,
-          errorCode: null,
-          errorText: null,
-          possibleDuplicate: false,
-          creditHeld: false,
-        },
+        accountId,
+        id,
+        channel,
+        connectionId,
+        carrierId: name,
+        campaignId: null,
+        status: STATUS.ACCEPTED,
+        attempts: 1,
+        submitted: true,
+        errorCode: null,
+        errorText: null,
+        possibleDuplicate: false,
+        creditHeld: false,
       })),
     );
     all.push(...messages.map(({ row: { id, destination }, ...rest }) => ({ id, destination, ...rest })));
@@ -168,7 +176,9 @@ async function post(run: Run, stage: Stage, list: readonly (Callback | Hostile)[
 async function untilAnswered(origin: () => string, { path, headers, body }: Callback, wanted: number): Promise<number> {
   for (let tries = 0; ; tries++) {
     const status = await fetch(`${origin()}${path}`, {
-      ...{ method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } },
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
     }).then(
       async (answer) => {
         await answer.arrayBuffer();

@@ -32,7 +32,9 @@ async function prove(run: Run): Promise<Findings> {
   await using stage = await openStage(run, {
     gateway: 'serve',
     environment: {
-      ...{ SECRET_KEY: secretKey, LOG_LEVEL: 'trace', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' },
+      SECRET_KEY: secretKey,
+      LOG_LEVEL: 'trace',
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
       ...networks.environment,
     },
   });

@@ -63,10 +63,14 @@ async function prove(run: Run): Promise<Findings> {
   const counted = await lookAtCampaign(stage, id);
   const bound = (crew.kills + postgresKills * WORKERS) * WINDOW;
   const figures = {
-    ...{ recipients: counted?.recipients ?? 0, skipped: counted?.skipped ?? 0 },
-    ...{ forgotten: destinations.filter((to) => !made.has(to)).length, twice: messages.length - made.size },
+    recipients: counted?.recipients ?? 0,
+    skipped: counted?.skipped ?? 0,
+    forgotten: destinations.filter((to) => !made.has(to)).length,
+    twice: messages.length - made.size,
     ...compare(evidence),
-    ...{ unknownBound: bound, kills: crew.kills, postgresKills },
+    unknownBound: bound,
+    kills: crew.kills,
+    postgresKills,
   };
   return judge(figures, {
     'everybody became a recipient once': figures.recipients === size.recipients && figures.skipped === 0,

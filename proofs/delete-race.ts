@@ -35,10 +35,12 @@ async function prove(run: Run): Promise<Findings> {
   const gone = deleted.filter(({ status }) => status === 204);
   const begun = deleted.filter(({ status }) => status === 404);
   const figures = {
-    ...{ deletes: deleted.length, deleted: gone.length, begun: begun.length },
-    ...{ deletedAndSent: gone.filter(({ number }) => taken.has(number)).length },
-    ...{ neither: begun.filter(({ number }) => taken.get(number)?.length !== 1).length },
-    ...{ frozenMicros: await frozenOf(stage, account.accountId) },
+    deletes: deleted.length,
+    deleted: gone.length,
+    begun: begun.length,
+    deletedAndSent: gone.filter(({ number }) => taken.has(number)).length,
+    neither: begun.filter(({ number }) => taken.get(number)?.length !== 1).length,
+    frozenMicros: await frozenOf(stage, account.accountId),
   };
   return judge(figures, {
     'each delete is answered 204 or 404': gone.length + begun.length === deleted.length,

@@ -109,7 +109,9 @@ const proxied = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded
 /** As our own page signs people in. */
 const atConsole = (address: string) => ({
   ...proxied(address),
-  ...{ 'x-api-key': '', 'x-heliograph-console': '1', 'sec-fetch-site': 'same-origin' },
+  'x-api-key': '',
+  'x-heliograph-console': '1',
+  'sec-fetch-site': 'same-origin',
 });
 
 const asFrom = (address: string, username: string, password: string) => ({

@@ -74,8 +74,15 @@ async function prove(run: Run): Promise<Findings> {
 /** Rounds of requests at the same time for credit that does not last, while connections to PostgreSQL are cut. */
 async function race(run: Run, stage: Stage, account: Account, rounds: number) {
   const counts = {
-    ...{ rounds, requests: 0, accepted: 0, refused: 0, failedRequests: 0, belowZero: 0, connectionsCut: 0 },
-    ...{ campaigns: 0, campaignsConfirmed: 0 },
+    rounds,
+    requests: 0,
+    accepted: 0,
+    refused: 0,
+    failedRequests: 0,
+    belowZero: 0,
+    connectionsCut: 0,
+    campaigns: 0,
+    campaignsConfirmed: 0,
   };
   let next = 0;
   let racing = true;

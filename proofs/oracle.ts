@@ -112,8 +112,12 @@ function judged(run: Run, gaps: ReadonlyMap<Field, readonly number[]>, counts: C
   const widest = Math.max(0, ...[...gaps.values()].map((each) => Math.abs(median(each))));
   return judge(
     {
-      ...{ fields: gaps.size, pairs: all.length, ...counts },
-      ...{ medianGapMs: round(median(all)), widestGapMs: round(widest), slower: slower.length },
+      fields: gaps.size,
+      pairs: all.length,
+      ...counts,
+      medianGapMs: round(median(all)),
+      widestGapMs: round(widest),
+      slower: slower.length,
     },
     {
       'every route of the router has a case, and every id field of them is asked for':

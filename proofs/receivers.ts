@@ -172,7 +172,12 @@ async function publish(pool: Pool, accountIds: readonly number[]): Promise<void>
     await publishEvents(
       tx,
       messages.map(({ accountId, id }) => ({
-        ...{ accountId, messageId: id, kind: 'DELIVERY', status: STATUS.DELIVERED, at, error: null },
+        accountId,
+        messageId: id,
+        kind: 'DELIVERY',
+        status: STATUS.DELIVERED,
+        at,
+        error: null,
       })),
     );
   });

@@ -57,8 +57,15 @@ async function prove(run: Run): Promise<Findings> {
   );
   await stage.gateway.stop();
   const counts: Counts = {
-    ...{ inPlace: 0, copies: 0, confirmed: 0, discarded: 0, queued: 0 },
-    ...{ notAsked: 0, sentUnasked: 0, notAccepted: 0, wrong: 0 },
+    inPlace: 0,
+    copies: 0,
+    confirmed: 0,
+    discarded: 0,
+    queued: 0,
+    notAsked: 0,
+    sentUnasked: 0,
+    notAccepted: 0,
+    wrong: 0,
   };
   const kinds = Array.from({ length: ROUNDS[run.mode] }, (_, n) => KINDS[n % KINDS.length] ?? 'in place');
   for (const [n, kind] of kinds.entries()) {

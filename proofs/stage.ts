@@ -126,11 +126,16 @@ const environmentOf = ({ folder, databaseUrl }: Run): Record<string, string> => 
 
 /** The networks are known, and nobody is there: a proof that is about them has its own. */
 const SOCIAL: Readonly<Record<string, string>> = {
-  ...{ FACEBOOK_CLIENT_ID: 'proof', FACEBOOK_CLIENT_SECRET: 'proof' },
-  ...{ INSTAGRAM_CLIENT_ID: 'proof', INSTAGRAM_CLIENT_SECRET: 'proof' },
-  ...{ LINKEDIN_CLIENT_ID: 'proof', LINKEDIN_CLIENT_SECRET: 'proof' },
-  ...{ GOOGLE_CLIENT_ID: 'proof', GOOGLE_CLIENT_SECRET: 'proof' },
-  ...{ TIKTOK_CLIENT_ID: 'proof', TIKTOK_CLIENT_SECRET: 'proof' },
+  FACEBOOK_CLIENT_ID: 'proof',
+  FACEBOOK_CLIENT_SECRET: 'proof',
+  INSTAGRAM_CLIENT_ID: 'proof',
+  INSTAGRAM_CLIENT_SECRET: 'proof',
+  LINKEDIN_CLIENT_ID: 'proof',
+  LINKEDIN_CLIENT_SECRET: 'proof',
+  GOOGLE_CLIENT_ID: 'proof',
+  GOOGLE_CLIENT_SECRET: 'proof',
+  TIKTOK_CLIENT_ID: 'proof',
+  TIKTOK_CLIENT_SECRET: 'proof',
   SOCIAL_URL: 'http://127.0.0.1:9',
 };
 

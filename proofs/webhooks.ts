@@ -80,8 +80,11 @@ async function prove(run: Run): Promise<Findings> {
   const secrets = { good: accounts.good.secret, flaky: accounts.flaky.secret, hostile: accounts.hostile.secret };
   const dead = await countDead(accounts.hostile.client);
   const figures = {
-    ...{ ...compare(expected, receivers.told, secrets), dead, left },
-    ...{ kills: crew.kills, postgresKills: kills.postgres },
+    ...compare(expected, receivers.told, secrets),
+    dead,
+    left,
+    kills: crew.kills,
+    postgresKills: kills.postgres,
   };
   return judge(figures, {
     'every event of a receiver that takes it has reached it': figures.undelivered === 0,

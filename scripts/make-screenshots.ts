@@ -37,15 +37,21 @@ type Picture = {
 const picturesOf = ({ campaignId, chatId }: Sample): readonly Picture[] => [
   { name: 'overview', path: '/', theme: 'light', shows: (page) => page.locator('.recharts-surface').nth(1) },
   {
-    ...{ name: 'campaign', path: `/campaigns/${campaignId}`, theme: 'light' },
+    name: 'campaign',
+    path: `/campaigns/${campaignId}`,
+    theme: 'light',
     shows: (page) => page.getByRole('heading', { name: 'Channel by channel' }),
   },
   {
-    ...{ name: 'inbox', path: `/inbox?chat=${chatId}`, theme: 'light' },
+    name: 'inbox',
+    path: `/inbox?chat=${chatId}`,
+    theme: 'light',
     shows: (page) => page.getByRole('region', { name: /^Messages with/ }).getByText('Perfect, that was quick'),
   },
   {
-    ...{ name: 'messages', path: '/messages', theme: 'dark' },
+    name: 'messages',
+    path: '/messages',
+    theme: 'dark',
     shows: (page) => page.getByRole('table').getByText('Undeliverable').first(),
   },
 ];

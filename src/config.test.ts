@@ -87,7 +87,11 @@ test('every variable reaches its setting', () => {
     failoverSeconds: 5,
     webhooks: { openBlocks: ['10.0.0.0/8', '::1'], ports: [443, 9443], caFile: '/etc/ca.pem' },
     storage: {
-      ...{ kind: 's3', bucket: 'files', region: 'eu-south-1', endpoint: 'https://s3.example.com', pathStyle: true },
+      kind: 's3',
+      bucket: 'files',
+      region: 'eu-south-1',
+      endpoint: 'https://s3.example.com',
+      pathStyle: true,
       credentials: { accessKeyId: 'us', secretAccessKey: 'secret' },
       prefix: 'heliograph/',
     },
@@ -104,8 +108,13 @@ test('every variable reaches its setting', () => {
 
 test('on AWS the region and the bucket are enough', () => {
   expect(loadConfig({ STORAGE: 's3', S3_BUCKET: 'files' }).storage).toEqual({
-    ...{ kind: 's3', bucket: 'files', region: 'us-east-1', pathStyle: false, prefix: '' },
-    ...{ endpoint: undefined, credentials: undefined },
+    kind: 's3',
+    bucket: 'files',
+    region: 'us-east-1',
+    pathStyle: false,
+    prefix: '',
+    endpoint: undefined,
+    credentials: undefined,
   });
 });
 

@@ -308,8 +308,11 @@ function readSocial(read: Read): Config['social'] {
     return { clientId: read(id, KEYS[id]), clientSecret: read(secret, KEYS[secret]) };
   };
   const clients = {
-    ...{ facebook: clientOf('FACEBOOK'), instagram: clientOf('INSTAGRAM'), linkedin: clientOf('LINKEDIN') },
-    ...{ google: clientOf('GOOGLE'), tiktok: clientOf('TIKTOK') },
+    facebook: clientOf('FACEBOOK'),
+    instagram: clientOf('INSTAGRAM'),
+    linkedin: clientOf('LINKEDIN'),
+    google: clientOf('GOOGLE'),
+    tiktok: clientOf('TIKTOK'),
   };
   return { baseUrl: read('SOCIAL_URL', KEYS.SOCIAL_URL).replace(/\/+$/, '') || undefined, clients };
 }

@@ -57,7 +57,9 @@ test('without the setting it listens nowhere, and the API does not listen there'
   expect([silent.address, silent.health]).toEqual([null, null]);
   await silent.stop();
   const api = await startProgram(loadConfig({ ...program.environment, WORKER_PORT: '0' }), {
-    ...{ api: true, worker: false, sandbox: false },
+    api: true,
+    worker: false,
+    sandbox: false,
   });
   expect([typeof api.address, api.health]).toEqual(['string', null]);
   await api.stop();

@@ -198,7 +198,9 @@ async function openApi(
   onStop(close);
   const inboxHub = createHub({ pool, log });
   const session = await openWorkerSession({
-    ...{ connectionString, log, channels: [...counts.channels, INBOX_CHANNEL] },
+    connectionString,
+    log,
+    channels: [...counts.channels, INBOX_CHANNEL],
     onNotify(channel, payload) {
       if (channel === INBOX_CHANNEL) inboxHub.wake(payload === '' ? null : Number(payload));
       else counts.onNotify(channel, payload);

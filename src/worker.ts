@@ -250,7 +250,10 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   });
   startUnlessPaused('campaigns', campaigns.work);
   const fallbacks = createFallbacks({
-    ...{ pool, now, log, accept: createAccept(deps) },
+    pool,
+    now,
+    log,
+    accept: createAccept(deps),
     revoke,
   });
   startUnlessPaused(

@@ -8,7 +8,8 @@ type Step = (request: Request) => Response | Promise<Response>;
 function scripted(steps: readonly Step[], { retries = 4, timeoutMs = 30_000 } = {}) {
   const seen: { key: string | null; body: string; at: number }[] = [];
   const exchange = createExchange({
-    ...{ retries, timeoutMs },
+    retries,
+    timeoutMs,
     async fetch(request) {
       const step = steps[seen.length] ?? (() => Response.json({ done: true }));
       seen.push({
@@ -101,7 +102,8 @@ test('a server that says nothing is given up after the time for one try', async 
     });
   const { exchange } = scripted([silent, silent], { retries: 1, timeoutMs: 20 });
   await expect(exchange(post())).rejects.toMatchObject({
-    ...{ status: 0, attempts: 2 },
+    status: 0,
+    attempts: 2,
     message: expect.stringContaining('aborted'),
   });
 });
@@ -120,7 +122,10 @@ test('a caller who gives up, while waiting for a try too, is told their own reas
 test('an answer that is no JSON of ours is told as well as it can be', async () => {
   const page: Step = () => new Response('<h1>Bad gateway</h1>', { status: 502, statusText: 'Bad Gateway' });
   await expect(scripted([page]).exchange(post())).rejects.toMatchObject({
-    ...{ status: 502, message: 'Bad Gateway', requestId: null, details: [] },
+    status: 502,
+    message: 'Bad Gateway',
+    requestId: null,
+    details: [],
   });
 });
 

@@ -57,7 +57,8 @@ test('a list is walked to its end, once, whatever the size of a page; and no fur
 
   let asked = 0;
   const counting = createHeliograph({
-    ...{ baseUrl: program.origin(), apiKey: program.account.apiKey },
+    baseUrl: program.origin(),
+    apiKey: program.account.apiKey,
     fetch: (request) => (asked++, fetch(request)),
   });
   for await (const { firstName } of counting.each(CONTACTS, { params: { query: { limit: 2 } } }))

@@ -35,7 +35,9 @@ export type Heliograph = {
 export function createHeliograph(options: HeliographOptions): Heliograph {
   const { baseUrl, timeoutMs = 30_000, retries = 4, fetch = (request) => globalThis.fetch(request) } = options;
   const client = createClient<Record<string, Record<Method, object>>>({
-    ...{ baseUrl, headers: credentialsOf(options), bodySerializer },
+    baseUrl,
+    headers: credentialsOf(options),
+    bodySerializer,
     fetch: createExchange({ fetch, timeoutMs, retries }),
   });
   const ask = async (method: Method, path: string, init?: object): Promise<unknown> =>
@@ -45,7 +47,11 @@ export function createHeliograph(options: HeliographOptions): Heliograph {
   const pages = <P extends PagedPath>(path: P, ...[init]: Optional<PageInit<P>>) =>
     walk((page) => ask('get', path, page), init) as AsyncGenerator<Item<P>[], void, undefined>;
   return {
-    ...{ get: call('get'), put: call('put'), post: call('post'), patch: call('patch'), delete: call('delete') },
+    get: call('get'),
+    put: call('put'),
+    post: call('post'),
+    patch: call('patch'),
+    delete: call('delete'),
     pages,
     async *each(path, ...init) {
       for await (const items of pages(path, ...init)) yield* items;

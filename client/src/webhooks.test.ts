@@ -28,7 +28,8 @@ test('callbacks of a running Heliograph are verified, also while its secret chan
   await using receiver = await startReceiver();
   await using program = await startTestProgram({
     environment: {
-      ...{ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128', WEBHOOK_PORTS: String(receiver.port) },
+      WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
+      WEBHOOK_PORTS: String(receiver.port),
       WEBHOOK_CA_FILE: caFile,
     },
   });

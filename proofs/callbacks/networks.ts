@@ -54,7 +54,9 @@ async function openWhatsapp({ pool }: Stage, { token, accountId }: Owner, key: K
   const secret = `app-secret-of-${token}`;
   const [wabaId, identity] = [`77${accountId}`, `88${accountId}`];
   const { id: connectionId } = await createConnection(pool, key, {
-    ...{ name: `${token}-meta`, kind: 'whatsapp', sandbox: false },
+    name: `${token}-meta`,
+    kind: 'whatsapp',
+    sandbox: false,
     settings: { baseUrl: 'http://127.0.0.1:9', wabaId, phoneNumberIds: [identity] },
     secret: { accessToken: 'token', appSecret: secret, verifyToken: token },
   });
@@ -75,7 +77,11 @@ async function openWhatsapp({ pool }: Stage, { token, accountId }: Owner, key: K
       ],
     });
   return {
-    ...{ channel: 'WHATSAPP', connectionId, path, identity, secret },
+    channel: 'WHATSAPP',
+    connectionId,
+    path,
+    identity,
+    secret,
     message: ({ from, id, text, at }, number = identity) =>
       change(
         {
@@ -97,7 +103,10 @@ async function openWhatsapp({ pool }: Stage, { token, accountId }: Owner, key: K
         {
           statuses: [
             {
-              ...{ id, status, timestamp: String(Math.floor(Date.now() / 1000)), recipient_id: digits(destination) },
+              id,
+              status,
+              timestamp: String(Math.floor(Date.now() / 1000)),
+              recipient_id: digits(destination),
               ...(status === 'failed' && { errors: [{ code: 131026, title: 'Message undeliverable' }] }),
             },
           ],
@@ -114,19 +123,30 @@ async function openRcs({ pool }: Stage, { token }: Owner, key: Key): Promise<Net
   const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const privateKey = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const { id: connectionId } = await createConnection(pool, key, {
-    ...{ name: `${token}-google`, kind: 'rcs', sandbox: false, settings: {} },
+    name: `${token}-google`,
+    kind: 'rcs',
+    sandbox: false,
+    settings: {},
     secret: { clientEmail: `${token}@example.com`, privateKey, clientToken: secret },
   });
   const path = `/api/callbacks/rcs/${token}-google`;
   const EVENTS = { delivered: 'DELIVERED', read: 'READ', failed: 'TTL_EXPIRATION_REVOKED' } as const;
   return {
-    ...{ channel: 'RCS', connectionId, path, identity, secret },
+    channel: 'RCS',
+    connectionId,
+    path,
+    identity,
+    secret,
     message: ({ from, id, text, at }, agentId = identity) =>
       JSON.stringify({ senderPhoneNumber: from, messageId: id, agentId, text, sendTime: at.toISOString() }),
     status: ({ name: messageId, destination }, state) =>
       JSON.stringify({
-        ...{ senderPhoneNumber: destination, eventType: EVENTS[state], eventId: `${messageId}-${state}`, messageId },
-        ...{ agentId: identity, sendTime: new Date().toISOString() },
+        senderPhoneNumber: destination,
+        eventType: EVENTS[state],
+        eventId: `${messageId}-${state}`,
+        messageId,
+        agentId: identity,
+        sendTime: new Date().toISOString(),
       }),
     signed(event, by = secret) {
       const data = Buffer.from(event);

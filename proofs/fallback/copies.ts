@@ -25,8 +25,12 @@ export async function copiesOf(run: Run, stage: Stage, rbm: SandboxRbm, destinat
   const nothing = destinations.filter((to) => copies(to) === 0 && !inDoubt.has(to));
   for (const to of nothing.slice(0, MOST_TOLD)) run.say(`nothing for ${to}: ${await storyOf(stage, to)}`);
   return {
-    ...{ byRcs: rcs.size, bySms: taken.size, inDoubt: inDoubt.size, nothing: nothing.length },
-    ...{ revoked: rbm.ledger.counts().revoked, revokesRefused: rbm.ledger.counts().revokesRefused },
+    byRcs: rcs.size,
+    bySms: taken.size,
+    inDoubt: inDoubt.size,
+    nothing: nothing.length,
+    revoked: rbm.ledger.counts().revoked,
+    revokesRefused: rbm.ledger.counts().revokesRefused,
     forgotten: destinations.filter((to) => !made.has(to)).length,
     twoCopies: destinations.filter((to) => copies(to) > 1).length,
   };

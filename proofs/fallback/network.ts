@@ -42,8 +42,16 @@ export async function openNetwork(run: Run, { pool, gateway, environment }: Stag
   const rbm = await startSandboxRbm({
     agents: [AGENT],
     script: {
-      ...{ seed: run.seed, missingEventShare: 0.1, doubleEventShare: 0.1, reorderEventShare: 0.2, reorderMs: 1500 },
-      ...{ dropAnswerShare: 0.01, cutShare: 0.01, keepMessages: 200_000, forgetsRevoked: true, dropRevokeShare: 0.02 },
+      seed: run.seed,
+      missingEventShare: 0.1,
+      doubleEventShare: 0.1,
+      reorderEventShare: 0.2,
+      reorderMs: 1500,
+      dropAnswerShare: 0.01,
+      cutShare: 0.01,
+      keepMessages: 200_000,
+      forgetsRevoked: true,
+      dropRevokeShare: 0.02,
       outcomes: Object.fromEntries(ENDINGS.map((ending, n) => [ending, OUTCOMES[n % OUTCOMES.length] ?? {}])),
     },
   });

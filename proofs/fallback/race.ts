@@ -34,7 +34,8 @@ export async function openRace(run: Run, people: number): Promise<Race> {
   const destinations = Array.from({ length: people }, (_, n) => mobileOf(n));
   const all = opened.move();
   return {
-    ...{ stage, destinations },
+    stage,
+    destinations,
     startCrew: () => startCrew(run, stage, WORKERS),
     async killOften(crew, kills, mostMs) {
       for (let kill = 0; kill < kills; kill++) {

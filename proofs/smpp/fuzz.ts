@@ -11,8 +11,12 @@ const MOST_OCTETS = 70_000;
 
 const message = {
   ...EMPTY_MESSAGE,
-  ...{ sourceTon: 1, sourceNpi: 1, source: '393331234567' },
-  ...{ destTon: 5, destNpi: 0, destination: 'Acme' },
+  sourceTon: 1,
+  sourceNpi: 1,
+  source: '393331234567',
+  destTon: 5,
+  destNpi: 0,
+  destination: 'Acme',
 };
 const receipt = receiptText({
   id: '1234567890',

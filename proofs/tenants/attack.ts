@@ -53,7 +53,8 @@ export function send({ client }: Party, sent: Sent): Promise<Answer> {
 export function wireOf({ method, path, headers, body, form }: Sent) {
   if (form !== undefined && isSchema(body))
     return {
-      ...{ method, path },
+      method,
+      path,
       headers: { ...headers, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
       body: formOf(body, form),
     };

@@ -52,15 +52,21 @@ const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl }
 
 /** The routes that ask for no credentials: they know no account. */
 export const OPEN_ROUTES: ReadonlySet<string> = new Set([
-  ...['GET /health/live', 'GET /health/ready', 'GET /metrics'],
-  ...['GET /openapi.json', 'GET /docs', 'GET /docs/init.js', 'GET /docs/scalar.js'],
+  'GET /health/live',
+  'GET /health/ready',
+  'GET /metrics',
+  'GET /openapi.json',
+  'GET /docs',
+  'GET /docs/init.js',
+  'GET /docs/scalar.js',
   // The console's files.
   'GET /assets/*',
   // By a signed link: `prove links`.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
-  ...['GET /api/callbacks/whatsapp/:connectionName', 'POST /api/callbacks/whatsapp/:connectionName'],
-  ...['POST /api/callbacks/rcs/:connectionName'],
+  'GET /api/callbacks/whatsapp/:connectionName',
+  'POST /api/callbacks/whatsapp/:connectionName',
+  'POST /api/callbacks/rcs/:connectionName',
   // By the state of a connection that was begun: `prove oauth`.
   'GET /oauth/:platform/callback',
   // With a password: `prove guess`.
@@ -84,12 +90,16 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   [`POST ${MS}/whatsapp/send`]: {
     ids: {
-      ...{ 'body.phoneNumberId': 'phoneNumber', 'body.template.id': 'whatsappTemplate' },
-      ...{ 'body.fallbackRcs.agentId': 'rcsAgent', 'body.fallbackRcs.body.mediaId': 'media' },
+      'body.phoneNumberId': 'phoneNumber',
+      'body.template.id': 'whatsappTemplate',
+      'body.fallbackRcs.agentId': 'rcsAgent',
+      'body.fallbackRcs.body.mediaId': 'media',
     },
     body: () => ({
-      ...{ destination: NUMBER, simulation: true },
-      ...{ fallbackRcs: { body: { type: 'FILE' } }, fallbackSms: { body: 'Hello' } },
+      destination: NUMBER,
+      simulation: true,
+      fallbackRcs: { body: { type: 'FILE' } },
+      fallbackSms: { body: 'Hello' },
     }),
   },
   [`POST ${MS}/rcs/send`]: {
@@ -107,7 +117,9 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${MS}/whatsapp/templates`]: {
     ids: { 'body.phoneNumberId': 'phoneNumber' },
     body: ({ token }) => ({
-      ...{ name: `${token}_${randomBytes(6).toString('hex')}`, language: 'en', category: 'UTILITY' },
+      name: `${token}_${randomBytes(6).toString('hex')}`,
+      language: 'en',
+      category: 'UTILITY',
       components: [{ type: 'BODY', text: 'Hello' }],
     }),
     opaque: ['components'],
@@ -151,8 +163,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   [`POST ${PG}/campaigns/preview`]: {
     ids: {
-      ...{ 'body.contactIds.0': 'contact', 'body.contactListIds.0': 'contactList', 'body.rcsAgentId': 'rcsAgent' },
-      ...{ 'body.rcsTemplateId': 'rcsTemplate', 'body.whatsappPhoneNumberId': 'phoneNumber' },
+      'body.contactIds.0': 'contact',
+      'body.contactListIds.0': 'contactList',
+      'body.rcsAgentId': 'rcsAgent',
+      'body.rcsTemplateId': 'rcsTemplate',
+      'body.whatsappPhoneNumberId': 'phoneNumber',
       'body.whatsappTemplateId': 'whatsappTemplate',
     },
     body: ({ token }) => ({ sendingMode: 'WHATSAPP_RCS_SMS', smsSender: 'ACME', smsBody: `{{fullName}} of ${token}` }),

@@ -25,7 +25,11 @@ export async function openNetworks(stage: Stage, parties: readonly Owner[]): Pro
     const settings = { baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: [numberOf(party)] };
     const secret = { ...SECRETS, verifyToken: token };
     const { id: connectionId } = await createConnection(stage.pool, key, {
-      ...{ name: token, kind: 'whatsapp', settings, secret, sandbox: false },
+      name: token,
+      kind: 'whatsapp',
+      settings,
+      secret,
+      sandbox: false,
     });
     const named = { connectionId, ownerId, name: token };
     await assignSender(stage.pool, { ...named, channel: 'WHATSAPP', identity: numberOf(party) });

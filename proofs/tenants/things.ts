@@ -55,8 +55,13 @@ export const fieldOf = ({ token }: Pick<Party, 'token'>): string => `${token}_${
 
 /** Scheduled, so that it waits when it is confirmed. */
 export const campaignOf = (party: Pick<Party, 'token'>) => ({
-  ...{ name: word(party), sendingMode: 'SMS', smsSender: party.token.toUpperCase(), smsBody: `Hi from ${party.token}` },
-  ...{ destinations: ['+393331234567'], readyToSend: true, scheduledDate: '2099-01-31T09:00:00Z' },
+  name: word(party),
+  sendingMode: 'SMS',
+  smsSender: party.token.toUpperCase(),
+  smsBody: `Hi from ${party.token}`,
+  destinations: ['+393331234567'],
+  readyToSend: true,
+  scheduledDate: '2099-01-31T09:00:00Z',
 });
 
 /** Where nobody listens. */

@@ -49,9 +49,21 @@ function settingsOf(row: CampaignEntry) {
   const { name, description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = row;
   const { whatsappTemplateId, contactListIds, destinationType, readyToSend, fallback } = row;
   return {
-    ...{ name, description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId },
-    ...{ whatsappTemplateId, contactListIds, destinationType, readyToSend, fallback },
-    ...{ quietHours: row.quietHours, rate: row.rate },
+    name,
+    description,
+    sendingMode,
+    smsSender,
+    smsBody,
+    rcsAgentId,
+    rcsTemplateId,
+    whatsappPhoneNumberId,
+    whatsappTemplateId,
+    contactListIds,
+    destinationType,
+    readyToSend,
+    fallback,
+    quietHours: row.quietHours,
+    rate: row.rate,
   };
 }
 

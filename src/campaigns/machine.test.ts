@@ -45,13 +45,27 @@ const inADay = (): string => new Date(Date.now() + 86_400_000).toISOString();
 async function compare({ campaigns, available }: Model): Promise<void> {
   const { body } = await call('GET', '?limit=1000&direction=ASC');
   const seen = body.data.map((c: Record<string, unknown>) => [
-    ...[c['id'], c['status'], c['smsBody'], c['scheduledDate'] !== null, c['confirmedAt'] !== null],
-    ...[c['paused'], c['cancelled'], c['goalCalculatedAt'] !== null, c['readyToSend']],
+    c['id'],
+    c['status'],
+    c['smsBody'],
+    c['scheduledDate'] !== null,
+    c['confirmedAt'] !== null,
+    c['paused'],
+    c['cancelled'],
+    c['goalCalculatedAt'] !== null,
+    c['readyToSend'],
   ]);
   expect(seen).toEqual(
     [...campaigns].map(([id, c]) => [
-      ...[id, c.status, c.text, c.scheduled, c.confirmed],
-      ...[c.paused, c.cancelled, c.goal !== null, c.status > 0],
+      id,
+      c.status,
+      c.text,
+      c.scheduled,
+      c.confirmed,
+      c.paused,
+      c.cancelled,
+      c.goal !== null,
+      c.status > 0,
     ]),
   );
   const frozen = [...campaigns.values()].reduce((sum, c) => sum + c.frozen, 0);
@@ -80,8 +94,15 @@ const create = (recipients: number, ready: boolean): Step =>
     const { status, body: made } = await call('POST', '', { ...body, destinations: NUMBERS.slice(0, recipients) });
     expect(status).toBe(201);
     model.campaigns.set(made.id, {
-      ...{ status: ready ? 1 : 0, recipients, text: 'a', scheduled: false, confirmed: false },
-      ...{ paused: false, cancelled: false, goal: null, frozen: 0 },
+      status: ready ? 1 : 0,
+      recipients,
+      text: 'a',
+      scheduled: false,
+      confirmed: false,
+      paused: false,
+      cancelled: false,
+      goal: null,
+      frozen: 0,
     });
   });
 

@@ -86,8 +86,13 @@ async function see(id: number): Promise<State> {
   const { status, body } = await call('GET', `/${id}`);
   if (status === 404) return null;
   return {
-    ...{ status: body.status, confirmed: body.confirmedAt !== null, scheduled: body.scheduledDate !== null },
-    ...{ priced: body.goalCalculatedAt !== null, text: body.smsBody, paused: body.paused, cancelled: body.cancelled },
+    status: body.status,
+    confirmed: body.confirmedAt !== null,
+    scheduled: body.scheduledDate !== null,
+    priced: body.goalCalculatedAt !== null,
+    text: body.smsBody,
+    paused: body.paused,
+    cancelled: body.cancelled,
   };
 }
 

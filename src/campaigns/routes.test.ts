@@ -53,23 +53,39 @@ describe('creating', () => {
       id: expect.any(Number),
       description: 'All of them',
       status: 0,
-      ...{ rcsAgentId: null, rcsTemplateId: null, whatsappPhoneNumberId: null, whatsappTemplateId: null },
-      ...{ contactListIds: [], destinations: NUMBERS, destinationType: 2, scheduledDate: null, readyToSend: false },
-      ...{
-        fallback: {},
-        quietHours: null,
-        rate: null,
-        skipped: null,
-        progress: 0,
-        ratePerSecond: null,
-        estimatedSecondsLeft: null,
-        paused: false,
-        cancelled: false,
-      },
-      ...{ totalDestinations: 0, totalSuccess: 0, totalFailed: 0, totalPending: 0, totalSkipped: 0 },
-      ...{ estimatedCost: 0, actualCost: 0, currency: 'EUR', goalCalculatedAt: null, failureReason: null },
-      ...{ createdAt: expect.any(String), updatedAt: expect.any(String) },
-      ...{ confirmedAt: null, startedAt: null, completedAt: null },
+      rcsAgentId: null,
+      rcsTemplateId: null,
+      whatsappPhoneNumberId: null,
+      whatsappTemplateId: null,
+      contactListIds: [],
+      destinations: NUMBERS,
+      destinationType: 2,
+      scheduledDate: null,
+      readyToSend: false,
+      fallback: {},
+      quietHours: null,
+      rate: null,
+      skipped: null,
+      progress: 0,
+      ratePerSecond: null,
+      estimatedSecondsLeft: null,
+      paused: false,
+      cancelled: false,
+      totalDestinations: 0,
+      totalSuccess: 0,
+      totalFailed: 0,
+      totalPending: 0,
+      totalSkipped: 0,
+      estimatedCost: 0,
+      actualCost: 0,
+      currency: 'EUR',
+      goalCalculatedAt: null,
+      failureReason: null,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+      confirmedAt: null,
+      startedAt: null,
+      completedAt: null,
     });
     expect((await call('GET', `/${body.id}`)).body).toEqual(body);
   });
@@ -77,7 +93,9 @@ describe('creating', () => {
   test('readyToSend makes it ready, a draft may be without recipients, and dates are taken in both forms', async () => {
     const scheduledDate = IN_A_DAY.toISOString();
     expect(await create({ readyToSend: true, scheduledDate })).toMatchObject({
-      ...{ status: 1, readyToSend: true, destinationType: null },
+      status: 1,
+      readyToSend: true,
+      destinationType: null,
       scheduledDate: scheduledDate.replace('T', ' ').replace('Z', '+0000'),
     });
     const local = '2099-01-31 09:00:00.000+0100';
@@ -279,17 +297,19 @@ describe('the goal', () => {
     const { status, body } = await call('POST', `/${id}/calculateGoal`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{
-        totalDestinations: 2,
-        totalSkipped: 3,
-        totalPending: 2,
-        estimatedCost: 0.105,
-        goalCalculatedAt: expect.any(String),
-      },
+      totalDestinations: 2,
+      totalSkipped: 3,
+      totalPending: 2,
+      estimatedCost: 0.105,
+      goalCalculatedAt: expect.any(String),
       skipped: { invalid: 1, unsupported: 1, optedOut: 1, duplicate: 1, text: 0, noRoute: 0, noPrice: 0 },
     });
     expect((await call('GET', `/${id}/price`)).body).toEqual({
-      ...{ campaignId: id, price: 0.105, currency: 'EUR', totalDestinations: 2, calculated: true },
+      campaignId: id,
+      price: 0.105,
+      currency: 'EUR',
+      totalDestinations: 2,
+      calculated: true,
       calculatedAt: body.goalCalculatedAt,
       breakdown: [
         { channel: 'SMS', country: 'IT', parts: 1, count: 1, unitPrice: 0.035, price: 0.035 },
@@ -302,7 +322,10 @@ describe('the goal', () => {
     const destinations = ['+393331000001', '00393331000001', '+393331000002', 'nonsense', '+39'];
     const { id } = await create({ destinations });
     expect((await call('POST', `/${id}/calculateGoal`)).body).toMatchObject({
-      ...{ totalDestinations: 2, totalSkipped: 2, skipped: { invalid: 2, duplicate: 1 }, destinations },
+      totalDestinations: 2,
+      totalSkipped: 2,
+      skipped: { invalid: 2, duplicate: 1 },
+      destinations,
     });
   });
 
@@ -409,7 +432,13 @@ test('what a person does to a campaign stands in the audit log, and its text doe
   await call('PUT', `/${id}/confirm`);
   await call('DELETE', `/${id}`);
   const entries = await listAuditEntries(api.pool, {
-    ...{ accountId: account.accountId, action: null, subject: null, fromId: null, toId: null, limit: 100, offset: 0 },
+    accountId: account.accountId,
+    action: null,
+    subject: null,
+    fromId: null,
+    toId: null,
+    limit: 100,
+    offset: 0,
   });
   const actions = entries.filter(({ subject }) => subject === `campaign:${id}`).map(({ action }) => action);
   expect(actions.toSorted()).toEqual([

@@ -97,7 +97,10 @@ const shakeHands = (token: string): Promise<Answer> =>
     .clientOf('')
     .request('GET', `/api/callbacks/whatsapp/meta?hub.mode=subscribe&hub.challenge=1158&hub.verify_token=${token}`);
 const textOf = (id: string, body: string) => ({
-  ...{ from: PERSON, id, type: 'text', text: { body } },
+  from: PERSON,
+  id,
+  type: 'text',
+  text: { body },
   timestamp: String(Math.floor(Date.now() / 1000)),
 });
 const statusOf = (id: string, status: string) => ({ id, status, timestamp: '1750030073', recipient_id: PERSON });
@@ -218,8 +221,12 @@ test('a network says that its template is paused, and then it is', async () => {
   const rest = { language: 'en', category: 'MARKETING', headerLink: null, named: false, variables: [] } as const;
   await insertTemplate(pool, { ...template, ...rest, status: 'APPROVED', content: [] });
   const value = {
-    ...{ event: 'PAUSED', message_template_id: 900, message_template_name: 'offer', message_template_language: 'en' },
-    ...{ reason: 'NONE', other_info: { title: 'FIRST_PAUSE', description: 'Paused for three hours' } },
+    event: 'PAUSED',
+    message_template_id: 900,
+    message_template_name: 'offer',
+    message_template_language: 'en',
+    reason: 'NONE',
+    other_info: { title: 'FIRST_PAUSE', description: 'Paused for three hours' },
   };
   const changes = [{ field: 'message_template_status_update', value }];
   const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: WABA, changes }] });

@@ -24,7 +24,10 @@ export function callbackRoutes(app: App, deps: Deps): void {
     takeOctets(scope);
     scope.get(`${PATH}/whatsapp/:connectionName`, {
       schema: {
-        ...{ tags, security: [], params: Params, response: { 200: Text } },
+        tags,
+        security: [],
+        params: Params,
+        response: { 200: Text },
         operationId: 'verifyWhatsappCallback',
         summary: 'The question of Meta whether this address is ours',
         description: 'Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
@@ -39,7 +42,10 @@ export function callbackRoutes(app: App, deps: Deps): void {
       scope.post(`${PATH}/${kind}/:connectionName`, {
         bodyLimit: LIMIT_BYTES,
         schema: {
-          ...{ tags, security: [], params: Params, response: { 200: Text } },
+          tags,
+          security: [],
+          params: Params,
+          response: { 200: Text },
           operationId: kind === 'whatsapp' ? 'receiveWhatsappCallback' : 'receiveRcsCallback',
           summary: `Statuses and messages of ${kind === 'whatsapp' ? 'WhatsApp' : 'RCS'}`,
           description: '401 when the signature is missing or not of this body; 404 for a connection that is not known.',

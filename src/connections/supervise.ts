@@ -77,7 +77,8 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
   async function reportFigures(runs: readonly Running[]): Promise<void> {
     const figures = runs.map(({ connection, carrier, tally }) => ({
       ...tally.take(),
-      ...{ connectionId: connection.id, inFlight: carrier.state().inFlight },
+      connectionId: connection.id,
+      inFlight: carrier.state().inFlight,
     }));
     if (figures.length > 0) await db.moveConnectionFigures(deps.pool, { worker: deps.owner, figures });
   }

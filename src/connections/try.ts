@@ -88,7 +88,8 @@ async function signIn(carrier: Carrier): Promise<string> {
   let heard = `no answer within ${BIND_MS / 1000} s`;
   const refuse = (): Promise<void> => Promise.reject(new Error('this is a test'));
   carrier.start({
-    ...{ receipt: refuse, inbound: refuse },
+    receipt: refuse,
+    inbound: refuse,
     changed() {
       const { up, fault } = carrier.state();
       if (up || fault !== null) settle();

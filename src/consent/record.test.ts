@@ -75,7 +75,13 @@ test('setting the channels of a number opts out and in as needed, and tells the 
     ['WHATSAPP', 'API'],
   ]);
   const log = await listAuditEntries(database.pool, {
-    ...{ accountId, action: 'consent.update', subject: null, fromId: null, toId: null, limit: 10, offset: 0 },
+    accountId,
+    action: 'consent.update',
+    subject: null,
+    fromId: null,
+    toId: null,
+    limit: 10,
+    offset: 0,
   });
   expect(log.map((entry) => entry.detail)).toEqual([{ optedOut: ['WHATSAPP'], optedIn: ['SMS'] }]);
 });
@@ -145,7 +151,10 @@ test('an account without opt-outs asks the database nothing, and its credentials
   await inTransaction((tx) => optOut(tx, [row()]));
   const [one, two] = await Promise.all([check(await arrive(), destined), check(await arrive(), destined)]);
   expect([one('SMS', NUMBER), one('RCS', NUMBER), two('SMS', NUMBER), one('SMS', '+393331234568')]).toEqual([
-    ...[true, false, true, false],
+    true,
+    false,
+    true,
+    false,
   ]);
   expect(statements).toBeGreaterThan(0);
 });
@@ -154,7 +163,9 @@ test('the operator opts numbers out and in, lists them, and it stands in the aud
   const run = commandsOn(database, registerConsentCommands);
   const account = String(accountId);
   expect((await run('consent', 'out', account, '00393331234567')).answer).toEqual({
-    ...{ accountId, phoneNumber: NUMBER, changed: ['RCS', 'SMS', 'WHATSAPP'] },
+    accountId,
+    phoneNumber: NUMBER,
+    changed: ['RCS', 'SMS', 'WHATSAPP'],
   });
   expect((await run('consent', 'in', account, NUMBER, '--channel', 'RCS')).answer).toMatchObject({ changed: ['RCS'] });
   expect((await run('consent', 'list', account)).answer).toMatchObject([
@@ -163,7 +174,13 @@ test('the operator opts numbers out and in, lists them, and it stands in the aud
   ]);
   expect((await run('consent', 'out', account, 'nonsense')).code).toBe(1);
   const log = await listAuditEntries(database.pool, {
-    ...{ accountId, action: null, subject: `number:${NUMBER}`, fromId: null, toId: null, limit: 10, offset: 0 },
+    accountId,
+    action: null,
+    subject: `number:${NUMBER}`,
+    fromId: null,
+    toId: null,
+    limit: 10,
+    offset: 0,
   });
   expect(log.map((entry) => [entry.actorKind, entry.action])).toEqual([
     ['operator', 'consent.in'],

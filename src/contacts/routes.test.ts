@@ -173,8 +173,14 @@ describe('changing', () => {
       200,
       {
         ...before,
-        ...{ id, createdAt, lastName: 'Bianchi', fullName: 'Anna Bianchi', name: 'Anna Bianchi' },
-        ...{ email: null, isTest: true, updatedAt: expect.any(String) },
+        id,
+        createdAt,
+        lastName: 'Bianchi',
+        fullName: 'Anna Bianchi',
+        name: 'Anna Bianchi',
+        email: null,
+        isTest: true,
+        updatedAt: expect.any(String),
       },
     ]);
   });
@@ -236,8 +242,13 @@ describe('deleting', () => {
     expect((await call('GET', `/contacts/${b.id}`)).status).toBe(200);
     expect((await call('GET', `/contacts/${foreign.id}`, undefined, stranger.apiKey)).status).toBe(200);
     const [entry] = await listAuditEntries(pool, {
-      ...{ accountId: account.accountId, action: 'contact.delete', subject: null, fromId: null, toId: null },
-      ...{ limit: 1, offset: 0 },
+      accountId: account.accountId,
+      action: 'contact.delete',
+      subject: null,
+      fromId: null,
+      toId: null,
+      limit: 1,
+      offset: 0,
     });
     expect(entry?.detail).toMatchObject({ deleted: 1 });
   });

@@ -100,7 +100,7 @@ export const contactFilterFields = {
   lastCampaignType: Type.Optional(Type.String({ maxLength: 50, description: 'The sending mode of the campaign.' })),
   contactIds: Type.Optional(idList('These contacts only.')),
   notListIds: Type.Optional(idList('Contacts in none of these lists.')),
-  sortBy: Type.Enum([...Object.keys(CONTACT_ORDERS)] as (keyof typeof CONTACT_ORDERS)[], {
+  sortBy: Type.Enum(Object.keys(CONTACT_ORDERS) as (keyof typeof CONTACT_ORDERS)[], {
     type: 'string',
     default: 'fullName',
   }),

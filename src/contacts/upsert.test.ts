@@ -31,16 +31,15 @@ beforeEach(async () => {
 
 const numberOf = (n: number): string => `+39333${1_000_000 + n}`;
 const rowOf = (n: number, more: Partial<UpsertRow> = {}): UpsertRow => ({
-  ...{ ...describePhone(readPhone(numberOf(n), null)), phoneNumber: numberOf(n) },
-  ...{
-    firstName: null,
-    lastName: null,
-    givenFullName: null,
-    gender: null,
-    email: null,
-    isTest: false,
-    customFields: {},
-  },
+  ...describePhone(readPhone(numberOf(n), null)),
+  phoneNumber: numberOf(n),
+  firstName: null,
+  lastName: null,
+  givenFullName: null,
+  gender: null,
+  email: null,
+  isTest: false,
+  customFields: {},
   ...more,
 });
 const run = <T>(work: (tx: Db) => Promise<T>): Promise<T> => tenantTransaction(database.pool, { accountId }, work);
@@ -67,7 +66,10 @@ test('rows become contacts by their numbers: new ones are created, known ones ch
   expect(again.map(({ kind }) => kind)).toEqual(['created', 'updated', 'updated']);
   expect([idOf(again[1]), idOf(again[2])]).toEqual([one, two]);
   expect(await read(one ?? 0)).toMatchObject({
-    ...{ fullName: 'Anna Bianchi', email: 'a@example.com', gender: 'FEMALE', channels: 5 },
+    fullName: 'Anna Bianchi',
+    email: 'a@example.com',
+    gender: 'FEMALE',
+    channels: 5,
     customFields: { 7: 'x', 8: 1, 9: true },
   });
   expect(await read(two ?? 0)).toMatchObject({ fullName: 'Two', isTest: true });
@@ -122,7 +124,9 @@ test('the last contact is kept by time, not by the order of the reports; a messa
   await run((tx) => recordContacted(tx, [{ ...note, channel: 'RCS', at: at(3), campaignType: null }]));
   await run((tx) => recordContacted(tx, [{ ...note, channel: 'WHATSAPP', at: at(0), campaignType: 'WHATSAPP' }]));
   expect(await read(contactId)).toMatchObject({
-    ...{ lastContactType: 'RCS', lastContactDate: at(3), lastCampaignType: 'SMS' },
+    lastContactType: 'RCS',
+    lastContactDate: at(3),
+    lastCampaignType: 'SMS',
   });
 });
 

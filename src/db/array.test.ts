@@ -25,8 +25,29 @@ async function read<T>(literal: string, type: 'text' | 'bigint' | 'boolean'): Pr
 const asStored = (text: string | null): string | null => (text === null ? null : text.toWellFormed());
 
 const SYNTAX = [
-  ...['NULL', 'null', '', '"', '\\', ',', '{', '}', '{}', '\\"', '\n', '\t', ' ', "'"],
-  ...['\\x00', '\\u0000', '$1', '\ud83d', 'é', '💥', '\u2028', '\ufeff', '\uffff'],
+  'NULL',
+  'null',
+  '',
+  '"',
+  '\\',
+  ',',
+  '{',
+  '}',
+  '{}',
+  '\\"',
+  '\n',
+  '\t',
+  ' ',
+  "'",
+  '\\x00',
+  '\\u0000',
+  '$1',
+  '\ud83d',
+  'é',
+  '💥',
+  '\u2028',
+  '\ufeff',
+  '\uffff',
 ];
 const text = fc
   .oneof(

@@ -97,8 +97,15 @@ test('a batch without rows is a table without rows', async () => {
 });
 
 const empty: Row = {
-  ...{ big: null, whole: null, small: null, yes: null, name: null },
-  ...{ id: null, octets: null, at: null, document: null },
+  big: null,
+  whole: null,
+  small: null,
+  yes: null,
+  name: null,
+  id: null,
+  octets: null,
+  at: null,
+  document: null,
 };
 
 test.each([0, 1, -1, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])(

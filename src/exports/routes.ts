@@ -32,7 +32,10 @@ export function exportRoutes(app: App, deps: ApiDeps): void {
 
 function askingRoutes(app: App, { pool, answers }: ApiDeps): void {
   const ask = (operationId: string, summary: string) => ({
-    ...{ tags, operationId, summary, description: QUEUED },
+    tags,
+    operationId,
+    summary,
+    description: QUEUED,
     response: { 202: schema.ExportInList },
   });
 

@@ -65,15 +65,13 @@ type More = { readonly storage?: Pick<Storage, 'put'>; readonly owner?: number }
 function exporter(more: More = {}) {
   const { pool, connectionString } = database;
   return createExporter({
-    ...{
-      pool,
-      connectionString,
-      storage,
-      dataDir: folder,
-      owner: owners++,
-      log: silentLog,
-      onEnd: () => undefined,
-    },
+    pool,
+    connectionString,
+    storage,
+    dataDir: folder,
+    owner: owners++,
+    log: silentLog,
+    onEnd: () => undefined,
     ...more,
   });
 }
@@ -201,8 +199,14 @@ test('contacts have their custom fields and opt-outs; numbers stay, formulas do 
   const lines = linesOf(octets);
   expect(lines.map(({ id }) => Number(id))).toEqual(ids);
   expect(lines[0]).toMatchObject({
-    ...{ firstName: 'First', lastName: "'+1+1", fullName: 'First +1+1', phoneNumber: '+393330000001' },
-    ...{ communicationSupported: 'SMS WHATSAPP', optedOut: 'RCS SMS', note: "'+393331234567", age: '-1' },
+    firstName: 'First',
+    lastName: "'+1+1",
+    fullName: 'First +1+1',
+    phoneNumber: '+393330000001',
+    communicationSupported: 'SMS WHATSAPP',
+    optedOut: 'RCS SMS',
+    note: "'+393331234567",
+    age: '-1',
   });
 });
 

@@ -119,7 +119,11 @@ test('what waits is found in the queue as it is among the messages', async () =>
   const { accountId } = account;
   const find = (queued: 'in queue' | 'among messages') =>
     listHistoryIds(pool, {
-      ...{ accountId, channel: 'SMS', ...idsFrom(at(321), at(330)), limit: 10, offset: 0 },
+      accountId,
+      channel: 'SMS',
+      ...idsFrom(at(321), at(330)),
+      limit: 10,
+      offset: 0,
       status: { codes: [STATUS.ACCEPTED], queued },
     });
   expect(await find('in queue')).toEqual([ids[2], ids[1]]);

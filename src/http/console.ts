@@ -55,8 +55,14 @@ export function createConsole({ storage }: Pick<Config, 'storage'>, folder = BUI
 /** Their names change with their content, so a browser keeps them for good. */
 function serveAssets(app: App, root: string): void {
   app.register(fastifyStatic, {
-    ...{ root, prefix: '/assets/', index: false, decorateReply: false, schemaHide: true },
-    ...{ preCompressed: true, immutable: true, maxAge: '1y' },
+    root,
+    prefix: '/assets/',
+    index: false,
+    decorateReply: false,
+    schemaHide: true,
+    preCompressed: true,
+    immutable: true,
+    maxAge: '1y',
   });
 }
 

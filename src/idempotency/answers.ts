@@ -33,7 +33,9 @@ export function createAnswers({ pool, secretKey }: { pool: Pool; secretKey: Secr
       return found && { ...opened(secretKey, found), requestHash: found.requestHash };
     },
     seal: ({ accountId, key, requestHash }, answer) => ({
-      ...{ accountId, key, requestHash },
+      accountId,
+      key,
+      requestHash,
       answer: seal(secretKey, write(answer), placeOf({ accountId, key })),
     }),
     claim: db.claimKey,

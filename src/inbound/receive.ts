@@ -138,7 +138,8 @@ const toWhole = ({ connectionId, inbound }: Arrived): Whole[] => {
 const PLAIN = { channel: 'SMS', messageType: 'TEXT', details: null } as const;
 
 const toRich = ({ channel, messageType, id, at, profileName, media }: RichInbound) => ({
-  ...{ channel, messageType },
+  channel,
+  messageType,
   details: { id, profileName, media, at: at && at.toISOString() },
 });
 

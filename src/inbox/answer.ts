@@ -74,7 +74,12 @@ const toMessage = (
   deliveryStatus: DeliveryStatus | null,
   files: ReadonlyMap<number, FileLink>,
 ): MessageOut => ({
-  ...{ id, direction, text, messageType, deliveryStatus, consent },
+  id,
+  direction,
+  text,
+  messageType,
+  deliveryStatus,
+  consent,
   media: media && toMedia(media, files.get(media.mediaId ?? 0)),
   timestamp: at.toISOString(),
 });

@@ -79,7 +79,11 @@ function toWritten(arrivals: readonly Placed[]): Written {
   const { accountId, channel, peer, messageType, text } = last;
   const newest = Math.max(...arrivals.map(({ at }) => at.getTime()));
   return {
-    ...{ accountId, channel, peer, messageType, text },
+    accountId,
+    channel,
+    peer,
+    messageType,
+    text,
     newChatId: newId(),
     identity: identityOf(last),
     profileName: last.profileName ?? '',

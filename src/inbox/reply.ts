@@ -102,8 +102,17 @@ async function putIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent): P
     unarchive: false,
     rows: [
       {
-        ...{ ...ends, identity: draft.sender, accountId, messageType, text, at },
-        ...{ newChatId: newId(), profileName: '', unread: 0, windowExpiresAt: null, direction: 'OUTBOUND' },
+        ...ends,
+        identity: draft.sender,
+        accountId,
+        messageType,
+        text,
+        at,
+        newChatId: newId(),
+        profileName: '',
+        unread: 0,
+        windowExpiresAt: null,
+        direction: 'OUTBOUND',
       },
     ],
   });

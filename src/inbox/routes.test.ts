@@ -103,7 +103,8 @@ describe('what people write', () => {
     expect(conversation.contact.name).toBe('Ana Silva');
     expect((await messagesOf(conversation.chatId))[0].timestamp).toBe(at.toISOString());
     await inbox.write('older', {
-      ...{ from: conversation.contact.phoneNumber, to: '100' },
+      from: conversation.contact.phoneNumber,
+      to: '100',
       rich: { at: new Date(at.getTime() - 60_000) },
     });
     expect((await call('GET', `/${conversation.chatId}`)).body.windowExpiresAt).toBe(conversation.windowExpiresAt);
@@ -199,7 +200,9 @@ describe('the list', () => {
   test('finds by the names of contacts', async () => {
     const { chatId, contact } = await conversationWith(['hello']);
     await inbox.app.inject({
-      ...{ method: 'PUT', url: `/api/partner-gateway/v1/contacts/${contact.id}`, payload: { fullName: 'Zoë Unusual' } },
+      method: 'PUT',
+      url: `/api/partner-gateway/v1/contacts/${contact.id}`,
+      payload: { fullName: 'Zoë Unusual' },
       headers: { 'x-api-key': inbox.account.apiKey },
     });
     const { data } = await find('search=unusual');
@@ -261,19 +264,31 @@ describe('an answer', () => {
     expect([status, body]).toEqual([
       202,
       {
-        ...{ chatId, id: expect.any(String), direction: 'OUTBOUND', text: '12 €', messageType: 'TEXT', media: null },
-        ...{ deliveryStatus: 'ACCEPTED', consent: null, timestamp: expect.any(String) },
+        chatId,
+        id: expect.any(String),
+        direction: 'OUTBOUND',
+        text: '12 €',
+        messageType: 'TEXT',
+        media: null,
+        deliveryStatus: 'ACCEPTED',
+        consent: null,
+        timestamp: expect.any(String),
       },
     ]);
     expect(await sent(body.id)).toEqual([
       {
-        ...{ channel: 'SMS', source: 'INBOX', sender: '+393339999999' },
-        ...{ destination: contact.phoneNumber, body: '12 €', content: null },
+        channel: 'SMS',
+        source: 'INBOX',
+        sender: '+393339999999',
+        destination: contact.phoneNumber,
+        body: '12 €',
+        content: null,
       },
     ]);
     expect(await textsOf(chatId)).toEqual(['Price?', '12 €']);
     expect((await call('GET', `/${chatId}`)).body).toMatchObject({
-      ...{ unreadCount: 1, lastMessage: { text: '12 €', direction: 'OUTBOUND' } },
+      unreadCount: 1,
+      lastMessage: { text: '12 €', direction: 'OUTBOUND' },
     });
   });
 
@@ -281,13 +296,17 @@ describe('an answer', () => {
     const whatsapp = await conversationWith(['Hi'], { to: '10001', rich: {} });
     const first = await call('POST', '/reply', { body: { chatId: whatsapp.chatId, text: 'Yes' } });
     expect((await sent(first.body.id))[0]).toMatchObject({
-      ...{ channel: 'WHATSAPP', sender: '10001' },
+      channel: 'WHATSAPP',
+      sender: '10001',
       content: { channel: 'WHATSAPP', message: { type: 'text', text: { body: 'Yes' } } },
     });
     const rcs = await conversationWith(['Hi'], { to: 'brand', rich: { channel: 'RCS' } });
     const second = await call('POST', '/reply', { body: { chatId: rcs.chatId, text: 'Yes' } });
     expect((await sent(second.body.id))[0]).toMatchObject({
-      ...{ channel: 'RCS', sender: 'brand', body: 'Yes', content: { channel: 'RCS', message: { text: 'Yes' } } },
+      channel: 'RCS',
+      sender: 'brand',
+      body: 'Yes',
+      content: { channel: 'RCS', message: { text: 'Yes' } },
     });
     expect(second.body.deliveryStatus).toBe('UNKNOWN');
   });
@@ -295,14 +314,26 @@ describe('an answer', () => {
   test('with a picture goes out as the network’s message, and the thread shows the file', async () => {
     const { accountId } = inbox.account;
     const { id: mediaId } = await insertMedia(inbox.database.pool, {
-      ...{ accountId, mediaKey: randomUUID(), origin: 'UPLOAD', fileKey: `media/${accountId}/1`, name: 'cat.png' },
-      ...{ description: '', folderId: null, mimeType: 'image/png', sizeBytes: 12, width: 1, height: 1 },
-      ...{ durationSeconds: null, thumbnailKey: null, thumbnailBytes: null },
+      accountId,
+      mediaKey: randomUUID(),
+      origin: 'UPLOAD',
+      fileKey: `media/${accountId}/1`,
+      name: 'cat.png',
+      description: '',
+      folderId: null,
+      mimeType: 'image/png',
+      sizeBytes: 12,
+      width: 1,
+      height: 1,
+      durationSeconds: null,
+      thumbnailKey: null,
+      thumbnailBytes: null,
     });
     const whatsapp = await conversationWith(['Hi'], { to: '10001', rich: {} });
     const { body, status } = await call('POST', '/reply', { body: { chatId: whatsapp.chatId, mediaId } });
     expect([status, body.messageType, body.media]).toMatchObject([
-      ...[202, 'IMAGE'],
+      202,
+      'IMAGE',
       { id: mediaId, state: 'STORED', mimeType: 'image/png', fileName: 'cat.png', sizeBytes: 12 },
     ]);
     const link = expect.stringMatching(/\/api\/files\/.*signature=/);
@@ -321,8 +352,17 @@ describe('an answer', () => {
   test('by a template says what the template says, and one that there is not is 400', async () => {
     const id = randomUUID();
     await insertTemplate(inbox.database.pool, {
-      ...{ channel: 'RCS', id, ownerId: inbox.account.accountId, connectionId: null, name: 'hello', language: '' },
-      ...{ category: '', status: 'APPROVED', content: { text: 'Hello {{firstName}}' }, headerLink: null, named: true },
+      channel: 'RCS',
+      id,
+      ownerId: inbox.account.accountId,
+      connectionId: null,
+      name: 'hello',
+      language: '',
+      category: '',
+      status: 'APPROVED',
+      content: { text: 'Hello {{firstName}}' },
+      headerLink: null,
+      named: true,
       variables: ['firstName'],
     });
     const { chatId } = await conversationWith(['Hi'], { to: 'brand', rich: { channel: 'RCS' } });
@@ -418,7 +458,13 @@ describe('a conversation', () => {
     expect((await call('DELETE', `/${chatId}/assignee`)).status).toBe(204);
     expect((await call('GET', `/${chatId}`)).body.assignee).toBeNull();
     const log = await listAuditEntries(inbox.database.pool, {
-      ...{ accountId, action: null, subject: `conversation:${chatId}`, fromId: null, toId: null, limit: 10, offset: 0 },
+      accountId,
+      action: null,
+      subject: `conversation:${chatId}`,
+      fromId: null,
+      toId: null,
+      limit: 10,
+      offset: 0,
     });
     expect(log.map((entry) => entry.detail)).toEqual([{ userId: null }, { userId: eva?.id }]);
   });
@@ -427,8 +473,8 @@ describe('a conversation', () => {
     const { chatId } = await conversationWith(['a']);
     const stranger = await createAccount(inbox.database.pool, { name: 'S', plan: 'unlimited', ratePerMinute: 0 });
     const key = stranger.apiKey;
-    const answers = await Promise.all([
-      ...[chatId, '018f0000-0000-7000-8000-000000000000'].flatMap((id) => [
+    const answers = await Promise.all(
+      [chatId, '018f0000-0000-7000-8000-000000000000'].flatMap((id) => [
         call('GET', `/${id}`, { key }),
         call('GET', `/${id}/messages`, { key }),
         call('PATCH', `/${id}/read`, { key }),
@@ -436,7 +482,7 @@ describe('a conversation', () => {
         call('DELETE', `/${id}/assignee`, { key }),
         call('POST', '/reply', { key, body: { chatId: id, text: 'x' } }),
       ]),
-    ]);
+    );
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
     expect((await call('GET', `/${chatId}`)).body).toMatchObject({ unreadCount: 1, archived: false });
   });

@@ -123,7 +123,9 @@ export function inboxRoutes(app: App, deps: ApiDeps): void {
   app.patch(`${PATH}/:chatId/read`, {
     onRequest,
     schema: {
-      ...{ tags, params: schema.ChatId, response: { 204: Done } },
+      tags,
+      params: schema.ChatId,
+      response: { 204: Done },
       operationId: 'readConversation',
       summary: 'Nothing in it is unread any longer',
     },
@@ -140,7 +142,9 @@ export function inboxRoutes(app: App, deps: ApiDeps): void {
     app.patch(`${PATH}/:chatId/${verb}`, {
       onRequest,
       schema: {
-        ...{ tags, params: schema.ChatId, response: { 204: Done } },
+        tags,
+        params: schema.ChatId,
+        response: { 204: Done },
         operationId: `${verb}Conversation`,
         summary: archived ? 'Out of the list, until the person writes again' : 'Back into the list',
       },
@@ -169,7 +173,9 @@ export function inboxRoutes(app: App, deps: ApiDeps): void {
   app.delete(`${PATH}/:chatId/assignee`, {
     onRequest,
     schema: {
-      ...{ tags, params: schema.ChatId, response: { 204: Done } },
+      tags,
+      params: schema.ChatId,
+      response: { 204: Done },
       operationId: 'unassignConversation',
       summary: 'Make nobody responsible',
     },

@@ -93,9 +93,15 @@ const create = (n: number, name: string): Step =>
 const upsert = (from: number, name: string): Step =>
   step(`upsert(${from}, ${JSON.stringify(name)})`, async (model, { by, run }) => {
     const rows = [from, from + 1].map((n) => ({
-      ...{ ...describePhone(readPhone(numberOf(n), null)), phoneNumber: numberOf(n) },
-      ...{ firstName: null, lastName: null, givenFullName: name.trim() || null, gender: null },
-      ...{ email: null, isTest: false, customFields: {} },
+      ...describePhone(readPhone(numberOf(n), null)),
+      phoneNumber: numberOf(n),
+      firstName: null,
+      lastName: null,
+      givenFullName: name.trim() || null,
+      gender: null,
+      email: null,
+      isTest: false,
+      customFields: {},
     }));
     for (const [i, outcome] of (await run((tx) => upsertContacts(tx, by, rows))).entries()) {
       if (outcome.kind === 'limit') throw new Error('there is no limit');
@@ -199,7 +205,10 @@ const STEPS = [
 /** So that the steps find something to work on. */
 const FIRST = [
   ...['Anna', 'Bert', 'anna', 'zoe', 'Émile', 'Carl', 'Dora'].map((who, i) => create(i, who)),
-  ...[makeList(), makeList(), makeList(), associate('add', 0b011, 0b0101_1101, false)],
+  makeList(),
+  makeList(),
+  makeList(),
+  associate('add', 0b011, 0b0101_1101, false),
 ];
 
 test('contacts, lists and associations are as a plain model in memory has them, whatever is done to them', async () => {

@@ -53,8 +53,13 @@ describe('lists', () => {
     const changed = await call('PUT', `/list/${body.id}`, { name: 'Summer' });
     expect([changed.status, changed.body]).toEqual([200, { ...body, name: 'Summer' }]);
     const entries = await listAuditEntries(pool, {
-      ...{ accountId: account.accountId, action: null, subject: `contact-list:${body.id}`, fromId: null, toId: null },
-      ...{ limit: 10, offset: 0 },
+      accountId: account.accountId,
+      action: null,
+      subject: `contact-list:${body.id}`,
+      fromId: null,
+      toId: null,
+      limit: 10,
+      offset: 0,
     });
     expect(entries.map((entry) => entry.action)).toEqual(['contact-list.update', 'contact-list.create']);
   });
@@ -211,10 +216,13 @@ describe('associations', () => {
     expect([named.status, named.body.ids.length, named.body.created]).toEqual([201, 10_000, 10_000]);
     expect((await all('POST')).body).toEqual({ count: 10_001, created: 1, existing: 10_000 });
     expect((await all('POST', { listIds: [first.id, second.id] })).body).toEqual({
-      ...{ count: 20_002, created: 10_001, existing: 10_001 },
+      count: 20_002,
+      created: 10_001,
+      existing: 10_001,
     });
     expect((await all('DELETE', { excludeIdsAllContacts: [last, 999_999_999] })).body).toEqual({
-      ...{ deleted: 10_000, notFound: [] },
+      deleted: 10_000,
+      notFound: [],
     });
     expect([await countOf(first.id, key), await countOf(second.id, key)]).toEqual([1, 10_001]);
     const left = (await call('GET', `/list/${first.id}/contacts`, undefined, key)).body;
@@ -276,7 +284,9 @@ test('the id of another account answers exactly as an unknown id', async () => {
 test('every operation needs the scope contacts', async () => {
   const operations = SCOPES.filter((scope) => scope !== 'contacts');
   const made403 = await app.inject({
-    ...{ method: 'POST', url: `${PG}/authentication`, payload: { operations } },
+    method: 'POST',
+    url: `${PG}/authentication`,
+    payload: { operations },
     headers: { 'x-api-key': account.apiKey },
   });
   const calls = [

@@ -48,7 +48,7 @@ export const listFilterFields = {
   contactIds: Type.Optional(idList('Lists that have one of these contacts.')),
   isTest: Type.Optional(Type.Boolean()),
   includeDeleted,
-  sortBy: Type.Enum([...Object.keys(LIST_ORDERS)] as (keyof typeof LIST_ORDERS)[], { type: 'string', default: 'name' }),
+  sortBy: Type.Enum(Object.keys(LIST_ORDERS) as (keyof typeof LIST_ORDERS)[], { type: 'string', default: 'name' }),
   sortOrder: Type.Enum(['asc', 'desc'], { type: 'string', default: 'asc' }),
 };
 

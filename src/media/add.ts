@@ -43,7 +43,9 @@ export async function addMedia(tx: Db, author: Author, { stored, ...named }: Des
   const { accountId } = author;
   const { fileKey, thumbnailKey } = stored;
   const media = await insertMedia(tx, {
-    ...{ accountId, mediaKey: newMediaKey(), origin: 'UPLOAD' },
+    accountId,
+    mediaKey: newMediaKey(),
+    origin: 'UPLOAD',
     ...named,
     ...stored,
   });

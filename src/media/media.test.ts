@@ -41,7 +41,11 @@ afterAll(async () => {
 });
 
 const INSPECTED: Inspected = {
-  ...{ mimeType: 'image/png', octets: Buffer.from('a picture'), width: 4, height: 2, durationSeconds: null },
+  mimeType: 'image/png',
+  octets: Buffer.from('a picture'),
+  width: 4,
+  height: 2,
+  durationSeconds: null,
   thumbnail: Buffer.from('a small one'),
 };
 const NAMED = { name: 'A', description: '', folderId: null };

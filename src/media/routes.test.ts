@@ -66,8 +66,14 @@ async function follow(url: string, headers: Record<string, string> = {}, method 
 test('a picture is uploaded, shown, listed and deleted', async () => {
   const { id, body } = await uploaded('a.png', { fields: { name: 'Teal', description: 'A plain one', folderId: 7 } });
   expect(body).toMatchObject({
-    ...{ id, name: 'Teal', description: 'A plain one', folderId: 7 },
-    ...{ mimeType: 'image/png', width: 400, height: 200, durationSeconds: null },
+    id,
+    name: 'Teal',
+    description: 'A plain one',
+    folderId: 7,
+    mimeType: 'image/png',
+    width: 400,
+    height: 200,
+    durationSeconds: null,
     url: expect.stringContaining(`${PUBLIC_URL}/api/files/`),
     thumbnailUrl: expect.stringContaining('size=thumbnail'),
     createdAt: expect.stringMatching(/Z$/),

@@ -53,7 +53,14 @@ export function toMediaOut(row: MediaRow, links: MediaLinks, now: Date): Static<
   const mimeType = MEDIA_TYPES.find((type) => type === row.mimeType);
   if (!mimeType || row.width === null || row.height === null) throw new Error(`media ${id} is no upload`);
   return {
-    ...{ id, name, description, mimeType, sizeBytes, width: row.width, height: row.height, durationSeconds },
+    id,
+    name,
+    description,
+    mimeType,
+    sizeBytes,
+    width: row.width,
+    height: row.height,
+    durationSeconds,
     ...links(row, now),
     folderId,
     createdAt: row.createdAt.toISOString(),

@@ -67,8 +67,17 @@ type Kept = {
 const addInbound = (pool: Pool, { accountId, fileKey, name, ...facts }: Kept): Promise<StoredInbound> =>
   tenantTransaction(pool, { accountId }, async (tx) => {
     const { id, mediaKey } = await insertMedia(tx, {
-      ...{ accountId, mediaKey: newMediaKey(), origin: 'INBOUND', fileKey, description: '', folderId: null },
-      ...{ width: null, height: null, durationSeconds: null, thumbnailKey: null, thumbnailBytes: null },
+      accountId,
+      mediaKey: newMediaKey(),
+      origin: 'INBOUND',
+      fileKey,
+      description: '',
+      folderId: null,
+      width: null,
+      height: null,
+      durationSeconds: null,
+      thumbnailKey: null,
+      thumbnailBytes: null,
       ...facts,
       name: name.replaceAll('\0', '').toWellFormed().slice(0, 200),
     });

@@ -10,8 +10,12 @@ test('with STORAGE=s3 what is uploaded lies in the bucket, and is served from th
   await using program = await startTestProgram({
     carriers: {},
     environment: {
-      ...{ STORAGE: 's3', S3_BUCKET: bucket, S3_ENDPOINT: endpoint, S3_PREFIX: 'ours' },
-      ...{ S3_ACCESS_KEY_ID: credentials?.accessKeyId ?? '', S3_SECRET_ACCESS_KEY: credentials?.secretAccessKey ?? '' },
+      STORAGE: 's3',
+      S3_BUCKET: bucket,
+      S3_ENDPOINT: endpoint,
+      S3_PREFIX: 'ours',
+      S3_ACCESS_KEY_ID: credentials?.accessKeyId ?? '',
+      S3_SECRET_ACCESS_KEY: credentials?.secretAccessKey ?? '',
     },
   });
   const video = makeMp4({ data: Buffer.from('abcdefghij') });

@@ -280,8 +280,13 @@ function chunksOf(items: readonly Prepared[]): NewChunk[] {
       entry = {
         ids,
         chunk: {
-          ...{ accountId, connectionId, alternates, onUnknown },
-          ...{ priority: draft.priority, availableAt: draft.scheduledAt, ids },
+          accountId,
+          connectionId,
+          alternates,
+          onUnknown,
+          priority: draft.priority,
+          availableAt: draft.scheduledAt,
+          ids,
         },
       };
       open.set(key, entry);

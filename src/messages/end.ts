@@ -83,7 +83,13 @@ function toReplaced({ moves, expiredAt: at }: Ends): NewEvent[] {
   if (at === null) return [];
   const details = { status: STATUS.EXPIRED, code: db.EXPIRED_BY_US };
   return moves.map(({ accountId, id }) => ({
-    ...{ accountId, messageId: id, kind: 'replaced', connectionId: null, text: null, details, at },
+    accountId,
+    messageId: id,
+    kind: 'replaced',
+    connectionId: null,
+    text: null,
+    details,
+    at,
   }));
 }
 

@@ -27,7 +27,9 @@ const newAccept = (): Accept =>
   createAccept({ pool, tables: freeOver((_, to) => (to.startsWith('+351') ? [1] : [])), waker: createWaker(pool) });
 
 const seal = (key: string) => (payload: unknown) => ({
-  ...{ accountId: 1, key, requestHash: Buffer.alloc(32) },
+  accountId: 1,
+  key,
+  requestHash: Buffer.alloc(32),
   answer: Buffer.from(JSON.stringify(payload)),
 });
 const keyed = (key: string, answer: (verdict: Verdict) => unknown = (verdict) => verdict) =>

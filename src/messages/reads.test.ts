@@ -48,7 +48,11 @@ const arrive = (messageId: string, ...said: Said[]): Promise<unknown> =>
     receiveReceipts(
       tx,
       said.map(([state, doneAt]) => ({
-        ...{ accountId, messageId, part: null, connectionId: 1, receivedAt: new Date() },
+        accountId,
+        messageId,
+        part: null,
+        connectionId: 1,
+        receivedAt: new Date(),
         receipt: receipt(messageId, { state, doneAt }),
       })),
     ),
@@ -154,7 +158,11 @@ test('workers that have READ and DELIVERED of the same messages cannot lock each
       receiveReceipts(
         tx,
         list.map(([messageId, [state, doneAt]]) => ({
-          ...{ accountId, messageId, part: null, connectionId: 1, receivedAt: new Date() },
+          accountId,
+          messageId,
+          part: null,
+          connectionId: 1,
+          receivedAt: new Date(),
           receipt: receipt(messageId, { state, doneAt }),
         })),
       ),

@@ -65,8 +65,13 @@ async function queued(world: World, { channel, of, refundUndelivered }: Kind): P
   const { accountId } = world;
   const campaignId = of === 'none' ? null : world[of];
   const message = newMessage({
-    ...{ accountId, channel, campaignId, connectionId, refundUndelivered, priceMicros: PRICE },
-    ...{ keepsReserve: of === 'combined' },
+    accountId,
+    channel,
+    campaignId,
+    connectionId,
+    refundUndelivered,
+    priceMicros: PRICE,
+    keepsReserve: of === 'combined',
   });
   await transaction(pool, async (tx) => {
     await insertMessages(tx, [message]);
@@ -97,13 +102,16 @@ async function attempt({ accountId }: World, id: string, how: string): Promise<v
   const state = (await statesOf(pool, [id])).get(id);
   const waits = await takeFromQueue(id);
   if (!waits && state?.status !== STATUS.UNKNOWN) return;
-  const chunk = { ...{ id: 1, accountId, priority: 0, round: 0, attempt: 0, tries: 0, intent: 0 }, ids: [id] };
+  const chunk = { id: 1, accountId, priority: 0, round: 0, attempt: 0, tries: 0, intent: 0, ids: [id] };
   const [jobs] = await loadJobs(pool, [{ ...chunk, alternates: [], onUnknown: 'hold', campaignId: null }]);
   // Of a dead worker's messages nothing but the id is known.
   const job = how === 'unknown' ? null : (jobs?.[0] ?? null);
   const outcome = OUTCOMES[how] as Outcome;
   const result = resultOf(id, outcome, {
-    ...{ accountId, connectionId, job, resubmit: how === 'resubmit' },
+    accountId,
+    connectionId,
+    job,
+    resubmit: how === 'resubmit',
     attempt: (state?.attempts ?? 0) + (waits ? 1 : 0),
   });
   const news = await transaction(pool, (tx) => settleOutcomes(tx, [result], !waits || how === 'unknown'));

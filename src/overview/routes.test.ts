@@ -47,13 +47,11 @@ describe('traffic', () => {
     const { series, totals, rate, credit, campaigns, asOf } = await overview('?hours=3');
     expect(series).toHaveLength(9);
     expect(series[0]).toEqual({
-      ...{
-        bucket: `${hoursAgo(2).toISOString().slice(0, 13)}:00:00.000Z`,
-        channel: 'SMS',
-        sent: 0,
-        delivered: 0,
-        failed: 0,
-      },
+      bucket: `${hoursAgo(2).toISOString().slice(0, 13)}:00:00.000Z`,
+      channel: 'SMS',
+      sent: 0,
+      delivered: 0,
+      failed: 0,
     });
     expect(series.at(-1)).toMatchObject({
       bucket: `${NOON.toISOString().slice(0, 13)}:00:00.000Z`,
@@ -140,8 +138,16 @@ test('campaigns that are being sent come before those that wait, the next of the
   const { campaigns } = await overview();
   expect(campaigns.map(({ id }: { id: number }) => id)).toEqual([sending, sooner, later]);
   expect(campaigns[0]).toMatchObject({
-    ...{ status: 2, sendingMode: 'SMS', paused: false, progress: 0.1, sent: 40, total: 100, failureReason: null },
-    ...{ ratePerSecond: expect.any(Number), estimatedSecondsLeft: 5400, scheduledAt: null },
+    status: 2,
+    sendingMode: 'SMS',
+    paused: false,
+    progress: 0.1,
+    sent: 40,
+    total: 100,
+    failureReason: null,
+    ratePerSecond: expect.any(Number),
+    estimatedSecondsLeft: 5400,
+    scheduledAt: null,
   });
   expect(campaigns[1]).toMatchObject({ status: 1, ratePerSecond: null, scheduledAt: expect.any(String) });
 });
@@ -186,13 +192,23 @@ describe('attention', () => {
     const since = expect.any(String);
     expect(await attention()).toEqual([
       {
-        ...{ ...nothing, kind: 'campaign_failed', severity: 'error', subject: 'C4', subjectId: String(failed), since },
+        ...nothing,
+        kind: 'campaign_failed',
+        severity: 'error',
+        subject: 'C4',
+        subjectId: String(failed),
+        since,
         detail: 'no credit',
       },
       { ...nothing, kind: 'webhook_failing', severity: 'warning', since: NOON.toISOString() },
       { ...nothing, kind: 'unknown_outcomes', severity: 'warning', count: 3, since: NOON.toISOString() },
       {
-        ...{ ...nothing, kind: 'campaign_paused', severity: 'warning', subject: 'C2', subjectId: String(held), since },
+        ...nothing,
+        kind: 'campaign_paused',
+        severity: 'warning',
+        subject: 'C2',
+        subjectId: String(held),
+        since,
         detail: 'template refused',
       },
       {
@@ -204,22 +220,30 @@ describe('attention', () => {
         since,
       },
       {
-        ...{
-          ...nothing,
-          kind: 'export_failed',
-          severity: 'warning',
-          subject: 'HISTORY',
-          subjectId: expect.any(String),
-        },
-        ...{ since, detail: 'disk full' },
+        ...nothing,
+        kind: 'export_failed',
+        severity: 'warning',
+        subject: 'HISTORY',
+        subjectId: expect.any(String),
+        since,
+        detail: 'disk full',
       },
       {
-        ...{ ...nothing, kind: 'social_disconnected', severity: 'warning', subject: 'Shop', subjectId: 'google' },
+        ...nothing,
+        kind: 'social_disconnected',
+        severity: 'warning',
+        subject: 'Shop',
+        subjectId: 'google',
         detail: 'revoked',
       },
       {
-        ...{ ...nothing, kind: 'template_rejected', severity: 'warning', subject: 'offer', subjectId: `t${accountId}` },
-        ...{ since, detail: 'spam' },
+        ...nothing,
+        kind: 'template_rejected',
+        severity: 'warning',
+        subject: 'offer',
+        subjectId: `t${accountId}`,
+        since,
+        detail: 'spam',
       },
     ]);
     await exec(

@@ -13,8 +13,17 @@ export const OverviewQuery = Type.Object({
 
 /** What somebody should look at. */
 export const ATTENTION_KINDS = [
-  ...['carrier_down', 'sending_paused', 'webhook_failing', 'webhook_disabled', 'low_credit', 'unknown_outcomes'],
-  ...['campaign_failed', 'campaign_paused', 'import_failed', 'export_failed', 'social_disconnected'],
+  'carrier_down',
+  'sending_paused',
+  'webhook_failing',
+  'webhook_disabled',
+  'low_credit',
+  'unknown_outcomes',
+  'campaign_failed',
+  'campaign_paused',
+  'import_failed',
+  'export_failed',
+  'social_disconnected',
   'template_rejected',
 ] as const;
 

@@ -80,7 +80,14 @@ const toCredit = ({ availableMicros, frozenMicros, currency, unlimited }: Read['
 function toRunning(campaign: CampaignEntry, pace: ReturnType<FindPace>): OverviewOut['campaigns'][number] {
   const { id, name, status, sendingMode, paused, progress, failureReason, totalDestinations } = toEntryOut(campaign);
   return {
-    ...{ id, name, status, sendingMode, paused, progress, failureReason, ...pace },
+    id,
+    name,
+    status,
+    sendingMode,
+    paused,
+    progress,
+    failureReason,
+    ...pace,
     scheduledAt: campaign.scheduledAt?.toISOString() ?? null,
     sent: campaign.handled,
     total: totalDestinations,

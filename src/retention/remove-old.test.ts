@@ -78,8 +78,13 @@ async function insertMessage(at: Date): Promise<string> {
 }
 
 const MESSAGE_TABLES = [
-  ...['message', 'message_state', 'message_part', 'message_event'],
-  ...['client_message_id', 'webhook_delivery', 'webhook_retry'],
+  'message',
+  'message_state',
+  'message_part',
+  'message_event',
+  'client_message_id',
+  'webhook_delivery',
+  'webhook_retry',
 ];
 
 test('a message leaves everywhere once its day is past the retention, and one of the days after it stays', async () => {

@@ -76,10 +76,17 @@ async function startWhatsapp(deps: Deps): Promise<Whatsapp> {
   const graph = await startSandboxGraph({ accessToken, appSecret, templates, ledger: 'counts' });
   const numbers = graph.numbers.map(({ id }) => id);
   const connectionId = await connect(deps, {
-    ...{ known, name: WHATSAPP_NAME, kind: 'whatsapp' },
+    known,
+    name: WHATSAPP_NAME,
+    kind: 'whatsapp',
     settings: {
-      ...{ baseUrl: graph.baseUrl, wabaId: graph.wabaId, appId: graph.appId, phoneNumberIds: numbers },
-      ...{ tps: 0, concurrency: CONCURRENCY, mediaHosts: ['127.0.0.1'] },
+      baseUrl: graph.baseUrl,
+      wabaId: graph.wabaId,
+      appId: graph.appId,
+      phoneNumberIds: numbers,
+      tps: 0,
+      concurrency: CONCURRENCY,
+      mediaHosts: ['127.0.0.1'],
     },
     secret: { accessToken, appSecret, verifyToken },
   });
@@ -88,12 +95,22 @@ async function startWhatsapp(deps: Deps): Promise<Whatsapp> {
   await replaceTemplates(
     pool,
     WHATSAPP_TEMPLATES.map(({ id, name, language, category, components: content, variables }) => ({
-      ...{ channel: 'WHATSAPP', id, name, language, category, content, variables, connectionId },
+      channel: 'WHATSAPP',
+      id,
+      name,
+      language,
+      category,
+      content,
+      variables,
+      connectionId,
       ...COMMON,
     })),
   );
   const owed = (await listOwed(pool, connectionId)).map(({ carrierId: id, sender, destination }) => ({
-    ...{ id, phoneNumberId: sender, to: destination.replace('+', ''), opaque: null },
+    id,
+    phoneNumberId: sender,
+    to: destination.replace('+', ''),
+    opaque: null,
   }));
   return { graph, verifyToken, goOn: () => graph.resume(owed) };
 }
@@ -107,24 +124,35 @@ async function startRcs(deps: Deps): Promise<{ rbm: SandboxRbm; goOn: () => void
   // Making an RSA key takes a second of CPU.
   const privateKey = known && wordsIn(parseJson(secretOf(known, key)), 'privateKey');
   const rbm = await startSandboxRbm({
-    ...{ agents: [AGENT], clientToken: newSecret(), ledger: 'counts' },
+    agents: [AGENT],
+    clientToken: newSecret(),
+    ledger: 'counts',
     ...(privateKey ? { privateKey } : {}),
   });
   const connectionId = await connect(deps, {
-    ...{ known, name: RCS_NAME, kind: 'rcs' },
+    known,
+    name: RCS_NAME,
+    kind: 'rcs',
     settings: { baseUrl: rbm.baseUrl, concurrency: CONCURRENCY },
     secret: rbm.secrets,
   });
   const owed = (await listOwed(pool, connectionId)).map(({ carrierId: messageId, sender: agentId, destination }) => ({
-    ...{ messageId, agentId, destination },
+    messageId,
+    agentId,
+    destination,
   }));
   const name = 'Heliograph sandbox';
   await assignSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId: null, name });
   await replaceTemplates(
     pool,
     RCS_TEMPLATES.map((template) => ({
-      ...{ ...template, ...COMMON, channel: 'RCS', connectionId: null },
-      ...{ language: '', category: '', named: true },
+      ...template,
+      ...COMMON,
+      channel: 'RCS',
+      connectionId: null,
+      language: '',
+      category: '',
+      named: true,
     })),
   );
   return { rbm, goOn: () => rbm.resume(owed) };
@@ -154,7 +182,12 @@ async function connect({ pool, key }: Deps, { known, ...link }: Link): Promise<n
 
 /** A template that is known here, as the network takes it. */
 const toDraft = ({ id, name, language, category, status, named, content }: Template): object => ({
-  ...{ id, name, language, category, status, components: content },
+  id,
+  name,
+  language,
+  category,
+  status,
+  components: content,
   parameter_format: named ? 'NAMED' : 'POSITIONAL',
 });
 

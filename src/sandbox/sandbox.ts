@@ -37,7 +37,9 @@ export async function startSandbox({ pool, secretKey, connectionString, log }: S
   const smsc = await startSmsc(pool, secretKey);
   const networks = await startSandboxNetworks(pool, secretKey);
   const listening = await openWorkerSession({
-    ...{ connectionString, channels: [SANDBOX_CHANNEL], log },
+    connectionString,
+    channels: [SANDBOX_CHANNEL],
+    log,
     onNotify(_channel, payload) {
       const act = readInboundAct(payload);
       if (act) injectInbound({ smsc, networks }, act).catch((err: unknown) => log.warn({ err }, 'nothing was written'));

@@ -25,8 +25,12 @@ export function registerSenderCommands(program: Command, context: CommandContext
         table(
           ['no', 'channel', 'id', 'connection', 'account', 'name'],
           rows.map((s) => [
-            ...[s.id, s.channel, s.identity ?? '(asked for)', s.connection ?? ''],
-            ...[s.account ?? '(every account)', s.name],
+            s.id,
+            s.channel,
+            s.identity ?? '(asked for)',
+            s.connection ?? '',
+            s.account ?? '(every account)',
+            s.name,
           ]),
         ),
       ),

@@ -25,7 +25,9 @@ test('ends with its browser signing out, which loses the cookie', async () => {
   expect(answer.headers['set-cookie']).toBe('__Host-heliograph=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure');
   expect([await stage.statusOf(here), await stage.statusOf(there)]).toEqual([401, 200]);
   expect((await stage.auditOf(account.accountId)).map((entry) => entry.action)).toEqual([
-    ...['session.create', 'session.create', 'session.end'],
+    'session.create',
+    'session.create',
+    'session.end',
   ]);
 });
 

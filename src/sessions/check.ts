@@ -46,7 +46,16 @@ function actorOf(row: LiveSession): Actor {
   const role = roleIn(accountId, session);
   return {
     kind: row.acting ? 'operator' : 'user',
-    ...{ accountId, keyId: null, userId: row.acting ? null : userId, username },
-    ...{ role, operations: scopesOfRole(role), plan, channels: channelSet(channels), hasOptOuts, isOperator, session },
+    accountId,
+    keyId: null,
+    userId: row.acting ? null : userId,
+    username,
+    role,
+    operations: scopesOfRole(role),
+    plan,
+    channels: channelSet(channels),
+    hasOptOuts,
+    isOperator,
+    session,
   };
 }

@@ -67,7 +67,11 @@ export const SessionEntry = Type.Object({
 
 /** A session as lists show it, to the one of this id. */
 export const listed = (row: SessionRow, currentId: number | undefined): Static<typeof SessionEntry> => ({
-  ...{ id: row.id, userId: row.userId, username: row.username, address: row.address, userAgent: row.userAgent },
+  id: row.id,
+  userId: row.userId,
+  username: row.username,
+  address: row.address,
+  userAgent: row.userAgent,
   createdAt: row.createdAt.toISOString(),
   lastSeenAt: row.lastSeenAt.toISOString(),
   expiresAt: row.expiresAt.toISOString(),

@@ -29,7 +29,8 @@ export async function switchAccount(
   ].filter(({ at }) => from !== to && at !== own);
   for (const { at, looks } of visits)
     await recordAudit(tx, operatorOf(at, username), {
-      ...{ action: 'session.switch', subject: `account:${at}` },
+      action: 'session.switch',
+      subject: `account:${at}`,
       detail: { looks },
     });
   return { accountId: to, isOperator, session };

@@ -41,7 +41,10 @@ export async function beginConnection(
   const [state, browserSecret] = [newSecret(), kind === 'key' ? null : newSecret()];
   const [hash, verifier] = [hashOf(state), network.pkce ? generateRandomCodeVerifier() : null];
   await insertState(tx, {
-    ...{ accountId, platform, hash, author: { kind, keyId, userId, username } },
+    accountId,
+    platform,
+    hash,
+    author: { kind, keyId, userId, username },
     browserHash: browserSecret === null ? null : hashOf(browserSecret),
     verifier: verifier === null ? null : seal(deps.secretKey, verifier, placeOfVerifier(hash)),
     expiresAt: new Date(deps.clock.now().getTime() + STATE_SECONDS * 1000),

@@ -12,7 +12,9 @@ import { PlatformParams } from './schema.ts';
 export function socialCallbackRoutes(app: App, deps: ApiDeps): void {
   app.get('/oauth/:platform/callback', {
     schema: {
-      ...{ tags: ['Social profiles'], security: [], operationId: 'finishSocial' },
+      tags: ['Social profiles'],
+      security: [],
+      operationId: 'finishSocial',
       summary: 'The end of connecting a profile, for the browser of the person',
       params: PlatformParams,
       response: { 200: pageOut('That it is connected.'), '4xx': NOT_CONNECTED, '5xx': NOT_CONNECTED },

@@ -110,8 +110,13 @@ async function keepProfile(deps: SocialDeps & { pool: Pool }, state: State, fetc
   const tokens = { access: grant.access, refresh: grant.refresh, linked: profile.linkedTokens };
   await tenantTransaction(deps.pool, { accountId }, async (tx) => {
     await insertProfile(tx, {
-      ...{ accountId, platform, externalId: profile.externalId, username: profile.username },
-      ...{ profileName: profile.name, pictureUrl: profile.pictureUrl, linked: [...profile.linked] },
+      accountId,
+      platform,
+      externalId: profile.externalId,
+      username: profile.username,
+      profileName: profile.name,
+      pictureUrl: profile.pictureUrl,
+      linked: [...profile.linked],
       scopes: [...granted(fetched)],
       tokens: sealTokens(deps.secretKey, state, tokens),
       tokenExpiresAt: grant.expiresAt,

@@ -52,7 +52,9 @@ async function keepRenewed({ pool, secretKey, clock }: RefreshDeps, profile: Pro
   const { linked } = openTokens(secretKey, profile, profile.tokens);
   const { accountId, platform, version } = profile;
   await moveTokens(pool, {
-    ...{ accountId, platform, version },
+    accountId,
+    platform,
+    version,
     tokens: sealTokens(secretKey, profile, { access: grant.access, refresh: grant.refresh, linked }),
     tokenExpiresAt: grant.expiresAt,
     refreshAt: refreshAtOf(NETWORKS[platform], grant, clock.now()),

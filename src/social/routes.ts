@@ -22,7 +22,9 @@ export function socialRoutes(app: App, deps: ApiDeps): void {
 
   app.get(PATH, {
     schema: {
-      ...{ tags, operationId: 'listSocials', summary: 'Connected profiles' },
+      tags,
+      operationId: 'listSocials',
+      summary: 'Connected profiles',
       response: { 200: Type.Array(ProfileOut) },
     },
     handler: async ({ actor }) => (await listProfiles(tenant(pool, actor), actor)).map(toProfileOut),
@@ -30,7 +32,9 @@ export function socialRoutes(app: App, deps: ApiDeps): void {
 
   app.get(ONE, {
     schema: {
-      ...{ tags, operationId: 'findSocial', summary: 'The profile at one network, with what is linked to it' },
+      tags,
+      operationId: 'findSocial',
+      summary: 'The profile at one network, with what is linked to it',
       params: PlatformParams,
       response: { 200: ProfileDetailOut },
     },
@@ -44,7 +48,9 @@ export function socialRoutes(app: App, deps: ApiDeps): void {
   app.post(`${ONE}/connect`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'connectSocial', summary: 'Begin to connect a profile: where the person has to agree' },
+      tags,
+      operationId: 'connectSocial',
+      summary: 'Begin to connect a profile: where the person has to agree',
       description:
         'The URL is good for ten minutes and one use; an earlier profile of the network is replaced at its end. Asked ' +
         'for by a person (Basic), the answer sets a cookie, and only the browser that has it can end the connection. A ' +
@@ -68,7 +74,9 @@ export function socialRoutes(app: App, deps: ApiDeps): void {
   app.delete(ONE, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'disconnectSocial', summary: 'Revoke the access at the network and forget the profile' },
+      tags,
+      operationId: 'disconnectSocial',
+      summary: 'Revoke the access at the network and forget the profile',
       params: PlatformParams,
       response: { 204: Type.Null({ description: 'Forgotten' }) },
     },

@@ -80,7 +80,13 @@ describe('of all campaigns', () => {
         {
           bucket: '2026-03-03T00:00:00.000Z',
           campaigns: 2,
-          ...{ sent: 3, delivered: 1, read: 0, failed: 2, pending: 1, skipped: 1, cost: 0.09 },
+          sent: 3,
+          delivered: 1,
+          read: 0,
+          failed: 2,
+          pending: 1,
+          skipped: 1,
+          cost: 0.09,
         },
       ],
     };
@@ -213,7 +219,12 @@ describe('of one campaign', () => {
     const sent = {
       ...EMPTY,
       bucket: '2026-03-03T00:00:00.000Z',
-      ...{ sent: 3, delivered: 1, read: 1, failed: 1, pending: 1, cost: 0.09 },
+      sent: 3,
+      delivered: 1,
+      read: 1,
+      failed: 1,
+      pending: 1,
+      cost: 0.09,
       channels: [
         { channel: 'SMS', sent: 1, delivered: 0, read: 0, failed: 0, pending: 1, cost: 0.045 },
         { channel: 'RCS', sent: 2, delivered: 1, read: 1, failed: 1, pending: 0, cost: 0.045 },

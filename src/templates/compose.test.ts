@@ -6,16 +6,17 @@ import { toContentMessage } from './rcs-body.ts';
 import type { Sendable } from './template.ts';
 
 const template = (more: Partial<Sendable>): Sendable => ({
-  ...{
-    channel: 'WHATSAPP',
-    id: '1',
-    ownerId: null,
-    name: 'order',
-    language: 'pt_PT',
-    status: 'APPROVED',
-    reason: null,
-  },
-  ...{ content: [], headerLink: null, named: false, variables: [] },
+  channel: 'WHATSAPP',
+  id: '1',
+  ownerId: null,
+  name: 'order',
+  language: 'pt_PT',
+  status: 'APPROVED',
+  reason: null,
+  content: [],
+  headerLink: null,
+  named: false,
+  variables: [],
   ...more,
 });
 const ORDER = [

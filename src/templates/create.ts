@@ -35,9 +35,17 @@ export async function createWhatsappTemplate(
   const components = await withSample(deps, tx, sampled);
   const made = await askFor(deps, connectionId, (client) => createTemplate(client, { ...draftOf(input), components }));
   await keep(tx, actor, {
-    ...{ channel: 'WHATSAPP', id: made.id, ownerId: accountId, connectionId, variables },
-    ...{ name: input.name, language: input.language, category: made.category, content: input.components },
-    ...{ status: made.status ?? 'PENDING', headerLink: input.headerLink ?? null },
+    channel: 'WHATSAPP',
+    id: made.id,
+    ownerId: accountId,
+    connectionId,
+    variables,
+    name: input.name,
+    language: input.language,
+    category: made.category,
+    content: input.components,
+    status: made.status ?? 'PENDING',
+    headerLink: input.headerLink ?? null,
     named: input.parameterFormat === 'NAMED',
   });
   return found(await db.findUsableTemplate(tx, { accountId, channel: 'WHATSAPP', id: made.id }));
@@ -64,8 +72,18 @@ export async function createRcsTemplate(tx: Db, actor: Actor, input: RcsTemplate
     throw new AppError('conflict', { message: `An account has at most ${MOST_TEMPLATES} templates of RCS` });
   const id = newId();
   await keep(tx, actor, {
-    ...{ channel: 'RCS', id, ownerId: accountId, connectionId: null, name: input.name, language: '', category: '' },
-    ...{ status: 'APPROVED', content, headerLink: null, named: true, variables },
+    channel: 'RCS',
+    id,
+    ownerId: accountId,
+    connectionId: null,
+    name: input.name,
+    language: '',
+    category: '',
+    status: 'APPROVED',
+    content,
+    headerLink: null,
+    named: true,
+    variables,
   });
   return found(await db.findUsableTemplate(tx, { accountId, channel: 'RCS', id }));
 }

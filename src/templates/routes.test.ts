@@ -38,7 +38,10 @@ const idOf = ({ body }: Answer): string => String((body as { id: string }).id);
 
 let made = 0;
 const offer = (more: object = {}) => ({
-  ...{ phoneNumberId: network.number, name: `offer_${++made}`, language: 'en', category: 'MARKETING' },
+  phoneNumberId: network.number,
+  name: `offer_${++made}`,
+  language: 'en',
+  category: 'MARKETING',
   components: [{ type: 'BODY', text: 'Dear {{1}}, here it is.', example: { body_text: [['Ana']] } }],
   ...more,
 });
@@ -201,7 +204,9 @@ test('a template of RCS is ours: approved at once, with named placeholders', asy
   expect(answer).toMatchObject({
     status: 201,
     body: {
-      ...{ status: 'APPROVED', placeholders: ['city', 'firstName'], variables: ['city', 'firstName'] },
+      status: 'APPROVED',
+      placeholders: ['city', 'firstName'],
+      variables: ['city', 'firstName'],
       content: { text: 'Hello {{firstName}} of {{city}}' },
     },
   });

@@ -35,7 +35,9 @@ function whatsappRoutes(app: App, deps: ApiDeps): void {
   app.get(PATH, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'listWhatsappTemplates', summary: 'Templates, with their state at the network' },
+      tags,
+      operationId: 'listWhatsappTemplates',
+      summary: 'Templates, with their state at the network',
       description: 'Brought up to date every ten minutes, and at once by callbacks of the network.',
       querystring: TemplatesQuery,
       response: { 200: PageOf(schema.WhatsappTemplateOut) },
@@ -46,7 +48,9 @@ function whatsappRoutes(app: App, deps: ApiDeps): void {
   app.post(PATH, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'createWhatsappTemplate', summary: 'Send a template for approval' },
+      tags,
+      operationId: 'createWhatsappTemplate',
+      summary: 'Send a template for approval',
       description: 'The network answers PENDING and decides later. What it refuses is 400 with its words.',
       body: schema.WhatsappTemplateIn,
       response: { 201: schema.WhatsappTemplateOut },
@@ -59,7 +63,9 @@ function whatsappRoutes(app: App, deps: ApiDeps): void {
   app.get(`${PATH}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'findWhatsappTemplate', summary: 'One template' },
+      tags,
+      operationId: 'findWhatsappTemplate',
+      summary: 'One template',
       params: schema.TemplateId,
       response: { 200: schema.WhatsappTemplateOut },
     },
@@ -70,7 +76,9 @@ function whatsappRoutes(app: App, deps: ApiDeps): void {
   app.patch(`${PATH}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'changeWhatsappTemplate', summary: 'Change a template: what is left out stays' },
+      tags,
+      operationId: 'changeWhatsappTemplate',
+      summary: 'Change a template: what is left out stays',
       description: 'Components, category and time to live go to approval again; variables and headerLink are ours.',
       params: schema.TemplateId,
       body: schema.WhatsappTemplatePatch,
@@ -88,7 +96,9 @@ function whatsappRoutes(app: App, deps: ApiDeps): void {
   app.delete(`${PATH}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'deleteWhatsappTemplate', summary: 'Delete a template, at the network too' },
+      tags,
+      operationId: 'deleteWhatsappTemplate',
+      summary: 'Delete a template, at the network too',
       params: schema.TemplateId,
       response: { 204: schema.Deleted },
     },
@@ -109,7 +119,9 @@ function rcsRoutes(app: App, deps: ApiDeps): void {
   app.get(PATH, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'listRcsTemplates', summary: 'Templates' },
+      tags,
+      operationId: 'listRcsTemplates',
+      summary: 'Templates',
       querystring: TemplatesQuery,
       response: { 200: PageOf(schema.RcsTemplateOut) },
     },
@@ -119,7 +131,9 @@ function rcsRoutes(app: App, deps: ApiDeps): void {
   app.post(PATH, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'createRcsTemplate', summary: 'Make a template: a message with {{names}} in its texts' },
+      tags,
+      operationId: 'createRcsTemplate',
+      summary: 'Make a template: a message with {{names}} in its texts',
       description: 'The network has no templates: it is APPROVED at once.',
       body: schema.RcsTemplateIn,
       response: { 201: schema.RcsTemplateOut },
@@ -130,7 +144,9 @@ function rcsRoutes(app: App, deps: ApiDeps): void {
   app.get(`${PATH}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'findRcsTemplate', summary: 'One template' },
+      tags,
+      operationId: 'findRcsTemplate',
+      summary: 'One template',
       params: schema.TemplateId,
       response: { 200: schema.RcsTemplateOut },
     },
@@ -140,7 +156,9 @@ function rcsRoutes(app: App, deps: ApiDeps): void {
   app.delete(`${PATH}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'deleteRcsTemplate', summary: 'Delete a template' },
+      tags,
+      operationId: 'deleteRcsTemplate',
+      summary: 'Delete a template',
       params: schema.TemplateId,
       response: { 204: schema.Deleted },
     },

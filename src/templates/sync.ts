@@ -53,7 +53,11 @@ async function listAll(client: GraphClient): Promise<GraphResult<All>> {
 const toSeen = ({ id, name, language, category, status, ...rest }: NetworkTemplate): db.Seen => {
   const content = rest.components;
   return {
-    ...{ id, name, language, category, content },
+    id,
+    name,
+    language,
+    category,
+    content,
     status: status ?? 'UNKNOWN',
     reason: rest.rejectedReason,
     named: rest.parameterFormat === 'NAMED',
@@ -62,7 +66,8 @@ const toSeen = ({ id, name, language, category, status, ...rest }: NetworkTempla
 };
 
 const toDetails = ({ id: identity, verifiedName, displayNumber, quality }: PhoneNumber) => ({
-  ...{ identity, name: verifiedName.slice(0, 200) },
+  identity,
+  name: verifiedName.slice(0, 200),
   details: { displayNumber, quality },
 });
 

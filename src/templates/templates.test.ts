@@ -37,16 +37,18 @@ beforeEach(() => exec(pool, sql`TRUNCATE template`));
 const BODY = [{ type: 'BODY', text: 'Hello {{1}}' }];
 const add = (more: Partial<db.NewTemplate> = {}): Promise<boolean> =>
   db.insertTemplate(pool, {
-    ...{
-      channel: 'WHATSAPP',
-      id: '900',
-      ownerId: ours,
-      connectionId,
-      name: 'offer',
-      language: 'en',
-      category: 'UTILITY',
-    },
-    ...{ status: 'APPROVED', content: BODY, headerLink: null, named: false, variables: ['firstName|friend'] },
+    channel: 'WHATSAPP',
+    id: '900',
+    ownerId: ours,
+    connectionId,
+    name: 'offer',
+    language: 'en',
+    category: 'UTILITY',
+    status: 'APPROVED',
+    content: BODY,
+    headerLink: null,
+    named: false,
+    variables: ['firstName|friend'],
     ...more,
   });
 const RCS = { channel: 'RCS', connectionId: null, language: '', named: true } as const;
@@ -174,8 +176,15 @@ test('the second wall: an account sees its own and the common templates, and wri
 });
 
 const seen = (id: string, more: Partial<db.Seen> = {}): db.Seen => ({
-  ...{ id, name: 'seen', language: 'en', category: 'UTILITY', status: 'APPROVED', reason: null, content: BODY },
-  ...{ named: false, variables: [] },
+  id,
+  name: 'seen',
+  language: 'en',
+  category: 'UTILITY',
+  status: 'APPROVED',
+  reason: null,
+  content: BODY,
+  named: false,
+  variables: [],
   ...more,
 });
 const store = (...list: db.Seen[]) => db.insertSeenTemplates(pool, { connectionId, ownerId: null, seen: list });

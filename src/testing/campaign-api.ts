@@ -53,7 +53,11 @@ export async function openCampaignApi({ clock }: { clock?: Clock } = {}) {
     await database[Symbol.asyncDispose]();
   };
   return {
-    ...{ pool, call, newAccount, reload, connectionId: connection?.id ?? 0 },
+    pool,
+    call,
+    newAccount,
+    reload,
+    connectionId: connection?.id ?? 0,
     newKey: (account: NewAccount, operations: readonly Scope[]) => newKey(pool, account, operations),
     [Symbol.asyncDispose]: dispose,
   };

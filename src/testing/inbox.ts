@@ -54,13 +54,22 @@ export async function openTestInbox(): Promise<TestInbox> {
   const server = await openServer(database);
   let written = 0;
   return {
-    ...{ database, account, connectionId, another: () => openServer(database) },
-    ...{ app: server.app, deps: server.deps, hub: server.deps.inboxHub },
+    database,
+    account,
+    connectionId,
+    another: () => openServer(database),
+    app: server.app,
+    deps: server.deps,
+    hub: server.deps.inboxHub,
     write: (text, { from = '393331234567', to = '4400', connectionId: over = connectionId, rich } = {}) =>
       store({
         connectionId: over,
         inbound: {
-          ...{ source: from, destination: to, text, concat: null, raw: Buffer.from(`${written++} ${text}`) },
+          source: from,
+          destination: to,
+          text,
+          concat: null,
+          raw: Buffer.from(`${written++} ${text}`),
           ...(rich && { rich: richOf(rich, written) }),
         },
       }),
@@ -86,12 +95,16 @@ async function openServer({ pool, connectionString }: TestDatabase) {
   const waker = { ...createWaker(pool), wake: () => undefined };
   const hub = createHub({ pool, log: silentLog });
   const session = await openWorkerSession({
-    ...{ connectionString, channels: [INBOX_CHANNEL], log: silentLog },
+    connectionString,
+    channels: [INBOX_CHANNEL],
+    log: silentLog,
     onNotify: (_, payload) => hub.wake(payload === '' ? null : Number(payload)),
   });
   const defaults = apiDeps();
   const deps = apiDeps({
-    ...{ pool, authenticate, inboxHub: hub },
+    pool,
+    authenticate,
+    inboxHub: hub,
     accept: createAccept({ pool, tables: freeOver(() => [1]), waker }),
     answers: createAnswers({ pool, secretKey: defaults.secretKey }),
   });

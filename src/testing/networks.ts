@@ -18,7 +18,9 @@ export async function connectGraph(
   const key = await loadSecretKey(loadConfig(environment));
   const phoneNumberIds = graph.numbers.map(({ id }) => id);
   const { id: connectionId } = await createConnection(pool, key, {
-    ...{ name: 'meta', kind: 'whatsapp', sandbox: false },
+    name: 'meta',
+    kind: 'whatsapp',
+    sandbox: false,
     settings: { baseUrl: graph.baseUrl, wabaId: graph.wabaId, appId: graph.appId, phoneNumberIds },
     secret: { accessToken: graph.accessToken, appSecret: graph.appSecret, verifyToken: 'verify-me' },
   });
@@ -37,7 +39,9 @@ export async function connectRbm({
   const rbm = await startSandboxRbm({ agents: ['acme'] });
   const key = await loadSecretKey(loadConfig(environment));
   const { id: connectionId } = await createConnection(pool, key, {
-    ...{ name: 'google', kind: 'rcs', sandbox: false },
+    name: 'google',
+    kind: 'rcs',
+    sandbox: false,
     settings: { baseUrl: rbm.baseUrl },
     secret: rbm.secrets,
   });

@@ -97,8 +97,14 @@ const idNameOf = (platform: Platform): string => (platform === 'tiktok' ? 'clien
  */
 export async function startOauthServer(): Promise<OauthServer> {
   const script: OauthScript = {
-    ...{ cancel: false, without: [], pages: 3, lifeSeconds: 5_184_000, refreshTokens: true },
-    ...{ noQuota: false, away: false, iss: null },
+    cancel: false,
+    without: [],
+    pages: 3,
+    lifeSeconds: 5_184_000,
+    refreshTokens: true,
+    noQuota: false,
+    away: false,
+    iss: null,
   };
   const networks = createNetworks(script);
   const server = createServer((request, response) => {
@@ -191,7 +197,9 @@ function createNetworks(script: OauthScript) {
   const granting = createGranting(script, tokens, authorizing.redeem);
   const reading = createReading(script, tokens, granting.lengthen);
   return {
-    ...{ secrets: tokens.secrets, takeBack: tokens.takeBack, live: tokens.live },
+    secrets: tokens.secrets,
+    takeBack: tokens.takeBack,
+    live: tokens.live,
     answer(ask: Ask): Reply {
       const [asked, tokened, revoked] = [AUTHORIZE[ask.address], TOKEN[ask.address], REVOKE[ask.address]];
       if (asked) return authorizing.authorize(asked, ask);

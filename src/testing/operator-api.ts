@@ -24,7 +24,9 @@ export async function openOperatorApi({ pool, clientOf }: TestProgram): Promise<
       headers: { authorization, 'x-api-key': '', ...headers },
     });
   return {
-    ...{ accountId, username, request },
+    accountId,
+    username,
+    request,
     async ask<T>(method: string, path: string, body?: object) {
       const answer = await request(method, path, body);
       if (answer.status >= 300)

@@ -20,6 +20,17 @@ export const operate = ({ environment }: Environment, ...command: readonly strin
 export const connect = (program: Environment, { name, port }: { name: string; port: number }): Promise<Operated> =>
   operate(
     program,
-    ...['connection', 'add', 'smpp', '--name', name, '--host', '127.0.0.1', '--port', String(port)],
-    ...['--system-id', name, '--password', PASSWORD],
+    'connection',
+    'add',
+    'smpp',
+    '--name',
+    name,
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--system-id',
+    name,
+    '--password',
+    PASSWORD,
   );

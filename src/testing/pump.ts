@@ -10,8 +10,15 @@ import type { ScriptedCarrier } from './scripted-carrier.ts';
 /** A pump of connection 1 that hands its messages to this carrier, until the test is over. */
 export function pumpOn(pool: Pool, carrier: ScriptedCarrier): Pump {
   const pump = startPump({
-    ...{ pool, connectionId: 1, owner: randomInt(1, 2 ** 47), tps: 0, wakeOther: () => undefined, log: silentLog },
-    ...{ carrier, load: (chunks) => loadJobs(pool, chunks), settle: settleOutcomes },
+    pool,
+    connectionId: 1,
+    owner: randomInt(1, 2 ** 47),
+    tps: 0,
+    wakeOther: () => undefined,
+    log: silentLog,
+    carrier,
+    load: (chunks) => loadJobs(pool, chunks),
+    settle: settleOutcomes,
   });
   carrier.onChange = pump.wake;
   onTestFinished(() => pump.stop(300));

@@ -52,7 +52,7 @@ export async function openRoutes(routes: readonly Routes[], options: Options = {
     await database[Symbol.asyncDispose]();
   };
   const requests = requestsTo(app, base, account.apiKey);
-  return { ...{ database, pool, app, account, stranger, newAccount }, ...requests, [Symbol.asyncDispose]: dispose };
+  return { database, pool, app, account, stranger, newAccount, ...requests, [Symbol.asyncDispose]: dispose };
 }
 
 /** An app with these routes alone, behind what the program has before them all. */

@@ -13,13 +13,20 @@ export async function startS3(): Promise<S3Server> {
   const directory = await temporaryFolder('heliograph-s3-');
   const bucket = 'files';
   const server = new S3rver({
-    ...{ address: '127.0.0.1', port: 0, silent: true, directory },
+    address: '127.0.0.1',
+    port: 0,
+    silent: true,
+    directory,
     configureBuckets: [{ name: bucket }],
   });
   const { port } = await server.run();
   return {
     settings: {
-      ...{ kind: 's3', bucket, region: 'us-east-1', pathStyle: true, prefix: 'heliograph/' },
+      kind: 's3',
+      bucket,
+      region: 'us-east-1',
+      pathStyle: true,
+      prefix: 'heliograph/',
       endpoint: `http://127.0.0.1:${port}`,
       credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
     },

@@ -61,8 +61,12 @@ export function createScriptedCarrier({
       return outcome;
     },
     state: () => ({
-      ...{ up: up && !stopped, bindsUp: up ? 1 : 0, bindsWanted: 1, whole: up && !stopped },
-      ...{ inFlight: open.size, fault: null },
+      up: up && !stopped,
+      bindsUp: up ? 1 : 0,
+      bindsWanted: 1,
+      whole: up && !stopped,
+      inFlight: open.size,
+      fault: null,
     }),
     setUp(next) {
       up = next;

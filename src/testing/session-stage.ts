@@ -78,7 +78,10 @@ function stageOn(database: TestDatabase, authenticator: Authenticator, app: App)
   async function call(method: Method, url: string, { body, headers = {}, from = HOME }: Sending = {}) {
     const proxied = { 'x-forwarded-for': from, 'x-forwarded-proto': 'https', host: HOST };
     const answer = await app.inject({
-      ...{ method, url, remoteAddress: PROXY, headers: { ...proxied, ...headers } },
+      method,
+      url,
+      remoteAddress: PROXY,
+      headers: { ...proxied, ...headers },
       ...(body && { payload: body }),
     });
     const isJson = String(answer.headers['content-type']).includes('json');

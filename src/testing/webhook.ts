@@ -41,7 +41,11 @@ export async function startWebhookWorker(
   const guard = createGuard({ openBlocks: ['127.0.0.0/8', '::1/128'], ports });
   const poster = createPoster({ guard, ca: TEST_CERT, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
   const deliveries = startDeliveries({
-    ...{ pool, owner: session.owner, poster, secretKey: WEBHOOK_KEY, log: silentLog },
+    pool,
+    owner: session.owner,
+    poster,
+    secretKey: WEBHOOK_KEY,
+    log: silentLog,
   });
   return {
     ...deliveries,

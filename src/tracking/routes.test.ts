@@ -27,7 +27,10 @@ test.each([
         VALUES (${account.accountId}, ${id}, 3, 1, now(), '2026-11-21T10:00:00Z')`,
   );
   expect((await get(`/${path}/messages/${id.toUpperCase()}`)).body).toEqual({
-    ...{ messageId: id, status: 'READ', timestamp: '2026-11-21T10:00:00.000Z', error: null },
+    messageId: id,
+    status: 'READ',
+    timestamp: '2026-11-21T10:00:00.000Z',
+    error: null,
   });
   expect((await get(`/${path}/messages/${id}`, stranger.apiKey)).status).toBe(404);
 });

@@ -65,8 +65,22 @@ export const NetworkStatus = Type.Object({
 export const NetworkParams = Type.Object({ messageId: Type.String({ minLength: 1, description: 'Ours.' }) });
 
 const EVENT_KINDS = [
-  ...['ACCEPTED', 'PRICED', 'SCHEDULED', 'QUEUED', 'ATTEMPT', 'HELD', 'RECEIPT', 'CANCELLED', 'SETTLED', 'RELEASED'],
-  ...['FINAL', 'READ', 'CREDIT', 'FALLBACK', 'REVOKE', 'WEBHOOK'],
+  'ACCEPTED',
+  'PRICED',
+  'SCHEDULED',
+  'QUEUED',
+  'ATTEMPT',
+  'HELD',
+  'RECEIPT',
+  'CANCELLED',
+  'SETTLED',
+  'RELEASED',
+  'FINAL',
+  'READ',
+  'CREDIT',
+  'FALLBACK',
+  'REVOKE',
+  'WEBHOOK',
 ] as const;
 
 const TimelineEvent = Type.Object({

@@ -56,8 +56,17 @@ async function stored(more: Partial<NewMessage> = {}): Promise<NewMessage> {
 }
 
 const chunkOf = ({ id }: NewMessage): Chunk => ({
-  ...{ id: 1, accountId, priority: 0, round: 0, attempt: 0, tries: 0, intent: 0 },
-  ...{ alternates: [], onUnknown: 'hold', campaignId: null, ids: [id] },
+  id: 1,
+  accountId,
+  priority: 0,
+  round: 0,
+  attempt: 0,
+  tries: 0,
+  intent: 0,
+  alternates: [],
+  onUnknown: 'hold',
+  campaignId: null,
+  ids: [id],
 });
 
 /** An attempt over the connection with this number. */

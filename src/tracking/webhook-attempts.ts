@@ -7,7 +7,11 @@ type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
 /** Every attempt to tell the webhook of a message, and what its receiver answered. */
 export function webhookAttempts({ kind, status, state, failures, responseCode, ...last }: Delivery): Entry[] {
   const entry = (at: Date, attempt: number, text: string): Entry => ({
-    ...{ at, kind: 'WEBHOOK', connection: null, attempt, text: `${kind}: ${text}` },
+    at,
+    kind: 'WEBHOOK',
+    connection: null,
+    attempt,
+    text: `${kind}: ${text}`,
     ...(status === null ? {} : { status: nameOfStatus(status) }),
   });
   const failed = failures.map(({ at, code, reason, ms }, i) =>

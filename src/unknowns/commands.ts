@@ -60,7 +60,13 @@ const showUnknowns = (rows: readonly Unknown[]): string =>
   table(
     ['message', 'account', 'connection', 'destination', 'sender', 'parts', 'since', 'reason'],
     rows.map((u) => [
-      ...[u.messageId, u.account, u.connection ?? `#${u.connectionId}`, u.destination, u.sender, u.parts],
-      ...[u.since.toISOString(), u.reason],
+      u.messageId,
+      u.account,
+      u.connection ?? `#${u.connectionId}`,
+      u.destination,
+      u.sender,
+      u.parts,
+      u.since.toISOString(),
+      u.reason,
     ]),
   );

@@ -113,8 +113,12 @@ async function claim(
   await insertEvents(
     tx,
     settled.map(({ accountId, messageId, carrierId }) => ({
-      ...{ accountId, messageId, connectionId, kind: 'settled' },
-      ...{ text: 'by a receipt that can mean no other message', details: { carrierIds: [carrierId] } },
+      accountId,
+      messageId,
+      connectionId,
+      kind: 'settled',
+      text: 'by a receipt that can mean no other message',
+      details: { carrierIds: [carrierId] },
     })),
   );
   return named.map((one) => (one.kind === 'hit' && !moved.has(one.messageId) ? UNKNOWN : one));

@@ -63,11 +63,12 @@ async function end(
   const failed = status !== STATUS.DELIVERED;
   const stayed = await endMessages(tx, [
     {
-      ...{ accountId, id: messageId, status, doneAt },
-      ...{
-        errorCode: failed ? 'SETTLED_BY_OPERATOR' : null,
-        errorText: failed ? `settled by operator: ${text}` : null,
-      },
+      accountId,
+      id: messageId,
+      status,
+      doneAt,
+      errorCode: failed ? 'SETTLED_BY_OPERATOR' : null,
+      errorText: failed ? `settled by operator: ${text}` : null,
     },
   ]);
   if (stayed.has(messageId)) throw settledMeanwhile();

@@ -42,8 +42,14 @@ const showWebhooks = (webhooks: readonly Overview[]): string =>
   table(
     ['account', 'name', 'status', 'failing since', 'pending', 'dead', 'url', 'reason'],
     webhooks.map((w) => [
-      ...[w.accountId, w.account, w.status, w.failingSince?.toISOString() ?? '', w.pending, w.dead],
-      ...[w.url, w.disabledReason ?? ''],
+      w.accountId,
+      w.account,
+      w.status,
+      w.failingSince?.toISOString() ?? '',
+      w.pending,
+      w.dead,
+      w.url,
+      w.disabledReason ?? '',
     ]),
   );
 

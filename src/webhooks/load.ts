@@ -12,8 +12,16 @@ type Bare = Omit<LaneEvent, 'facts'>;
 /** The events of outbox rows, in order. */
 const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }: OutboxRow): Bare[] =>
   messageIds.map((messageId, place) => ({
-    ...{ accountId, id: eventIdOf(seed, place), seq: id, outboxId: id, attempts: 0 },
-    ...{ kind, messageId, status, at: at[place] ?? new Date(0), error: errors[place] ?? null },
+    accountId,
+    id: eventIdOf(seed, place),
+    seq: id,
+    outboxId: id,
+    attempts: 0,
+    kind,
+    messageId,
+    status,
+    at: at[place] ?? new Date(0),
+    error: errors[place] ?? null,
   }));
 
 export type Loaded = {

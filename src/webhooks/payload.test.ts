@@ -5,12 +5,20 @@ import { bodyOf, type Facts, type Form, type SentFacts, type Told } from './payl
 
 const AT = new Date('2026-11-21T10:00:00.250Z');
 const sent = (more: Partial<SentFacts> = {}): SentFacts => ({
-  ...{ kind: 'sent', clientId: 'ref-1', channel: 'SMS', destination: '+351912345678', wantReceipt: true },
+  kind: 'sent',
+  clientId: 'ref-1',
+  channel: 'SMS',
+  destination: '+351912345678',
+  wantReceipt: true,
   submittedAt: null,
   ...more,
 });
 const delivery = (status: number, more: Partial<Told> = {}): Told => ({
-  ...{ kind: 'DELIVERY', messageId: 'm1', status, at: AT, error: null },
+  kind: 'DELIVERY',
+  messageId: 'm1',
+  status,
+  at: AT,
+  error: null,
   ...more,
 });
 const read = (form: Form, told: Told, facts: Facts) => {
@@ -41,14 +49,22 @@ describe('form A', () => {
 
   test('tells of READ and INBOUND', () => {
     expect(read('A', delivery(0, { kind: 'READ', status: null }), sent({ channel: 'RCS' }))).toEqual({
-      ...{ eventType: 'READ', messageId: 'm1', destination: '+351912345678', channel: 'RCS' },
+      eventType: 'READ',
+      messageId: 'm1',
+      destination: '+351912345678',
+      channel: 'RCS',
       timestamp: '2026-11-21T10:00:00.250Z',
     });
     const kind = { kind: 'received', channel: 'SMS', messageType: 'TEXT' } as const;
     const facts = { ...kind, source: '351912345678', destination: '4400', text: 'Olá' };
     expect(read('A', delivery(0, { kind: 'INBOUND', status: null }), facts)).toEqual({
-      ...{ eventType: 'INBOUND', source: '+351912345678', destination: '4400', text: 'Olá', channel: 'SMS' },
-      ...{ messageType: 'TEXT', timestamp: '2026-11-21T10:00:00.250Z' },
+      eventType: 'INBOUND',
+      source: '+351912345678',
+      destination: '4400',
+      text: 'Olá',
+      channel: 'SMS',
+      messageType: 'TEXT',
+      timestamp: '2026-11-21T10:00:00.250Z',
     });
   });
 
@@ -67,8 +83,13 @@ describe('form B', () => {
     [STATUS.CONVERSATION_CLOSED, 'ERROR', 'absent subscriber'],
   ])('writes status %i as %s', (status, word, error) => {
     expect(read('B', delivery(status, { error: 'absent subscriber' }), sent({ channel: 'WHATSAPP' }))).toEqual({
-      ...{ messageId: 'm1', customerMessageId: 'ref-1', phoneNumber: '+351912345678', status: word, error },
-      ...{ channel: 'whatsapp', timestamp: '2026-11-21T10:00:00.250Z' },
+      messageId: 'm1',
+      customerMessageId: 'ref-1',
+      phoneNumber: '+351912345678',
+      status: word,
+      error,
+      channel: 'whatsapp',
+      timestamp: '2026-11-21T10:00:00.250Z',
     });
   });
 

@@ -33,8 +33,11 @@ const request = (path = '/hook') => ({
 });
 const failed = (reason: string) => ({ kind: 'failed', reason, durationMs: expect.any(Number) });
 const answered = (status: number) => ({
-  ...{ kind: 'answered', status, retryAfterMs: null },
-  ...{ body: expect.any(String), durationMs: expect.any(Number) },
+  kind: 'answered',
+  status,
+  retryAfterMs: null,
+  body: expect.any(String),
+  durationMs: expect.any(Number),
 });
 
 describe('a good receiver', () => {

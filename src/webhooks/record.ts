@@ -54,7 +54,9 @@ function judge({ event, ending }: Settled): Judged {
         state: 'DELIVERED',
         attempts: event.attempts + 1,
         responseCode: code,
-        ...{ durationMs, triedAt: at, answer },
+        durationMs,
+        triedAt: at,
+        answer,
       });
       return { event, entry, next: 'none' };
     }
@@ -76,7 +78,12 @@ function judgeFailed(event: LaneEvent, failed: Extract<Settled['ending'], { kind
   const attempts = event.attempts + 1;
   const delayMs = failed.unwanted ? null : retryDelayMs(attempts, retryAfterMs);
   const entry = entryOf(event, {
-    ...{ attempts, responseCode: code, durationMs, failure: reason ?? `answered ${code}`, triedAt: at, answer },
+    attempts,
+    responseCode: code,
+    durationMs,
+    failure: reason ?? `answered ${code}`,
+    triedAt: at,
+    answer,
     ...(delayMs === null ? { state: 'DEAD' } : { nextAttemptAt: new Date(Date.now() + delayMs) }),
     failed: { at: at.toISOString(), code, reason, ms: durationMs, answer },
   });

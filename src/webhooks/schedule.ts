@@ -4,9 +4,16 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 /** How long after each failed attempt the next one is made (contract 6): ten more over about two days. */
 const RETRIES_MS = [
-  ...[5 * SECOND_MS, 30 * SECOND_MS],
-  ...[2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
-  ...[HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS, 24 * HOUR_MS],
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  30 * MINUTE_MS,
+  HOUR_MS,
+  3 * HOUR_MS,
+  6 * HOUR_MS,
+  12 * HOUR_MS,
+  24 * HOUR_MS,
 ];
 const JITTER = 0.2;
 const LONGEST_ASKED_MS = 24 * HOUR_MS;

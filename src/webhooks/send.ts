@@ -27,5 +27,11 @@ function endingOf(result: PostResult, at: Date): Ending {
 }
 
 const failed = (reason: string, attempt: { readonly at: Date; readonly durationMs: number }): Ending => ({
-  ...{ kind: 'failed', code: null, reason, retryAfterMs: null, unwanted: false, answer: null, ...attempt },
+  kind: 'failed',
+  code: null,
+  reason,
+  retryAfterMs: null,
+  unwanted: false,
+  answer: null,
+  ...attempt,
 });

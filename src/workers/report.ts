@@ -9,7 +9,9 @@ export const reportWorker = (
   { owner, loops }: { readonly owner: number; readonly loops: Readonly<Record<string, Loop>> },
 ): Promise<void> =>
   insertWorker(db, {
-    ...{ owner, host: hostname(), pid: process.pid },
+    owner,
+    host: hostname(),
+    pid: process.pid,
     tasks: Object.entries(loops).map(([name, loop]) => {
       const { ranAt, error } = loop.last();
       return { name, ranAt: ranAt?.toISOString() ?? null, error };

@@ -122,7 +122,10 @@ describe('the operator', () => {
     await program.stop();
     expect((await operate(program, 'connection', 'list')).answer).toMatchObject([
       {
-        ...{ name: 'main', up: false, fault: null, lastError: expect.stringContaining('ECONNREFUSED') },
+        name: 'main',
+        up: false,
+        fault: null,
+        lastError: expect.stringContaining('ECONNREFUSED'),
         lastErrorAt: expect.stringMatching(/^\d{4}-.*Z$/),
       },
     ]);

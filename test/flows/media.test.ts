@@ -72,7 +72,10 @@ test('a file that was uploaded goes by its id in every kind of WhatsApp message,
   await send(program, `${PG}/inbox/conversations/reply`, { ...ends, mediaId });
   const taken = graph.ledger.messages().map(({ content }) => content);
   expect(await Promise.all(taken.map((content) => openAll(program, content)))).toEqual([
-    ...[[PICTURE], [FILM], [PICTURE], [PICTURE]],
+    [PICTURE],
+    [FILM],
+    [PICTURE],
+    [PICTURE],
   ]);
   expect(taken[0]).toMatchObject({ caption: `media:${mediaId}` });
 
@@ -112,7 +115,10 @@ test('a file that was uploaded goes by its id in every kind of RCS message, and 
   await send(program, `${PG}/inbox/conversations/reply`, { ...ends, mediaId });
   const taken = rbm.ledger.messages().map(({ message }) => message);
   expect(await Promise.all(taken.map((message) => openAll(program, message)))).toEqual([
-    ...[[PICTURE], [FILM], [PICTURE, FILM], [PICTURE]],
+    [PICTURE],
+    [FILM],
+    [PICTURE, FILM],
+    [PICTURE],
   ]);
 
   for (const [body, field] of [

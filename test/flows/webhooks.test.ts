@@ -81,8 +81,13 @@ test('form A: each change of a message and each inbound message, signed, in the 
     return found.length > 0 && found;
   });
   expect(inbound).toEqual({
-    ...{ eventType: 'INBOUND', source: '+393331234567', destination: '4400', text: 'Ciao 😀', channel: 'SMS' },
-    ...{ messageType: 'TEXT', timestamp: expect.any(String) },
+    eventType: 'INBOUND',
+    source: '+393331234567',
+    destination: '4400',
+    text: 'Ciao 😀',
+    channel: 'SMS',
+    messageType: 'TEXT',
+    timestamp: expect.any(String),
   });
   for (const { body, headers } of receiver.requests) new Webhook(secret).verify(body, headers);
 });
@@ -91,7 +96,11 @@ test('simulated messages are told of as others are, and one that asked for no no
   await registerA();
   const { client } = program;
   const quiet = await client.sendAsMessageServer({
-    ...{ destination: '+393331234568', sender: 'Acme', body: 'x', simulation: true, enableNotification: false },
+    destination: '+393331234568',
+    sender: 'Acme',
+    body: 'x',
+    simulation: true,
+    enableNotification: false,
   });
   const { messageId } = await client.send({ phoneNumber: '+393330000001', message: 'x', simulation: true });
   expect((await toldOf(messageId ?? '', 2)).map((event) => event['statusCode'])).toEqual([1, 6]);

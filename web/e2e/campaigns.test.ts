@@ -157,7 +157,10 @@ test(
   'a combined campaign shows who went on from channel to channel',
   async () => {
     const id = await draft({
-      ...{ name: 'New programme', sendingMode: 'WHATSAPP_RCS_SMS', ...NETWORKS, ...(await whatsappNumber()) },
+      name: 'New programme',
+      sendingMode: 'WHATSAPP_RCS_SMS',
+      ...NETWORKS,
+      ...(await whatsappNumber()),
       destinations: ['+393401110007', '+393402220008', ...numbers(4)],
     });
     const { page, watch } = await site.signIn();
@@ -289,7 +292,10 @@ test(
   'the list, the steps of the editor and the campaign are accessible in both themes and at both widths',
   async () => {
     const id = await draft({
-      ...{ name: 'Loyalty', sendingMode: 'WHATSAPP_SMS', ...NETWORKS, ...(await whatsappNumber()) },
+      name: 'Loyalty',
+      sendingMode: 'WHATSAPP_SMS',
+      ...NETWORKS,
+      ...(await whatsappNumber()),
       contactListIds: [await listOf('Loyal customers', numbers(12))],
     });
     const window = await site.signIn();

@@ -92,7 +92,9 @@ test('a value is changed at its cell: Enter saves, Esc leaves it, and what is re
   await edit(page, /^Change the name of/, 'Edited Name', 'Enter');
   await page.getByRole('link', { name: 'Edited Name' }).waitFor();
   expect(await get(`/${id}`)).toMatchObject({
-    ...{ fullName: 'Edited Name', email: 'new@example.com', customFields: { Town: 'Bari', Stamps: 12 } },
+    fullName: 'Edited Name',
+    email: 'new@example.com',
+    customFields: { Town: 'Bari', Stamps: 12 },
   });
   expect(watch.problems()).toEqual([]);
 });

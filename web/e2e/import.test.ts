@@ -69,7 +69,9 @@ test('a file with faults is tried, brought in without them, and its faults come 
   expect(rejected).toHaveLength(4);
   expect(rejected[0]).toContain('importError');
   expect(rejected.slice(1).map((line) => line.match(/Bruno|Carla|Anna again/)?.[0])).toEqual([
-    ...['Bruno', 'Carla', 'Anna again'],
+    'Bruno',
+    'Carla',
+    'Anna again',
   ]);
   await page.getByRole('link', { name: 'See the list' }).click();
   await page.getByRole('heading', { level: 1, name: 'From the file' }).waitFor();

@@ -54,7 +54,9 @@ test('one message is explained step by step, in the words of its carrier, until 
 
 test('a message that waits for its time is cancelled, and its credit returns', async () => {
   const { messageId } = await site.program.client.sendAsMessageServer({
-    ...{ destination: '+393331234568', sender: 'Acme', body: 'Tomorrow' },
+    destination: '+393331234568',
+    sender: 'Acme',
+    body: 'Tomorrow',
     scheduledDate: new Date(Date.now() + 86_400_000).toISOString(),
   });
   const { page, watch } = await site.signIn();

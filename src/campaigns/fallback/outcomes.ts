@@ -94,7 +94,10 @@ async function makeHops(step: Step, going: readonly { goer: Goer; choice: Choice
       own.map(({ choice }) => choice),
     );
     const hops = messages.map(({ id, destination }, i) => ({
-      ...{ destination, hop, messageId: id, reason: own[i]?.goer.next.reason ?? '' },
+      destination,
+      hop,
+      messageId: id,
+      reason: own[i]?.goer.next.reason ?? '',
       fromChannel: own[i]?.goer.fact[2] ?? '',
     }));
     await db.insertHops(step.tx, step.job, hops);

@@ -84,7 +84,12 @@ function chunksOf({ accountId, id }: Running, made: readonly Made[]): NewChunk[]
   return [...byRoute.values()].flatMap((own) => {
     const [connectionId = 0, ...alternates] = own[0]?.connectionIds ?? [];
     return slices(own).map((slice) => ({
-      ...{ accountId, connectionId, alternates, priority: CAMPAIGN_PRIORITY, availableAt: null, campaignId: id },
+      accountId,
+      connectionId,
+      alternates,
+      priority: CAMPAIGN_PRIORITY,
+      availableAt: null,
+      campaignId: id,
       ids: slice.map((message) => message.id),
     }));
   });

@@ -206,7 +206,11 @@ propertyTest.prop([world], { numRuns: 25 })(
     const recipients = expected
       .filter(({ who }) => who.number !== null)
       .map(({ who, reason, parts, reserve, channels }) => ({
-        ...{ destination: who.number, channels, sms_parts: parts, reserve_micros: reserve, skip_reason: reason },
+        destination: who.number,
+        channels,
+        sms_parts: parts,
+        reserve_micros: reserve,
+        skip_reason: reason,
       }))
       .toSorted((a, b) => ((a.destination ?? '') < (b.destination ?? '') ? -1 : 1));
     for (const way of [true, false])
@@ -246,21 +250,17 @@ test('numbers are candidates like contacts, and have the name and channels of th
   const plan: Plan = { accountId, campaignId: id, mode: 'SMS', listIds: null, pieces, walk: false, prices };
   const found = await walk(plan);
   expect(found.map((r) => [r.destination.at(-1), r.sms_parts, r.reserve_micros, r.skip_reason])).toEqual([
-    ...[
-      ['1', 2, 20, null],
-      ['2', 1, 10, null],
-    ],
-    ...[
-      ['3', 1, 0, 'unsupported'],
-      ['4', 1, 0, 'unsupported'],
-    ],
+    ['1', 2, 20, null],
+    ['2', 1, 10, null],
+    ['3', 1, 0, 'unsupported'],
+    ['4', 1, 0, 'unsupported'],
   ]);
   const sums = addUp(await listGoalRows(pool, plan), 'SMS', { named: 6, unreadable: 1 });
   expect(sums).toMatchObject({ total: 2, skippedTotal: 3, unlisted: 1, estimatedMicros: 30 });
   expect(sums.skipped).toMatchObject({ invalid: 1, unsupported: 2, duplicate: 1 });
   expect(sums.breakdown).toEqual([
-    ...[{ channel: 'SMS', country: 'IT', parts: 1, count: 1, unitMicros: 10, priceMicros: 10 }],
-    ...[{ channel: 'SMS', country: 'IT', parts: 2, count: 1, unitMicros: 10, priceMicros: 20 }],
+    { channel: 'SMS', country: 'IT', parts: 1, count: 1, unitMicros: 10, priceMicros: 10 },
+    { channel: 'SMS', country: 'IT', parts: 2, count: 1, unitMicros: 10, priceMicros: 20 },
   ]);
 });
 

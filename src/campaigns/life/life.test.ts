@@ -12,7 +12,11 @@ import { from } from '../sql.ts';
 
 const PRICE_MICROS = 70_000;
 const READY = {
-  ...{ name: 'Spring', sendingMode: 'SMS', smsSender: 'ACME', smsBody: 'Hello', readyToSend: true },
+  name: 'Spring',
+  sendingMode: 'SMS',
+  smsSender: 'ACME',
+  smsBody: 'Hello',
+  readyToSend: true,
   destinations: ['+393331000001', '+393331000002'],
 };
 
@@ -314,15 +318,14 @@ describe('holding', () => {
     const { accountId } = account;
     await insertChunks(api.pool, [
       {
-        ...{
-          accountId,
-          connectionId: api.connectionId,
-          alternates: [],
-          onUnknown: 'hold',
-          priority: 2,
-          availableAt: null,
-        },
-        ...{ ids: [newId()], campaignId },
+        accountId,
+        connectionId: api.connectionId,
+        alternates: [],
+        onUnknown: 'hold',
+        priority: 2,
+        availableAt: null,
+        ids: [newId()],
+        campaignId,
       },
     ]);
     return campaignId;

@@ -15,7 +15,10 @@ export type PlaceholderName = {
 export const placeholdersWith = (customFields: readonly FieldRow[]): PlaceholderName[] => [
   ...STANDARD_FIELDS.map((field) => ({ name: field, custom: false, type: 'text' as const, description: '', field })),
   ...customFields.map(({ id, name, type, description }) => ({
-    ...{ name, custom: true, type, description },
+    name,
+    custom: true,
+    type,
+    description,
     field: { customId: id },
   })),
 ];

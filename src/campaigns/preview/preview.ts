@@ -55,7 +55,9 @@ export async function previewCampaign(db: Db, { accountId }: Of, input: Asked): 
   return {
     data: shown.map((row) => toRecipient(row, tools)),
     placeholders: all.map(({ name, custom, field }) => ({
-      ...{ name, custom, filled: shown.filter((row) => isFilled(row, field)).length },
+      name,
+      custom,
+      filled: shown.filter((row) => isFilled(row, field)).length,
     })),
     total: contactIds ? rows.length : total,
     currency: (await findBalance(db, { accountId }))?.currency ?? 'EUR',

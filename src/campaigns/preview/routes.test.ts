@@ -39,16 +39,28 @@ test('each recipient gets the text that would be sent, with its parts and its pr
   const { data, ...rest } = await preview({ ...SMS, contactListIds: [list] });
   expect(data).toEqual([
     {
-      ...{ contactId: ana, name: 'Ana', phoneNumber: numberOf(1), missing: [], skip: null },
+      contactId: ana,
+      name: 'Ana',
+      phoneNumber: numberOf(1),
+      missing: [],
+      skip: null,
       steps: [
         {
-          ...{ channel: 'SMS', text: 'Hi Ana of Łódź', parts: 1, encoding: 'UCS-2' },
-          ...{ unitPrice: expect.any(Number), reachable: true },
+          channel: 'SMS',
+          text: 'Hi Ana of Łódź',
+          parts: 1,
+          encoding: 'UCS-2',
+          unitPrice: expect.any(Number),
+          reachable: true,
         },
       ],
     },
     {
-      ...{ contactId: bob, name: 'Bo', phoneNumber: numberOf(2), missing: ['firstName', 'city'], skip: null },
+      contactId: bob,
+      name: 'Bo',
+      phoneNumber: numberOf(2),
+      missing: ['firstName', 'city'],
+      skip: null,
       steps: [expect.objectContaining({ text: 'Hi you of ', encoding: 'GSM-7' })],
     },
   ]);
@@ -141,7 +153,9 @@ test('contacts and lists of another account are as if there were none', async ()
   account = await api.newAccount();
   expect(await preview({ ...SMS, contactIds: [contact] })).toMatchObject({ data: [], total: 0 });
   expect(await preview({ ...SMS, contactListIds: [list] })).toMatchObject({
-    ...{ data: [], total: 0, problems: expect.arrayContaining([expect.objectContaining({ field: 'contactListIds' })]) },
+    data: [],
+    total: 0,
+    problems: expect.arrayContaining([expect.objectContaining({ field: 'contactListIds' })]),
   });
 });
 

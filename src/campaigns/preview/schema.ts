@@ -13,7 +13,13 @@ const MOST_SHOWN = 20;
 const MOST_OFFSET = 1000;
 
 export const PreviewIn = Type.Object({
-  ...{ sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId, whatsappTemplateId },
+  sendingMode,
+  smsSender,
+  smsBody,
+  rcsAgentId,
+  rcsTemplateId,
+  whatsappPhoneNumberId,
+  whatsappTemplateId,
   contactIds: Type.Optional(
     Type.Array(id(), { maxItems: MOST_SHOWN, description: 'These contacts, in place of lists and destinations.' }),
   ),

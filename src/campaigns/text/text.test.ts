@@ -91,8 +91,11 @@ test('a text without placeholders is known to be the same for everybody', () => 
   expect(fixedText(piecesOf('Hello {{name}}'))).toBeNull();
   expect(leastText(piecesOf('Hello {{name|friend}}!'))).toBe('Hello !');
   expect(['Hi', '{{phoneNumber}}', '{{nick}}', '{{name}}', '{{city}}'].map((t) => readsContact(piecesOf(t)))).toEqual([
-    ...[false, false, false],
-    ...[true, true],
+    false,
+    false,
+    false,
+    true,
+    true,
   ]);
 });
 

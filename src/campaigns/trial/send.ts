@@ -111,8 +111,16 @@ function draftOf(campaign: CampaignRow, trial: Trial): Draft | null {
   const channel = chainOf(campaign.sendingMode).find((one) => trial.channels & bitOf(one));
   if (channel === undefined) return null;
   return {
-    ...{ channel, source: 'CAMPAIGN', clientId: null, destination: trial.phoneNumber, binary: null, simulation: false },
-    ...{ wantReceipt: true, validUntil: null, scheduledAt: null, priority: 0 },
+    channel,
+    source: 'CAMPAIGN',
+    clientId: null,
+    destination: trial.phoneNumber,
+    binary: null,
+    simulation: false,
+    wantReceipt: true,
+    validUntil: null,
+    scheduledAt: null,
+    priority: 0,
     ...messageOf(campaign, trial, channel),
   };
 }

@@ -28,7 +28,8 @@ export function createTestHost(): TestHost {
   const failures: string[] = [];
   const logs: string[] = [];
   return {
-    ...{ failures, logs },
+    failures,
+    logs,
     receipt: () => Promise.resolve(),
     inbound: () => Promise.resolve(),
     changed: () => undefined,

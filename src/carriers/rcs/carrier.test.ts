@@ -24,7 +24,10 @@ const REFUSALS: Record<Parameters<ConformancePeer['behave']>[0], ErrorName | nul
 
 function conforming(rbm: SandboxRbm): ConformancePeer & Pick<SandboxRbm, 'baseUrl' | 'secrets'> {
   return {
-    ...{ baseUrl: rbm.baseUrl, secrets: rbm.secrets, cut: rbm.cut, close: rbm.close },
+    baseUrl: rbm.baseUrl,
+    secrets: rbm.secrets,
+    cut: rbm.cut,
+    close: rbm.close,
     behave(how) {
       rbm.script.refuse = REFUSALS[how];
       rbm.script.silent = how === 'silent';

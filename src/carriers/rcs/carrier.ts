@@ -108,8 +108,14 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   }
 
   return {
-    ...{ channels: ['RCS'], start, room: gate.room, submit, state, stop },
-    ...{ revoke, findReachable: reachability.find },
+    channels: ['RCS'],
+    start,
+    room: gate.room,
+    submit,
+    state,
+    stop,
+    revoke,
+    findReachable: reachability.find,
   };
 }
 

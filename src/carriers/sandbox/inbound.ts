@@ -27,7 +27,11 @@ export function inboundMessages(inbound: InboundMessage, ref: number): Message[]
   const { source, destination } = inbound;
   const messages = parts.map((octets, index) => ({
     ...EMPTY_MESSAGE,
-    ...{ sourceTon: 1, sourceNpi: 1, source, destination, dataCoding },
+    sourceTon: 1,
+    sourceNpi: 1,
+    source,
+    destination,
+    dataCoding,
     ...partOf(octets, { ref, total: parts.length, seq: index + 1 }, longMode),
   }));
   return inbound.outOfOrder ? messages.toReversed() : messages;

@@ -55,8 +55,10 @@ async function perform(smsc: SandboxSmsc, command: SandboxCommand): Promise<obje
       return smsc.injectMo(command.message);
     case 'counts':
       return {
-        ...{ counts: smsc.ledger.counts(), statuses: smsc.ledger.statuses() },
-        ...{ waiting: smsc.waiting(), scheduled: smsc.scheduled() },
+        counts: smsc.ledger.counts(),
+        statuses: smsc.ledger.statuses(),
+        waiting: smsc.waiting(),
+        scheduled: smsc.scheduled(),
       };
     case 'sessions':
       return { sessions: smsc.sessions() };

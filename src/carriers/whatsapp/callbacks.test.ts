@@ -96,7 +96,11 @@ describe('a status', () => {
   ])('%s is the receipt %s', (word, state) => {
     expect(read(status({ status: word })).receipts).toMatchObject([
       {
-        ...{ carrierIds: ['wamid.A'], state, errorCode: null, destination: '16505551234', sender: NUMBER },
+        carrierIds: ['wamid.A'],
+        state,
+        errorCode: null,
+        destination: '16505551234',
+        sender: NUMBER,
         doneAt: new Date('2025-06-15T23:27:53.000Z'),
       },
     ]);
@@ -209,7 +213,10 @@ describe('a message of a person', () => {
     const [message] = read(inbound(item)).inbounds;
     expect(message).toMatchObject({ source: '16505551234', destination: NUMBER, text, concat: null });
     expect(message?.rich).toMatchObject({
-      ...{ channel: 'WHATSAPP', id: 'wamid.IN', messageType, profileName: 'Sheena Nelson' },
+      channel: 'WHATSAPP',
+      id: 'wamid.IN',
+      messageType,
+      profileName: 'Sheena Nelson',
       at: new Date('2025-06-08T20:59:43.000Z'),
     });
     expect(JSON.parse(Buffer.from(message?.raw ?? []).toString())).toMatchObject(JSON.parse(JSON.stringify(item)));
@@ -218,7 +225,10 @@ describe('a message of a person', () => {
   test('tells its file by the id, and no address', () => {
     const item = { from: '16505551234', type: 'document', document: { ...file, filename: 'a.pdf' } };
     expect(read(inbound(item)).inbounds[0]?.rich?.media).toEqual({
-      ...{ id: '1003383421387256', url: null, mimeType: 'image/jpeg', fileName: 'a.pdf' },
+      id: '1003383421387256',
+      url: null,
+      mimeType: 'image/jpeg',
+      fileName: 'a.pdf',
     });
   });
 
@@ -246,8 +256,12 @@ describe('a change of a template', () => {
     notification({
       field: 'message_template_status_update',
       value: {
-        ...{ message_template_id: 12345, message_template_name: 'order_update', message_template_language: 'pt_PT' },
-        ...{ message_template_category: 'UTILITY', reason: 'NONE', ...value },
+        message_template_id: 12345,
+        message_template_name: 'order_update',
+        message_template_language: 'pt_PT',
+        message_template_category: 'UTILITY',
+        reason: 'NONE',
+        ...value,
       },
     });
 
@@ -262,8 +276,13 @@ describe('a change of a template', () => {
   ])('%s makes it %s', (event, status) => {
     expect(read(change({ event })).templateChanges).toEqual([
       {
-        ...{ templateId: '12345', name: 'order_update', language: 'pt_PT', event, status },
-        ...{ category: 'UTILITY', reason: null },
+        templateId: '12345',
+        name: 'order_update',
+        language: 'pt_PT',
+        event,
+        status,
+        category: 'UTILITY',
+        reason: null,
       },
     ]);
   });
@@ -322,18 +341,27 @@ test('many entries, changes and items of a request come in their order', () => {
 
 /** Members and values as the network writes them, in places where it never does. */
 const names = fc.constantFrom(
-  ...['id', 'status', 'errors', 'code', 'type', 'text', 'body', 'from', 'timestamp', 'image', 'contacts', 'name'],
-  ...[
-    'interactive',
-    'button_reply',
-    'order',
-    'product_items',
-    'location',
-    'latitude',
-    'user_id',
-    '__proto__',
-    'toString',
-  ],
+  'id',
+  'status',
+  'errors',
+  'code',
+  'type',
+  'text',
+  'body',
+  'from',
+  'timestamp',
+  'image',
+  'contacts',
+  'name',
+  'interactive',
+  'button_reply',
+  'order',
+  'product_items',
+  'location',
+  'latitude',
+  'user_id',
+  '__proto__',
+  'toString',
 );
 const values = fc.oneof(
   fc.constantFrom('text', 'image', 'contacts', 'order', 'location', 'interactive', 'failed', 'read', '1750030073'),

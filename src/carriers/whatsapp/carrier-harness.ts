@@ -62,13 +62,14 @@ export async function sandbox(options: SandboxGraphOptions = {}): Promise<Sandbo
 
 export const settingsFor = (graph: SandboxGraph, more: object = {}): WhatsappSettings =>
   parseWhatsappSettings({
-    ...{
-      baseUrl: graph.baseUrl,
-      wabaId: graph.wabaId,
-      appId: graph.appId,
-      phoneNumberIds: graph.numbers.map(({ id }) => id),
-    },
-    ...{ tps: 0, throttlePauseMs: 30, submitTimeoutSeconds: 2, ...more },
+    baseUrl: graph.baseUrl,
+    wabaId: graph.wabaId,
+    appId: graph.appId,
+    phoneNumberIds: graph.numbers.map(({ id }) => id),
+    tps: 0,
+    throttlePauseMs: 30,
+    submitTimeoutSeconds: 2,
+    ...more,
   });
 
 export const secretsFor = ({ accessToken, appSecret }: SandboxGraph, more: object = {}): WhatsappSecrets =>

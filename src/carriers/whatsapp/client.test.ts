@@ -32,7 +32,9 @@ const listed = async (client: GraphClient): Promise<NetworkTemplate[]> => {
 };
 
 const draft = (name: string, more: object = {}) => ({
-  ...{ name, language: 'en_US', category: 'UTILITY' },
+  name,
+  language: 'en_US',
+  category: 'UTILITY',
   components: [{ type: 'BODY', text: 'Hello {{1}}, welcome.' }],
   ...more,
 });

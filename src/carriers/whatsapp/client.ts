@@ -58,7 +58,9 @@ export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappS
   });
   const jsonHeaders = { authorization, 'content-type': 'application/json' };
   const offsetHeaders = (contentType: string, offset: number) => ({
-    ...{ authorization: `OAuth ${secrets.accessToken}`, 'content-type': contentType, file_offset: String(offset) },
+    authorization: `OAuth ${secrets.accessToken}`,
+    'content-type': contentType,
+    file_offset: String(offset),
   });
   const headersOf = ({ raw, json }: GraphRequest): Readonly<Record<string, string>> => {
     if (raw?.fileOffset !== undefined) return offsetHeaders(raw.contentType, raw.fileOffset);
@@ -70,7 +72,10 @@ export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappS
     const { method, path, json, raw, timeoutMs } = request;
     const body = raw?.bytes ?? (json ? JSON.stringify(json) : undefined);
     const answer = await http.request({
-      ...{ method, origin, path: `${base}${path}`, headers: headersOf(request) },
+      method,
+      origin,
+      path: `${base}${path}`,
+      headers: headersOf(request),
       ...(body === undefined ? {} : { body }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });

@@ -25,8 +25,11 @@ async function receiver(graph: SandboxGraph): Promise<Receiver> {
       if (method === 'GET') return { status: 200, body: verifyChallenge(Object.fromEntries(query), 'verify-me') ?? '' };
       const signature = headers['x-hub-signature-256'];
       const result = readWhatsappCallback({
-        ...{ rawBody: body, signature: typeof signature === 'string' ? signature : undefined },
-        ...{ appSecret: 'sandbox-secret', wabaId: graph.wabaId, phoneNumberIds: numbers },
+        rawBody: body,
+        signature: typeof signature === 'string' ? signature : undefined,
+        appSecret: 'sandbox-secret',
+        wabaId: graph.wabaId,
+        phoneNumberIds: numbers,
       });
       if (result.kind !== 'ok') state.forbidden += 1;
       else if (state.status === 200) callbacks.push(result.callback);

@@ -43,7 +43,11 @@ describe('a code', () => {
 
   test('of a failure after the acceptance is a final state', () => {
     expect([131026, 131047, 131050, 131016, null].map(failureOf)).toEqual([
-      ...['UNSUPPORTED', 'CONVERSATION_CLOSED', 'DISABLED', 'ERROR', 'ERROR'],
+      'UNSUPPORTED',
+      'CONVERSATION_CLOSED',
+      'DISABLED',
+      'ERROR',
+      'ERROR',
     ]);
   });
 });

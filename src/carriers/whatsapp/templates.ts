@@ -83,7 +83,10 @@ export type CreatedTemplate = {
 export function createTemplate(client: GraphClient, draft: TemplateDraft): Promise<GraphResult<CreatedTemplate>> {
   const { name, language, category, parameterFormat, components, allowCategoryChange, ttlSeconds } = draft;
   const json = {
-    ...{ name, language, category, components },
+    name,
+    language,
+    category,
+    components,
     ...(parameterFormat === undefined ? {} : { parameter_format: parameterFormat }),
     ...(allowCategoryChange === undefined ? {} : { allow_category_change: allowCategoryChange }),
     ...(ttlSeconds === undefined ? {} : { message_send_ttl_seconds: ttlSeconds }),

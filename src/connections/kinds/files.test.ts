@@ -48,7 +48,9 @@ test('files of RCS are fetched from the network’s own host and, by HTTPS, from
 test('files of WhatsApp are fetched by their id, and one that is not there is not asked for again', async () => {
   const graph = await startSandboxGraph();
   const settings = parseWhatsappSettings({
-    ...{ baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: graph.numbers.map(({ id }) => id) },
+    baseUrl: graph.baseUrl,
+    wabaId: graph.wabaId,
+    phoneNumberIds: graph.numbers.map(({ id }) => id),
   });
   const secrets = { accessToken: graph.accessToken, appSecret: graph.appSecret, verifyToken: 'v' };
   const source = whatsappFiles(settings, secrets);

@@ -78,7 +78,12 @@ test('a small file is done at once: contacts, custom fields, list, summary, faul
   ].join('\r\n');
   const made = await bringIn(csv, { listId, fileName: 'people.csv', limit: 1 });
   expect(made).toMatchObject({
-    ...{ status: 'COMPLETED', fileName: 'people.csv', listId, dryRun: false, progress: 1, failureReason: null },
+    status: 'COMPLETED',
+    fileName: 'people.csv',
+    listId,
+    dryRun: false,
+    progress: 1,
+    failureReason: null,
     columns: ['Phone Number', 'First name', 'City', 'Opted out'],
     fields: ['phoneNumber', 'firstName', 'customField.City', 'optedOut'],
     preview: [['+393331234567', 'Anna', 'Roma', '']],
@@ -119,7 +124,9 @@ test('a trial run says what would come of it and writes nothing', async () => {
   const csv = 'phone,shoe\n+393331234567,1\n+393331234568,2\n+393331234569,3\nx,4\n';
   const made = await bringIn(csv, { dryRun: true, listId });
   expect(made).toMatchObject({
-    ...{ status: 'COMPLETED', dryRun: true, fields: ['phoneNumber', 'customField.shoe'] },
+    status: 'COMPLETED',
+    dryRun: true,
+    fields: ['phoneNumber', 'customField.shoe'],
     summary: { total: 4, created: 1, updated: 1, skipped: 0, errors: 2 },
   });
   expect(await contacts()).toHaveLength(1);

@@ -94,7 +94,10 @@ test('a chunk that fails is tried again later, and given up after some time; the
     await database.pool.query('UPDATE contact_import_job SET due_at = now()');
   }
   expect(await find(row)).toMatchObject({
-    ...{ status: 'FAILED', created: 2, errors: 0, completedAt: expect.any(Date) },
+    status: 'FAILED',
+    created: 2,
+    errors: 0,
+    completedAt: expect.any(Date),
     failure: 'Internal error: what was brought in before stays, the rest was not brought in',
   });
   expect(await contacts()).toBe(2);
@@ -109,7 +112,8 @@ test('an import whose list goes away fails at that chunk, and says so', async ()
   await transaction(database.pool, (tx) => removeLists(tx, by, { ids: [listId] }));
   await workAll();
   expect(await find(row)).toMatchObject({
-    ...{ status: 'FAILED', created: 2 },
+    status: 'FAILED',
+    created: 2,
     failure: `There is no list ${listId}: what was brought in before stays, the rest was not brought in`,
   });
   expect(await contacts()).toBe(2);

@@ -50,7 +50,10 @@ async function planOf(run: (db: Db) => Promise<unknown>): Promise<string> {
 
 const order = (sortBy: Listing['order']['sortBy']): Listing['order'] => ({ sortBy, descending: false });
 const page = (more: object = {}, sortBy: Listing['order']['sortBy'] = 'fullName') => ({
-  ...{ filter: { accountId, ...more }, order: order(sortBy), limit: 10, offset: 0 },
+  filter: { accountId, ...more },
+  order: order(sortBy),
+  limit: 10,
+  offset: 0,
 });
 
 test('a page by name is read in the order of the name index, without a sort of all contacts', async () => {

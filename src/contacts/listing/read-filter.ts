@@ -37,7 +37,12 @@ export function readFilter(accountId: number, query: FilterQuery, reading: Readi
   const all = [...unknownDays(query), ...faults];
   if (all.length > 0) throw invalidFields(all);
   return {
-    ...{ accountId, gender, isValid, isTest, lastContactType, lastCampaignType },
+    accountId,
+    gender,
+    isValid,
+    isTest,
+    lastContactType,
+    lastCampaignType,
     search: toSearch(query.search),
     channels: toBits(query.communicationSupported),
     optedOut: toChannelNames(query.optedOut),

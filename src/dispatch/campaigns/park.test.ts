@@ -60,7 +60,11 @@ test('chunks keep their campaign when they are cut, given back, tried again, sen
 });
 
 const REFUSED: Outcome = {
-  ...{ kind: 'refused', status: 'REJECTED', elsewhere: true, code: '8', text: 'not here' },
+  kind: 'refused',
+  status: 'REJECTED',
+  elsewhere: true,
+  code: '8',
+  text: 'not here',
   carrierIds: [],
 };
 

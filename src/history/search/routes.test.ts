@@ -51,8 +51,14 @@ test('messages of all channels come with what they say, the newest first', async
   expect(body).toMatchObject({
     data: [
       {
-        ...{ messageId: young, customerMessageId: 'ref-1', deliveryStatus: 'DELIVERED', text: 'second', source: 'API' },
-        ...{ simulation: true, readAt: null, acceptedAt: timeOfId(young).toISOString() },
+        messageId: young,
+        customerMessageId: 'ref-1',
+        deliveryStatus: 'DELIVERED',
+        text: 'second',
+        source: 'API',
+        simulation: true,
+        readAt: null,
+        acceptedAt: timeOfId(young).toISOString(),
       },
       { messageId: old, channel: 'RCS', source: 'INBOX', text: 'first', simulation: false },
     ],
@@ -136,7 +142,8 @@ test('messages of other accounts are as if there were none', async () => {
 
 test('with a start after the end there is nothing', async () => {
   expect(await search({ from: at(10).toISOString(), to: at(0).toISOString() })).toMatchObject({
-    ...{ status: 200, body: { data: [], next: null } },
+    status: 200,
+    body: { data: [], next: null },
   });
 });
 

@@ -49,7 +49,14 @@ function filterOf(accountId: number, query: SearchQuery, { from, to }: Times): S
   const { firstId, endId } = idsFrom(from, to);
   const until = before !== undefined && before.toLowerCase() < endId ? before.toLowerCase() : endId;
   return {
-    ...{ accountId, firstId, endId: until, channel, status, sender, campaignId, source },
+    accountId,
+    firstId,
+    endId: until,
+    channel,
+    status,
+    sender,
+    campaignId,
+    source,
     ...(destination !== undefined && { digits: digitsOf(destination) }),
     ...(q !== undefined && { word: { reference: q.trim(), digits: numberIn(q) } }),
   };

@@ -21,7 +21,9 @@ beforeAll(async () => {
   const { pool } = inbox.database;
   const { secretKey, storage: refusing } = inbox.deps;
   ({ id: connectionId } = await createConnection(pool, secretKey, {
-    ...{ name: 'meta', kind: 'whatsapp', sandbox: false },
+    name: 'meta',
+    kind: 'whatsapp',
+    sandbox: false,
     settings: { baseUrl: graph.baseUrl, wabaId: graph.wabaId, phoneNumberIds: graph.numbers.map(({ id }) => id) },
     secret: { accessToken: graph.accessToken, appSecret: graph.appSecret, verifyToken: 'v' },
   }));

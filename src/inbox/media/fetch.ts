@@ -73,7 +73,10 @@ async function fetchOne(deps: FetchDeps, one: DueMedia, source: FileSource | und
 }
 
 const describe = ({ media: { mimeType, fileName } }: DueMedia): ThreadMedia => ({
-  ...{ state: 'FAILED', mediaId: null, mimeType, fileName },
+  state: 'FAILED',
+  mediaId: null,
+  mimeType,
+  fileName,
 });
 
 async function store(deps: FetchDeps, { accountId, media }: DueMedia, bytes: Buffer) {

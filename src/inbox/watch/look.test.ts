@@ -14,7 +14,9 @@ afterAll(() => inbox[Symbol.asyncDispose]());
 
 async function answer(): Promise<string> {
   const response = await inbox.app.inject({
-    ...{ method: 'POST', url: `${PATH}/reply`, headers: { 'x-api-key': inbox.account.apiKey } },
+    method: 'POST',
+    url: `${PATH}/reply`,
+    headers: { 'x-api-key': inbox.account.apiKey },
     payload: { channel: 'SMS', destination: '+393331234567', channelIdentity: '4400', text: 'Hello' },
   });
   return response.json().id;

@@ -37,7 +37,9 @@ export const decodePicture = (request: Request): Promise<Picture> =>
 
 function startDecoder(): Decoder {
   const child = fork(FILE, {
-    ...{ env: {}, execArgv: [], serialization: 'advanced' },
+    env: {},
+    execArgv: [],
+    serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   // An idle one does not keep this process alive.

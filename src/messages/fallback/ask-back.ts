@@ -83,7 +83,11 @@ const ASKED = 'its network is asked to take it back, since it was not delivered 
 const REFUSED = 'its network did not take it back: it has delivered it, or does not know it';
 
 const toEvent = ({ accountId, messageId, connectionId }: RevocableMessage, text: string): NewEvent => ({
-  ...{ accountId, messageId, connectionId, kind: 'revoke', text },
+  accountId,
+  messageId,
+  connectionId,
+  kind: 'revoke',
+  text,
 });
 
 const toAnswer = (message: RevocableMessage, doubted: boolean): NewEvent => ({

@@ -25,12 +25,20 @@ type Key = { readonly accountId: number; readonly id: string };
 
 /** The end of a message that its network took back. */
 export const toRevoked = ({ accountId, id }: Key, doneAt: Date): StateMove => ({
-  ...{ accountId, id, status: STATUS.DELETED, doneAt, errorCode: REVOKED },
+  accountId,
+  id,
+  status: STATUS.DELETED,
+  doneAt,
+  errorCode: REVOKED,
   errorText: 'taken back from the network, since it was not delivered in time: another channel is tried',
 });
 
 /** The end of a message that was taken back from the queue. */
 export const toTimedOut = ({ accountId, id }: Key, doneAt: Date): StateMove => ({
-  ...{ accountId, id, status: STATUS.DELETED, doneAt, errorCode: TIMED_OUT },
+  accountId,
+  id,
+  status: STATUS.DELETED,
+  doneAt,
+  errorCode: TIMED_OUT,
   errorText: 'the time for this channel was over before it was sent',
 });

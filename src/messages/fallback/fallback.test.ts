@@ -368,7 +368,8 @@ test('the timelines of both messages tell of each other', async () => {
   };
   expect(await fallbackOf(first)).toMatchObject({ channel: 'SMS', messageId: second?.id });
   expect(await fallbackOf(second?.id ?? '')).toMatchObject({
-    ...{ channel: 'WHATSAPP', messageId: first },
+    channel: 'WHATSAPP',
+    messageId: first,
     text: 'follows a message over WHATSAPP: UNDELIVERABLE',
   });
 });

@@ -46,16 +46,32 @@ describe('on SMS', () => {
     expect(await preview({ channel: 'SMS', destination: NUMBER, sender: 'ACME', text: 'a'.repeat(161) })).toEqual({
       status: 200,
       body: {
-        ...{ channel: 'SMS', text: 'a'.repeat(161), encoding: 'GSM-7', characters: 161, parts: 2 },
-        ...{ perPart: 153, remaining: 145, unsupported: [], country: 'IT' },
-        ...{ unitPrice: 0.04, price: 0.08, currency: 'EUR', valid: true, problems: [] },
+        channel: 'SMS',
+        text: 'a'.repeat(161),
+        encoding: 'GSM-7',
+        characters: 161,
+        parts: 2,
+        perPart: 153,
+        remaining: 145,
+        unsupported: [],
+        country: 'IT',
+        unitPrice: 0.04,
+        price: 0.08,
+        currency: 'EUR',
+        valid: true,
+        problems: [],
       },
     });
   });
 
   test('the characters that make it UCS-2 are named', async () => {
     expect(await sms({ text: 'Perché “no”' })).toMatchObject({
-      ...{ encoding: 'UCS-2', perPart: 70, remaining: 59, unsupported: ['“', '”'], price: null, country: null },
+      encoding: 'UCS-2',
+      perPart: 70,
+      remaining: 59,
+      unsupported: ['“', '”'],
+      price: null,
+      country: null,
     });
   });
 
@@ -78,11 +94,9 @@ describe('on SMS', () => {
   test('what has no price has none, and says so', async () => {
     priceMicros = null;
     expect(await sms({ destination: NUMBER, text: 'a' })).toMatchObject({
-      ...{
-        unitPrice: null,
-        price: null,
-        problems: [{ field: 'destination', message: expect.stringContaining('price') }],
-      },
+      unitPrice: null,
+      price: null,
+      problems: [{ field: 'destination', message: expect.stringContaining('price') }],
     });
   });
 
@@ -101,7 +115,13 @@ describe('on RCS', () => {
   test('a template is filled, and costs one message', async () => {
     const answer = await rcs({ destination: NUMBER, sender: AGENT, templateId: 'hello', variables: { name: 'Ana' } });
     expect(answer).toMatchObject({
-      ...{ text: 'Hi Ana', encoding: null, parts: 1, perPart: null, remaining: null, price: 0.04, valid: true },
+      text: 'Hi Ana',
+      encoding: null,
+      parts: 1,
+      perPart: null,
+      remaining: null,
+      price: 0.04,
+      valid: true,
     });
   });
 

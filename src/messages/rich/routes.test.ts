@@ -62,7 +62,9 @@ test('a WhatsApp template is filled, and people read its text', async () => {
     body: { simulation: false, results: { whatsapp: { accepted: true, reasons: [] } } },
   });
   expect(await storedOf(answer)).toMatchObject({
-    ...{ channel: 'WHATSAPP', sender: phoneNumberId, body: 'Hello Ana' },
+    channel: 'WHATSAPP',
+    sender: phoneNumberId,
+    body: 'Hello Ana',
     content: { message: { type: 'template', template: { name: 'hello', components: [{ type: 'body' }] } } },
   });
 });

@@ -31,7 +31,10 @@ export const WhatsappBody = Type.Union([
   }),
   Type.Object({
     type: Type.Enum(['IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT', 'STICKER'], { type: 'string' }),
-    ...{ link, mediaId, caption, replyTo },
+    link,
+    mediaId,
+    caption,
+    replyTo,
     fileName: Type.Optional(Words(240, 'Of a DOCUMENT.')),
   }),
   Type.Object({

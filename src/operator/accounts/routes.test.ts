@@ -17,7 +17,13 @@ const make = (body: object): Promise<Made> => operator.ask('POST', '/accounts', 
 const auditOf = async (accountId: number) =>
   (
     await listAuditEntries(program.pool, {
-      ...{ accountId, action: null, subject: null, fromId: null, toId: null, limit: 50, offset: 0 },
+      accountId,
+      action: null,
+      subject: null,
+      fromId: null,
+      toId: null,
+      limit: 50,
+      offset: 0,
     })
   ).map(({ actorKind, username, action }) => ({ actorKind, username, action }));
 
@@ -29,8 +35,15 @@ test('an account is made with credentials that work at once, and its log names t
     body: { plan: 'production', channels: ['SMS'], credit: { availableCredit: 12.5 } },
   });
   expect(await operator.ask('GET', `/accounts/${made.accountId}`)).toMatchObject({
-    ...{ name: 'Initech', status: 'active', ratePerMinute: 600, availableCredit: 12.5, frozenCredit: 0, users: 1 },
-    ...{ people: [{ username: made.username, role: 'owner', isOperator: false }], apiKeys: 1, webhook: null },
+    name: 'Initech',
+    status: 'active',
+    ratePerMinute: 600,
+    availableCredit: 12.5,
+    frozenCredit: 0,
+    users: 1,
+    people: [{ username: made.username, role: 'owner', isOperator: false }],
+    apiKeys: 1,
+    webhook: null,
     ledgerAgrees: true,
   });
   const log = await auditOf(made.accountId);
@@ -61,7 +74,9 @@ test('accounts are found by name, id, status and plan, and sorted', async () => 
   expect(await names('search=zebra&status=suspended')).toEqual(['Zebra 100%']);
   expect(await names('search=zebra&sort=availableCredit&direction=desc')).toEqual(['zebra 200', 'Zebra 100%']);
   expect(await operator.ask('GET', '/accounts?search=zebra&limit=1&page=1&sort=name')).toMatchObject({
-    ...{ page: 1, limit: 1, total: 2 },
+    page: 1,
+    limit: 1,
+    total: 2,
     data: [{ name: 'zebra 200' }],
   });
 });
@@ -76,7 +91,8 @@ test('a suspended account is refused with its next request, and let in again aft
   await operator.ask('PUT', `/accounts/${accountId}`, { status: 'active' });
   expect(await status()).toBe(200);
   expect((await auditOf(accountId)).slice(0, 2).map(({ action }) => action)).toEqual([
-    ...['account.resume', 'account.suspend'],
+    'account.resume',
+    'account.suspend',
   ]);
 });
 
@@ -91,16 +107,29 @@ test('what a change leaves out stays, what it names is changed, and null is the 
   const put = (body: object) => operator.ask('PUT', `/accounts/${accountId}`, body);
   const limits = { planLimit: 500, extraLimit: 20 };
   const changed = await put({
-    ...{ name: 'Vandelay Ltd', plan: 'trial', channels: ['RCS', 'SMS'], ratePerMinute: 60, ratePerSecond: 3 },
-    ...{ contactLimits: limits, defaultCountry: 'it' },
+    name: 'Vandelay Ltd',
+    plan: 'trial',
+    channels: ['RCS', 'SMS'],
+    ratePerMinute: 60,
+    ratePerSecond: 3,
+    contactLimits: limits,
+    defaultCountry: 'it',
   });
   expect(changed).toMatchObject({
-    ...{ name: 'Vandelay Ltd', plan: 'trial', channels: ['SMS', 'RCS'], ratePerMinute: 60, ratePerSecond: 3 },
-    ...{ contactLimits: { ...limits, totalLimit: 520 }, defaultCountry: 'IT' },
+    name: 'Vandelay Ltd',
+    plan: 'trial',
+    channels: ['SMS', 'RCS'],
+    ratePerMinute: 60,
+    ratePerSecond: 3,
+    contactLimits: { ...limits, totalLimit: 520 },
+    defaultCountry: 'IT',
   });
   expect(await put({ contactLimits: { planLimit: null }, ratePerMinute: null })).toMatchObject({
-    ...{ contactLimits: { planLimit: null, extraLimit: 20 }, ratePerMinute: null, ratePerSecond: null },
-    ...{ name: 'Vandelay Ltd', defaultCountry: 'IT' },
+    contactLimits: { planLimit: null, extraLimit: 20 },
+    ratePerMinute: null,
+    ratePerSecond: null,
+    name: 'Vandelay Ltd',
+    defaultCountry: 'IT',
   });
 });
 
@@ -113,7 +142,8 @@ test('an owner who is locked out by the allow-list is let in again', async () =>
   const path = `/accounts/${accountId}`;
   expect(await operator.ask('GET', path)).toMatchObject({ ipAllowList: ['203.0.113.0/24'], allowListEnforced: true });
   expect(await operator.ask('PUT', path, { allowListEnforced: false })).toMatchObject({
-    ...{ ipAllowList: [], allowListEnforced: false },
+    ipAllowList: [],
+    allowListEnforced: false,
   });
 });
 
@@ -152,7 +182,9 @@ test('an account that owes credit cannot be put on a plan that pays beforehand, 
   expect(await operator.ask('GET', path)).toMatchObject({ plan: 'unlimited', unlimited: true, availableCredit: -5 });
   await operator.ask('POST', `${path}/credit`, { amount: 6 });
   expect(await operator.ask('PUT', path, { plan: 'production' })).toMatchObject({
-    ...{ plan: 'production', unlimited: false, availableCredit: 1 },
+    plan: 'production',
+    unlimited: false,
+    availableCredit: 1,
   });
 });
 

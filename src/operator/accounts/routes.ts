@@ -35,7 +35,9 @@ export function operatorAccountRoutes(app: App, deps: ApiDeps): void {
   app.get(ACCOUNTS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListAccounts', summary: 'All accounts, with their credit and their traffic' },
+      tags,
+      operationId: 'operatorListAccounts',
+      summary: 'All accounts, with their credit and their traffic',
       querystring: AccountQuery,
       response: { 200: PageOf(schema.AccountOut) },
     },
@@ -51,7 +53,9 @@ export function operatorAccountRoutes(app: App, deps: ApiDeps): void {
   app.post(ACCOUNTS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorCreateAccount', summary: 'Make an account with its owner and an API key' },
+      tags,
+      operationId: 'operatorCreateAccount',
+      summary: 'Make an account with its owner and an API key',
       description: 'The credentials are shown this once.',
       body: schema.AccountIn,
       response: { 201: schema.AccountMade },
@@ -70,7 +74,9 @@ export function operatorAccountRoutes(app: App, deps: ApiDeps): void {
   app.get(`${ACCOUNTS}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorFindAccount', summary: 'One account: its people, limits, webhook and books' },
+      tags,
+      operationId: 'operatorFindAccount',
+      summary: 'One account: its people, limits, webhook and books',
       params: Id,
       response: { 200: schema.AccountDetails },
     },
@@ -80,7 +86,9 @@ export function operatorAccountRoutes(app: App, deps: ApiDeps): void {
   app.put(`${ACCOUNTS}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorChangeAccount', summary: 'Change an account: its next request sees it' },
+      tags,
+      operationId: 'operatorChangeAccount',
+      summary: 'Change an account: its next request sees it',
       description: 'What is left out stays as it is.',
       params: Id,
       body: schema.AccountPatch,
@@ -103,7 +111,9 @@ function accountCreditRoutes(app: App, deps: ApiDeps): void {
   app.post(`${ACCOUNTS}/:id/credit`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorAddCredit', summary: 'Put credit on an account' },
+      tags,
+      operationId: 'operatorAddCredit',
+      summary: 'Put credit on an account',
       params: Id,
       body: schema.CreditIn,
       response: { 201: CreditOut },
@@ -119,7 +129,9 @@ function accountCreditRoutes(app: App, deps: ApiDeps): void {
   app.get(`${ACCOUNTS}/:id/ledger`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListLedger', summary: 'What moved the credit of an account, the newest first' },
+      tags,
+      operationId: 'operatorListLedger',
+      summary: 'What moved the credit of an account, the newest first',
       description: 'One entry for each batch of messages: `messages` says of how many.',
       params: Id,
       querystring: LedgerQuery,
@@ -136,11 +148,9 @@ function accountCreditRoutes(app: App, deps: ApiDeps): void {
   app.post(`${ACCOUNTS}/:id/webhook/enable`, {
     onRequest,
     schema: {
-      ...{
-        tags,
-        operationId: 'operatorEnableWebhook',
-        summary: 'Make the disabled webhook of an account active again',
-      },
+      tags,
+      operationId: 'operatorEnableWebhook',
+      summary: 'Make the disabled webhook of an account active again',
       params: Id,
       response: { 204: Nothing },
     },

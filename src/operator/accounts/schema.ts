@@ -150,5 +150,6 @@ export const toWebhook = (endpoint: Endpoint, { pending, dead }: Counts): Static
   status: endpoint.status,
   failingSince: isoOf(endpoint.failingSince),
   disabledReason: endpoint.disabledReason,
-  ...{ pending, dead },
+  pending,
+  dead,
 });

@@ -25,7 +25,9 @@ afterAll(async () => {
 
 const smpp = (more: object = {}) => ({ host: '127.0.0.1', port: smsc.port, systemId: 'acme', ...more });
 const linkOf = (settings: object = {}, password = PASSWORD) => ({
-  ...{ kind: 'smpp', settings: smpp(settings), secret: { password } },
+  kind: 'smpp',
+  settings: smpp(settings),
+  secret: { password },
 });
 
 type Step = { name: string; ok: boolean | null; detail: string };
@@ -61,7 +63,9 @@ test('a port on which nobody listens ends at the connection, a name that nobody 
   expect(okOf(refused)).toEqual({ resolve: true, connect: false, bind: null });
   expect(refused.detail).toContain('ECONNREFUSED');
   expect(okOf(await tryUnsaved(linkOf({ host: 'no-such-host.invalid' })))).toEqual({
-    ...{ resolve: false, connect: null, bind: null },
+    resolve: false,
+    connect: null,
+    bind: null,
   });
 });
 
@@ -129,7 +133,8 @@ test('what is stored is tried too, and is refused the same way after its passwor
 
 test('a change leaves the rest as it was, null puts a setting back, and the log keeps no secret', async () => {
   const changed = await operator.ask<{ settings: object }>('PUT', '/connections/acme', {
-    ...{ settings: { window: 20, tps: null }, secret: { password: PASSWORD } },
+    settings: { window: 20, tps: null },
+    secret: { password: PASSWORD },
   });
   expect(changed.settings).toMatchObject({ window: 20, tps: 0, binds: 2, systemId: 'acme' });
   const refused = await operator.request('PUT', '/connections/acme', { settings: { window: 0 }, status: 'paused' });
@@ -172,7 +177,8 @@ test('why it cannot be reached is shown with its time, and no more once it is up
 
 test('it is removed once nothing leads to it', async () => {
   expect(await operator.request('DELETE', '/connections/acme')).toMatchObject({
-    ...{ status: 409, body: { message: expect.stringContaining('routes lead to connection acme') } },
+    status: 409,
+    body: { message: expect.stringContaining('routes lead to connection acme') },
   });
   const { data } = await operator.ask<{ data: { id: number }[] }>('GET', '/routes?connection=acme');
   for (const { id } of data) await operator.ask('DELETE', `/routes/${id}`);
@@ -183,7 +189,10 @@ test('it is removed once nothing leads to it', async () => {
 test('tokens that are ours to choose are made up and shown, with the address for callbacks', async () => {
   const settings = { wabaId: '500', phoneNumberIds: ['106'], baseUrl: 'http://127.0.0.1:1' };
   const whatsapp = await operator.ask('POST', '/connections', {
-    ...{ name: 'unreached', kind: 'whatsapp', settings, secret: { accessToken: 'the-token', appSecret: 'the-secret' } },
+    name: 'unreached',
+    kind: 'whatsapp',
+    settings,
+    secret: { accessToken: 'the-token', appSecret: 'the-secret' },
   });
   expect(whatsapp).toMatchObject({
     callbackUrl: expect.stringContaining('/api/callbacks/whatsapp/unreached'),
@@ -193,7 +202,9 @@ test('tokens that are ours to choose are made up and shown, with the address for
   const pem = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
   const serviceAccount = { client_email: 'a@b.example', private_key: pem, private_key_id: '1' };
   const rcs = await operator.ask('POST', '/connections', {
-    ...{ name: 'google', kind: 'rcs', settings: { baseUrl: 'http://127.0.0.1:1' } },
+    name: 'google',
+    kind: 'rcs',
+    settings: { baseUrl: 'http://127.0.0.1:1' },
     secret: { serviceAccount, clientToken: 'our-client-token' },
   });
   expect(rcs).toMatchObject({ channel: 'RCS', tokens: { clientToken: 'our-client-token' } });

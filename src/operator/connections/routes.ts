@@ -39,7 +39,9 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: ApiDeps): void
   app.get(CONNECTIONS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListConnections', summary: 'The connections, as all workers together see them' },
+      tags,
+      operationId: 'operatorListConnections',
+      summary: 'The connections, as all workers together see them',
       querystring: PageQuery,
       response: { 200: PageOf(schema.ConnectionOut) },
     },
@@ -53,7 +55,9 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: ApiDeps): void
   app.get(`${CONNECTIONS}/:name`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorFindConnection', summary: 'One connection' },
+      tags,
+      operationId: 'operatorFindConnection',
+      summary: 'One connection',
       params: schema.ConnectionName,
       response: { 200: schema.ConnectionOut },
     },
@@ -63,7 +67,9 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: ApiDeps): void
   app.get(`${CONNECTIONS}/:name/minutes`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListConnectionMinutes', summary: 'What a carrier answered, by the minute' },
+      tags,
+      operationId: 'operatorListConnectionMinutes',
+      summary: 'What a carrier answered, by the minute',
       description: 'The last 60 minutes, empty ones too. Workers add to them every ten seconds.',
       params: schema.ConnectionName,
       response: { 200: schema.MinutesOut },
@@ -84,7 +90,9 @@ function changingRoutes(app: App, deps: ApiDeps): void {
   app.post(CONNECTIONS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorAddConnection', summary: 'Add a connection to a carrier' },
+      tags,
+      operationId: 'operatorAddConnection',
+      summary: 'Add a connection to a carrier',
       description: 'Workers connect at once. On SMS it then needs a route, elsewhere a sender.',
       body: schema.ConnectionIn,
       response: { 201: schema.ConnectionMade },
@@ -99,7 +107,9 @@ function changingRoutes(app: App, deps: ApiDeps): void {
   app.put(`${CONNECTIONS}/:name`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorChangeConnection', summary: 'Pause, resume or change a connection' },
+      tags,
+      operationId: 'operatorChangeConnection',
+      summary: 'Pause, resume or change a connection',
       description: 'What is left out stays as it is. With other settings workers connect again.',
       params: schema.ConnectionName,
       body: schema.ConnectionPatch,
@@ -117,7 +127,9 @@ function changingRoutes(app: App, deps: ApiDeps): void {
   app.delete(`${CONNECTIONS}/:name`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorDeleteConnection', summary: 'Remove a connection' },
+      tags,
+      operationId: 'operatorDeleteConnection',
+      summary: 'Remove a connection',
       description: '409 while routes lead to it, messages wait for it, or numbers and senders are of it.',
       params: schema.ConnectionName,
       response: { 204: Nothing },
@@ -140,7 +152,9 @@ function tryingRoutes(app: App, deps: ApiDeps): void {
   app.post(`${CONNECTIONS}/test`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorTestSettings', summary: 'Try settings before they are stored' },
+      tags,
+      operationId: 'operatorTestSettings',
+      summary: 'Try settings before they are stored',
       description: TRYING,
       body: schema.LinksIn,
       response: { 200: schema.TriedOut },
@@ -154,7 +168,9 @@ function tryingRoutes(app: App, deps: ApiDeps): void {
   app.post(`${CONNECTIONS}/:name/test`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorTestConnection', summary: 'Try a connection' },
+      tags,
+      operationId: 'operatorTestConnection',
+      summary: 'Try a connection',
       description: TRYING,
       params: schema.ConnectionName,
       response: { 200: schema.TriedOut },
@@ -168,11 +184,9 @@ function tryingRoutes(app: App, deps: ApiDeps): void {
   app.post(`${CONNECTIONS}/:name/templates/sync`, {
     onRequest,
     schema: {
-      ...{
-        tags,
-        operationId: 'operatorSyncTemplates',
-        summary: 'Ask WhatsApp now which templates and numbers there are',
-      },
+      tags,
+      operationId: 'operatorSyncTemplates',
+      summary: 'Ask WhatsApp now which templates and numbers there are',
       description: 'A running program does so every ten minutes.',
       params: schema.ConnectionName,
       response: { 200: schema.SyncOut },

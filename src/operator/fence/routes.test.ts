@@ -29,7 +29,8 @@ test('paused by an operator nothing is sent; resumed, what is queued goes out', 
   await program.client.untilStatus(delivered, 'DELIVERED');
   expect(await operator.ask('GET', '/fence')).toMatchObject({ paused: false, state: 'open' });
   expect(await operator.ask('POST', '/fence/pause', { reason: 'a wrong price list' })).toMatchObject({
-    ...{ paused: true, reason: `the operator ${operator.username} said so: a wrong price list` },
+    paused: true,
+    reason: `the operator ${operator.username} said so: a wrong price list`,
   });
   expect((await operator.request('POST', '/fence/pause', { reason: 'again' })).status).toBe(409);
   await untilPaused();
@@ -38,7 +39,9 @@ test('paused by an operator nothing is sent; resumed, what is queued goes out', 
     queued: [{ accountId: program.account.accountId, account: 'Acme', scheduled: 0 }],
   });
   expect(await operator.ask('POST', '/fence/resume')).toMatchObject({
-    ...{ paused: false, decidedBy: `the operator ${operator.username}`, discarded: null },
+    paused: false,
+    decidedBy: `the operator ${operator.username}`,
+    discarded: null,
   });
   await program.client.untilStatus(waiting, 'DELIVERED');
   expect((await operator.request('POST', '/fence/resume', {})).status).toBe(409);

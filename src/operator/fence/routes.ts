@@ -62,7 +62,9 @@ export function operatorFenceRoutes(app: App, deps: ApiDeps): void {
   app.get(FENCE, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorFindFence', summary: 'Whether sending is paused, why, and what is queued' },
+      tags,
+      operationId: 'operatorFindFence',
+      summary: 'Whether sending is paused, why, and what is queued',
       response: { 200: FenceOut },
     },
     handler: () => show(pool),
@@ -71,7 +73,9 @@ export function operatorFenceRoutes(app: App, deps: ApiDeps): void {
   app.post(`${FENCE}/pause`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorPauseSending', summary: 'Send nothing until somebody resumes it' },
+      tags,
+      operationId: 'operatorPauseSending',
+      summary: 'Send nothing until somebody resumes it',
       description: 'All workers hear of it at once. What a carrier has already goes its way. 409 when it is paused.',
       body: PauseIn,
       response: { 200: FenceOut },
@@ -85,7 +89,9 @@ export function operatorFenceRoutes(app: App, deps: ApiDeps): void {
   app.post(`${FENCE}/resume`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorResumeSending', summary: 'Send again, with or without what is queued' },
+      tags,
+      operationId: 'operatorResumeSending',
+      summary: 'Send again, with or without what is queued',
       description: '409 when sending is not paused.',
       body: ResumeIn,
       response: { 200: Resumed },

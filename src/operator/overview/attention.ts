@@ -34,7 +34,13 @@ export async function listAttention(db: Db, { fence, workers, connections }: See
 const SEVERITIES: readonly Attention['severity'][] = ['error', 'warning', 'info'];
 
 const of = (kind: string, more: Partial<Attention>): Attention => ({
-  ...{ kind, severity: 'error', count: null, subject: null, subjectId: null, since: null, detail: null },
+  kind,
+  severity: 'error',
+  count: null,
+  subject: null,
+  subjectId: null,
+  since: null,
+  detail: null,
   ...more,
 });
 

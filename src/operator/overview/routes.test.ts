@@ -49,7 +49,9 @@ test('rates, totals and a chart over all accounts, and nothing needs anybody', a
 test('a carrier that refuses us, and what is paused while messages wait, needs somebody; errors come first', async () => {
   await operator.ask('PUT', '/connections/main', { secret: { password: 'wrong' } });
   expect(await untilAttention('connection_fault')).toMatchObject({
-    ...{ severity: 'error', subject: 'main', detail: expect.stringContaining('ESME_RINVPASWD') },
+    severity: 'error',
+    subject: 'main',
+    detail: expect.stringContaining('ESME_RINVPASWD'),
   });
   await operator.ask('PUT', '/connections/main', { status: 'paused' });
   await program.client.send({ phoneNumber: '+393331234568', message: 'Hello' });

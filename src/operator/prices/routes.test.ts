@@ -19,7 +19,8 @@ test('a price is set, set anew under the same id, listed and removed', async () 
   expect(first).toMatchObject({ channel: 'RCS', prefix: '44', price: 0.035, refundUndelivered: false });
   expect(await set({ channel: 'RCS', prefix: '44', price: 0.04, refundUndelivered: true })).toEqual({
     ...first,
-    ...{ price: 0.04, refundUndelivered: true },
+    price: 0.04,
+    refundUndelivered: true,
   });
   await set({ channel: 'RCS', prefix: '447', price: 0.05 });
   await set({ channel: 'RCS', prefix: '1', price: 0.01 });
@@ -27,7 +28,8 @@ test('a price is set, set anew under the same id, listed and removed', async () 
     (await operator.ask<{ data: Price[] }>('GET', `/prices?channel=RCS&${query}`)).data.map(({ prefix }) => prefix);
   expect(await prefixes('prefix=44')).toEqual(['44', '447']);
   expect(await operator.ask('GET', '/prices?channel=RCS&prefix=44&limit=1&page=1')).toMatchObject({
-    ...{ total: 2, data: [{ prefix: '447' }] },
+    total: 2,
+    data: [{ prefix: '447' }],
   });
   expect((await operator.request('DELETE', `/prices/${first.id}`)).status).toBe(204);
   expect(await prefixes('prefix=44')).toEqual(['447']);
@@ -55,7 +57,8 @@ test('the running program charges a new price at once, and the log of the gatewa
     data: [
       {
         actor: { kind: 'operator', username: operator.username, userId: null },
-        ...{ subject: 'price:SMS/39347', detail: { price: 0.123, refundUndelivered: false } },
+        subject: 'price:SMS/39347',
+        detail: { price: 0.123, refundUndelivered: false },
       },
     ],
   });

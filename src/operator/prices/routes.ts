@@ -44,7 +44,9 @@ export function operatorPriceRoutes(app: App, { pool }: ApiDeps): void {
   app.get(PRICES, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListPrices', summary: 'The price list' },
+      tags,
+      operationId: 'operatorListPrices',
+      summary: 'The price list',
       description: '`prefix` shows the prefixes that begin with it.',
       querystring: PriceQuery,
       response: { 200: PageOf(PriceOut) },
@@ -59,7 +61,9 @@ export function operatorPriceRoutes(app: App, { pool }: ApiDeps): void {
   app.put(PRICES, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorSetPrice', summary: 'Set the price of a channel and prefix' },
+      tags,
+      operationId: 'operatorSetPrice',
+      summary: 'Set the price of a channel and prefix',
       body: PriceIn,
       response: { 200: PriceOut },
     },
@@ -73,7 +77,9 @@ export function operatorPriceRoutes(app: App, { pool }: ApiDeps): void {
   app.delete(`${PRICES}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorDeletePrice', summary: 'Remove a price' },
+      tags,
+      operationId: 'operatorDeletePrice',
+      summary: 'Remove a price',
       description: 'Messages that no price is left for are refused.',
       params: Id,
       response: { 204: Nothing },
@@ -91,7 +97,9 @@ export function operatorPriceRoutes(app: App, { pool }: ApiDeps): void {
   app.get(`${PRICES}/check`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorCheckPrice', summary: 'What a number costs' },
+      tags,
+      operationId: 'operatorCheckPrice',
+      summary: 'What a number costs',
       querystring: CheckQuery,
       response: { 200: Type.Object({ price: orNull(PriceOut) }) },
     },

@@ -20,7 +20,9 @@ const bulk = (destinations: readonly string[], more: object = {}) =>
 test('what waits is told by account, connection and priority, with what comes later and what is due', async () => {
   await bulk(['+393330000001', '+393330000002', '+393330000003']);
   await program.client.sendAsMessageServer({
-    ...{ destination: '+393330000004', sender: 'Acme', body: 'Later' },
+    destination: '+393330000004',
+    sender: 'Acme',
+    body: 'Later',
     scheduledDate: new Date(Date.now() + HOUR_MS).toISOString(),
   });
   const total = await operator.ask<{ messages: object }>('GET', '/queues');

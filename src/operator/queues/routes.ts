@@ -85,7 +85,9 @@ export function operatorQueueRoutes(app: App, deps: ApiDeps): void {
   app.get(`${PATH}/queues`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorFindQueues', summary: 'All that waits, and the workers that see to it' },
+      tags,
+      operationId: 'operatorFindQueues',
+      summary: 'All that waits, and the workers that see to it',
       response: { 200: QueuesOut },
     },
     handler: async () => {
@@ -98,11 +100,9 @@ export function operatorQueueRoutes(app: App, deps: ApiDeps): void {
   app.get(`${PATH}/queues/messages`, {
     onRequest,
     schema: {
-      ...{
-        tags,
-        operationId: 'operatorListQueues',
-        summary: 'Messages that wait, by account, connection and priority',
-      },
+      tags,
+      operationId: 'operatorListQueues',
+      summary: 'Messages that wait, by account, connection and priority',
       description: 'Where most wait comes first.',
       querystring: DepthQuery,
       response: { 200: PageOf(DepthOut) },
@@ -126,7 +126,9 @@ function missedRoutes(app: App, deps: ApiDeps): void {
   app.get(MISSED, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListMissed', summary: 'Schedules that were missed by more than an hour' },
+      tags,
+      operationId: 'operatorListMissed',
+      summary: 'Schedules that were missed by more than an hour',
       description: 'The program was down at their time. They wait until somebody releases or cancels them.',
       querystring: PageQuery,
       response: { 200: PageOf(MissedOut) },
@@ -143,7 +145,9 @@ function missedRoutes(app: App, deps: ApiDeps): void {
   app.post(`${MISSED}/:id/release`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorReleaseMissed', summary: 'Send a missed schedule now' },
+      tags,
+      operationId: 'operatorReleaseMissed',
+      summary: 'Send a missed schedule now',
       params: Id,
       response: { 200: Decided },
     },
@@ -155,7 +159,9 @@ function missedRoutes(app: App, deps: ApiDeps): void {
   app.post(`${MISSED}/:id/cancel`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorCancelMissed', summary: 'Never send a missed schedule: its credit returns' },
+      tags,
+      operationId: 'operatorCancelMissed',
+      summary: 'Never send a missed schedule: its credit returns',
       params: Id,
       response: { 200: Decided },
     },

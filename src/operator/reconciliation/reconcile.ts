@@ -79,7 +79,8 @@ async function compared(differences: Promise<db.Difference[]>, fine: string): Pr
   const found = await differences;
   const data = found.map((row) => ({
     ...row,
-    ...{ expected: fromMicros(row.expected), found: fromMicros(row.found) },
+    expected: fromMicros(row.expected),
+    found: fromMicros(row.found),
   }));
   return { ok: data.length === 0, detail: data.length === 0 ? fine : saying(data.length), data };
 }

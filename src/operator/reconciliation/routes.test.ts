@@ -40,13 +40,19 @@ async function useEveryWayOfReserving(): Promise<void> {
     return rowCount === 1;
   });
   await client.sendAsMessageServer({
-    ...{ destination: '+393331234568', sender: 'Acme', body: 'Later' },
+    destination: '+393331234568',
+    sender: 'Acme',
+    body: 'Later',
     scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
   });
   const made = await client.request('POST', CAMPAIGNS, {
     body: {
-      ...{ name: 'Spring', sendingMode: 'SMS', smsSender: 'Acme', smsBody: 'Hello', readyToSend: true },
-      ...{ destinations: ['+393331230001', '+393331230002'] },
+      name: 'Spring',
+      sendingMode: 'SMS',
+      smsSender: 'Acme',
+      smsBody: 'Hello',
+      readyToSend: true,
+      destinations: ['+393331230001', '+393331230002'],
       scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
     },
   });
@@ -95,7 +101,8 @@ test.each([
 ])('frozen credit that nothing is reserved for is named: of %s', async (_, table, column, where) => {
   await change(`UPDATE ${table} SET ${column} = ${column} - 10000 WHERE ${where}`);
   expect((await checks())['frozen_matches']).toMatchObject({
-    ...{ ok: false, data: [{ accountId: program.account.accountId, of: 'frozen' }] },
+    ok: false,
+    data: [{ accountId: program.account.accountId, of: 'frozen' }],
   });
   await change(`UPDATE ${table} SET ${column} = ${column} + 10000 WHERE ${where}`);
   expect((await checks())['frozen_matches']).toMatchObject({ ok: true });
@@ -108,7 +115,8 @@ test('a figure that no message stands behind is named', async () => {
   await add(1);
   const found = await reconcile(program.pool, { hours: 24, now: inAnHour() });
   expect(found.find(({ name }) => name === 'figures_match')).toMatchObject({
-    ...{ ok: false, data: [{ accountId: program.account.accountId, of: 'delivered', expected: 1, found: 2 }] },
+    ok: false,
+    data: [{ accountId: program.account.accountId, of: 'delivered', expected: 1, found: 2 }],
   });
   await add(-1);
 });

@@ -56,7 +56,9 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: ApiDeps)
   app.get(`${PATH}/reconciliation`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorReconcile', summary: 'Whether money, figures and receipts agree' },
+      tags,
+      operationId: 'operatorReconcile',
+      summary: 'Whether money, figures and receipts agree',
       description: 'Reads whole tables: each check stops after 20 s. Meant for a person who looks, not for polling.',
       querystring: HoursQuery,
       response: {
@@ -73,11 +75,9 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: ApiDeps)
   app.get(`${PATH}/receipts/hours`, {
     onRequest,
     schema: {
-      ...{
-        tags,
-        operationId: 'operatorReconcileReceipts',
-        summary: 'Submits and their receipts, by connection and hour',
-      },
+      tags,
+      operationId: 'operatorReconcileReceipts',
+      summary: 'Submits and their receipts, by connection and hour',
       querystring: PeriodQuery,
       response: { 200: Type.Object({ data: Type.Array(HourOut) }) },
     },
@@ -93,7 +93,9 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: ApiDeps)
   app.get(`${PATH}/doctor`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorDoctor', summary: 'Database, carriers, disk, clock, secrets and TLS' },
+      tags,
+      operationId: 'operatorDoctor',
+      summary: 'Database, carriers, disk, clock, secrets and TLS',
       description: 'As the machine sees them that answers.',
       response: { 200: Type.Object({ ok: Type.Boolean(), findings: Type.Array(FindingOut) }) },
     },

@@ -50,7 +50,9 @@ export function operatorRouteRoutes(app: App, deps: ApiDeps): void {
   app.get(ROUTES, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListRoutes', summary: 'All routes, in the order in which they are looked at' },
+      tags,
+      operationId: 'operatorListRoutes',
+      summary: 'All routes, in the order in which they are looked at',
       querystring: RouteQuery,
       response: { 200: PageOf(RouteOut) },
     },
@@ -64,7 +66,9 @@ export function operatorRouteRoutes(app: App, deps: ApiDeps): void {
   app.post(ROUTES, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorAddRoute', summary: 'Send the numbers with a prefix over a connection' },
+      tags,
+      operationId: 'operatorAddRoute',
+      summary: 'Send the numbers with a prefix over a connection',
       description: 'Adding one again changes its priority and what becomes of unknown outcomes.',
       body: RouteIn,
       response: { 201: RouteOut },
@@ -78,7 +82,9 @@ export function operatorRouteRoutes(app: App, deps: ApiDeps): void {
   app.delete(`${ROUTES}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorDeleteRoute', summary: 'Take a route away' },
+      tags,
+      operationId: 'operatorDeleteRoute',
+      summary: 'Take a route away',
       params: Id,
       response: { 204: Nothing },
     },
@@ -91,11 +97,9 @@ export function operatorRouteRoutes(app: App, deps: ApiDeps): void {
   app.get(`${ROUTES}/check`, {
     onRequest,
     schema: {
-      ...{
-        tags,
-        operationId: 'operatorCheckRoute',
-        summary: 'Which routes a number takes on SMS, the first one first',
-      },
+      tags,
+      operationId: 'operatorCheckRoute',
+      summary: 'Which routes a number takes on SMS, the first one first',
       description: 'Empty: messages to it are refused.',
       querystring: CheckQuery,
       response: { 200: Type.Object({ data: Type.Array(RouteOut) }) },

@@ -48,12 +48,15 @@ test('an agent is given to every account and to another one; each stands in the 
   expect(given).toMatchObject({ identity: 'acme', accountId: null, account: null, name: 'Common' });
   expect(await lastEntry(0)).toMatchObject({ action: 'sender.assign', username: operator.username });
   expect(await operator.ask('POST', '/senders', { ...agent, accountId: operator.accountId })).toMatchObject({
-    ...{ id: given['id'], accountId: operator.accountId, name: 'Common' },
+    id: given['id'],
+    accountId: operator.accountId,
+    name: 'Common',
   });
   expect(await lastEntry(operator.accountId)).toMatchObject({ action: 'sender.assign', username: operator.username });
   expect(await operator.request('POST', '/senders', { ...agent, accountId: 999_999 })).toMatchObject({ status: 404 });
   expect(await operator.request('POST', '/senders', { ...agent, connection: 'main', accountId: null })).toMatchObject({
-    ...{ status: 400, body: { details: [{ field: 'connection' }] } },
+    status: 400,
+    body: { details: [{ field: 'connection' }] },
   });
 });
 
@@ -96,7 +99,10 @@ test('a number is given to an account, which gets what is sent to it, and taken 
 
 test('templates of all accounts are listed once their network was asked', async () => {
   const body = {
-    ...{ phoneNumberId: number, name: 'order_update', language: 'en', category: 'UTILITY' },
+    phoneNumberId: number,
+    name: 'order_update',
+    language: 'en',
+    category: 'UTILITY',
     components: [{ type: 'BODY', text: 'Hello' }],
   };
   expect((await program.client.request('POST', '/api/message-server/whatsapp/templates', { body })).status).toBe(201);

@@ -34,7 +34,9 @@ function senderRoutes(app: App, deps: ApiDeps): void {
   app.get(SENDERS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListSenders', summary: 'Phone numbers of WhatsApp and agents of RCS' },
+      tags,
+      operationId: 'operatorListSenders',
+      summary: 'Phone numbers of WhatsApp and agents of RCS',
       description: 'Agents that wait to be registered come first.',
       querystring: SenderQuery,
       response: { 200: PageOf(schema.SenderOut) },
@@ -49,7 +51,9 @@ function senderRoutes(app: App, deps: ApiDeps): void {
   app.post(SENDERS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorAssignSender', summary: 'Give a phone number or an agent to an account' },
+      tags,
+      operationId: 'operatorAssignSender',
+      summary: 'Give a phone number or an agent to an account',
       description:
         'Or to every account, with `accountId` null. Giving it again gives it to another one. The numbers of one WhatsApp ' +
         'connection share its templates, so they are all of one account, or all everybody’s: 409 otherwise.',
@@ -64,7 +68,9 @@ function senderRoutes(app: App, deps: ApiDeps): void {
   app.post(`${SENDERS}/:id/register`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorRegisterAgent', summary: 'Give an agent that an account asks for its id' },
+      tags,
+      operationId: 'operatorRegisterAgent',
+      summary: 'Give an agent that an account asks for its id',
       params: Id,
       body: schema.Registration,
       response: { 200: schema.SenderOut },
@@ -77,7 +83,9 @@ function senderRoutes(app: App, deps: ApiDeps): void {
   app.delete(`${SENDERS}/:id`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorDeleteSender', summary: 'Take a sender away: nothing is sent as it any more' },
+      tags,
+      operationId: 'operatorDeleteSender',
+      summary: 'Take a sender away: nothing is sent as it any more',
       params: Id,
       response: { 204: Nothing },
     },
@@ -95,7 +103,9 @@ function numberRoutes(app: App, deps: ApiDeps): void {
   app.get(NUMBERS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorListNumbers', summary: 'Whose messages to our numbers on SMS are' },
+      tags,
+      operationId: 'operatorListNumbers',
+      summary: 'Whose messages to our numbers on SMS are',
       querystring: NumbersQuery,
       response: { 200: PageOf(schema.NumberOut) },
     },
@@ -109,7 +119,9 @@ function numberRoutes(app: App, deps: ApiDeps): void {
   app.post(NUMBERS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorAssignNumber', summary: 'Give a number to an account' },
+      tags,
+      operationId: 'operatorAssignNumber',
+      summary: 'Give a number to an account',
       description: 'Giving it again gives it to another one.',
       body: schema.NumberIn,
       response: { 201: schema.NumberMade },
@@ -124,7 +136,9 @@ function numberRoutes(app: App, deps: ApiDeps): void {
   app.delete(NUMBERS, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorDeleteNumber', summary: 'Take a number from its account' },
+      tags,
+      operationId: 'operatorDeleteNumber',
+      summary: 'Take a number from its account',
       description: 'Its messages are kept.',
       querystring: schema.NumberQuery,
       response: { 204: Nothing },
@@ -140,11 +154,9 @@ function templateRoutes(app: App, { pool }: ApiDeps): void {
   app.get(`${PATH}/templates`, {
     onRequest: requireOperator(),
     schema: {
-      ...{
-        tags,
-        operationId: 'operatorListTemplates',
-        summary: 'The templates of all accounts, the last changed first',
-      },
+      tags,
+      operationId: 'operatorListTemplates',
+      summary: 'The templates of all accounts, the last changed first',
       querystring: TemplateQuery,
       response: { 200: PageOf(schema.TemplateOut) },
     },

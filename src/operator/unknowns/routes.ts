@@ -58,11 +58,9 @@ export function operatorUnknownRoutes(app: App, deps: ApiDeps): void {
   app.get(`${PATH}/unknowns`, {
     onRequest,
     schema: {
-      ...{
-        tags,
-        operationId: 'operatorListUnknowns',
-        summary: 'Messages whose outcome nobody knows, the oldest first',
-      },
+      tags,
+      operationId: 'operatorListUnknowns',
+      summary: 'Messages whose outcome nobody knows, the oldest first',
       description: 'Most settle by themselves with their receipt.',
       querystring: UnknownQuery,
       response: { 200: PageOf(UnknownOut) },
@@ -77,7 +75,9 @@ export function operatorUnknownRoutes(app: App, deps: ApiDeps): void {
   app.post(`${PATH}/unknowns/settle`, {
     onRequest,
     schema: {
-      ...{ tags, operationId: 'operatorSettleUnknowns', summary: 'Say what became of messages' },
+      tags,
+      operationId: 'operatorSettleUnknowns',
+      summary: 'Say what became of messages',
       description: 'Each by itself: one that was settled meanwhile does not keep the others.',
       body: SettleIn,
       response: { 200: SettleOut },

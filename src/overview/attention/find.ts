@@ -36,13 +36,19 @@ export async function findCommonAttention(pool: Pool, { accountId, channels }: W
     listDownConnections(pool, { accountId, channels: [...channels] }),
   ]);
   const paused: Attention = {
-    ...{ ...NOTHING, kind: 'sending_paused', severity: 'error' },
-    ...{ since: fence.since.toISOString(), detail: fence.reason },
+    ...NOTHING,
+    kind: 'sending_paused',
+    severity: 'error',
+    since: fence.since.toISOString(),
+    detail: fence.reason,
   };
   const carriers = down.map(
     ({ name, since, covered }): Attention => ({
-      ...{ ...NOTHING, kind: 'carrier_down', severity: covered ? 'warning' : 'error' },
-      ...{ subject: name, since: since?.toISOString() ?? null },
+      ...NOTHING,
+      kind: 'carrier_down',
+      severity: covered ? 'warning' : 'error',
+      subject: name,
+      since: since?.toISOString() ?? null,
     }),
   );
   return fence.state === 'paused' ? [paused, ...carriers] : carriers;

@@ -27,7 +27,9 @@ const NOTHING = { attempted: 0, delivered: 0, read: 0, failed: 0, fellBack: 0, p
 test('each channel shows who was tried, reached, lost and went on from it', async () => {
   const id = await stage.confirmed({ mode: 'WHATSAPP_RCS_SMS', numbers: NUMBERS });
   expect(await funnelOf(id)).toEqual({
-    ...{ recipients: 0, skipped: 0, waiting: 0 },
+    recipients: 0,
+    skipped: 0,
+    waiting: 0,
     steps: (['WHATSAPP', 'RCS', 'SMS'] as const).map((channel, i) => ({ step: i + 1, channel, ...NOTHING })),
   });
   await stage.run();
@@ -42,7 +44,9 @@ test('each channel shows who was tried, reached, lost and went on from it', asyn
   await stage.end(second.slice(0, 1), 'UNSUPPORTED');
   await stage.run();
   expect(await funnelOf(id)).toEqual({
-    ...{ recipients: 4, skipped: 0, waiting: 0 },
+    recipients: 4,
+    skipped: 0,
+    waiting: 0,
     steps: [
       { ...NOTHING, step: 1, channel: 'WHATSAPP', attempted: 4, delivered: 1, failed: 2, fellBack: 2, pending: 1 },
       { ...NOTHING, step: 2, channel: 'RCS', attempted: 1, failed: 1, fellBack: 1 },

@@ -97,7 +97,11 @@ type Attempt = Static<typeof AttemptOut>;
 /** The attempts that failed are kept one by one; the one that was acknowledged is the last of an event. */
 function attemptsOf({ state, failures, triedAt, responseCode, durationMs, answer }: Delivery): Attempt[] {
   const failed = failures.map(({ at, code, reason, ms, answer: said = null }) => ({
-    ...{ at, responseCode: code, durationMs: ms, failure: reason ?? `answered ${code}`, answer: said },
+    at,
+    responseCode: code,
+    durationMs: ms,
+    failure: reason ?? `answered ${code}`,
+    answer: said,
   }));
   if (state !== 'DELIVERED' || triedAt === null) return failed;
   return [...failed, { at: triedAt.toISOString(), responseCode, durationMs, failure: null, answer }];

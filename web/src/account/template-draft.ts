@@ -19,8 +19,16 @@ export type TemplateDraft = {
 };
 
 export const EMPTY_DRAFT: TemplateDraft = {
-  ...{ phoneNumberId: '', name: '', language: 'en', category: 'UTILITY' },
-  ...{ header: '', text: '', footer: '', fields: {}, examples: {}, replies: '' },
+  phoneNumberId: '',
+  name: '',
+  language: 'en',
+  category: 'UTILITY',
+  header: '',
+  text: '',
+  footer: '',
+  fields: {},
+  examples: {},
+  replies: '',
 };
 
 export const CATEGORIES = ['UTILITY', 'MARKETING', 'AUTHENTICATION'] as const;
@@ -59,7 +67,9 @@ function createWhatsapp(draft: TemplateDraft) {
   const { phoneNumberId, name, language, category, text, fields } = draft;
   const names = placeholdersIn(text);
   const body = {
-    ...{ phoneNumberId, name: name.trim(), language: language.trim() },
+    phoneNumberId,
+    name: name.trim(),
+    language: language.trim(),
     category: CATEGORIES.find((each) => each === category) ?? 'UTILITY',
     components: componentsOf(draft),
     ...(names.some((each) => !NUMBER.test(each)) && { parameterFormat: 'NAMED' as const }),

@@ -21,7 +21,8 @@ export const TONES: Readonly<Record<string, Tone>> = {
 type Search = ListSearch & { readonly q: string; readonly status: string };
 
 const queryOf = ({ page, limit, q, status }: Search) => ({
-  ...{ page, limit },
+  page,
+  limit,
   ...(q !== '' && { search: q }),
   ...(status !== '' && { status }),
 });
@@ -81,7 +82,10 @@ const fromRcs = (template: RcsTemplate): Template => {
   const chips = listOf(content, 'suggestions').map((each) => memberOf(each, 'reply') ?? memberOf(each, 'action'));
   return {
     ...template,
-    ...{ channel: 'RCS', language: null, category: null, reason: null },
+    channel: 'RCS',
+    language: null,
+    category: null,
+    reason: null,
     content: {
       title: textOf(card, 'title'),
       text: textOf(content, 'text') || textOf(card, 'description'),

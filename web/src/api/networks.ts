@@ -39,13 +39,20 @@ async function listTemplates(channel: Network, signal: AbortSignal): Promise<rea
   if (channel === 'WHATSAPP') {
     const { data } = await ok(api.GET(`${MS}/whatsapp/templates`, { params: { query }, signal }));
     return data.map(({ id, name, language, placeholders, components, headerLink }) => ({
-      ...{ value: id, label: `${name} (${language})`, placeholders, buttons: buttonsIn(components) },
+      value: id,
+      label: `${name} (${language})`,
+      placeholders,
+      buttons: buttonsIn(components),
       wantsFile: headerLink === null && components.some(isFileHeader),
     }));
   }
   const { data } = await ok(api.GET(`${MS}/rcs/templates`, { params: { query }, signal }));
   return data.map(({ id, name, placeholders, content }) => ({
-    ...{ value: id, label: name, placeholders, wantsFile: false, buttons: buttonsIn(content) },
+    value: id,
+    label: name,
+    placeholders,
+    wantsFile: false,
+    buttons: buttonsIn(content),
   }));
 }
 

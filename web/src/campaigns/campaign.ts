@@ -75,8 +75,18 @@ export async function duplicateCampaign({ id, name }: { id: number; name: string
   const { description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = campaign;
   const { whatsappTemplateId, contactListIds, destinations, fallback, quietHours, rate } = campaign;
   const body = {
-    ...{ name, description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId },
-    ...{ whatsappTemplateId, fallback, quietHours, rate },
+    name,
+    description,
+    sendingMode,
+    smsSender,
+    smsBody,
+    rcsAgentId,
+    rcsTemplateId,
+    whatsappPhoneNumberId,
+    whatsappTemplateId,
+    fallback,
+    quietHours,
+    rate,
     ...(contactListIds.length > 0 ? { contactListIds } : { destinations: destinations ?? [] }),
     readyToSend: false,
   };

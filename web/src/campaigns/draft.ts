@@ -42,11 +42,28 @@ export type Draft = {
 const DEFAULT_AFTER = { WHATSAPP: 3600, RCS: 300 } as const;
 
 export const newDraft = (channels: readonly string[]): Draft => ({
-  ...{ name: '', description: '', sendingMode: firstMode(channels), smsSender: '', smsBody: '' },
-  ...{ rcsAgentId: '', rcsTemplateId: '', whatsappPhoneNumberId: '', whatsappTemplateId: '' },
-  ...{ recipients: 'lists', contactListIds: [], destinations: '' },
-  ...{ afterWhatsapp: DEFAULT_AFTER.WHATSAPP, afterRcs: DEFAULT_AFTER.RCS, onStatus: FAILURES },
-  ...{ when: 'now', wallTime: '', zone: ownZone(), quiet: 'account', quietFrom: '21:00', quietTo: '08:00', rate: '' },
+  name: '',
+  description: '',
+  sendingMode: firstMode(channels),
+  smsSender: '',
+  smsBody: '',
+  rcsAgentId: '',
+  rcsTemplateId: '',
+  whatsappPhoneNumberId: '',
+  whatsappTemplateId: '',
+  recipients: 'lists',
+  contactListIds: [],
+  destinations: '',
+  afterWhatsapp: DEFAULT_AFTER.WHATSAPP,
+  afterRcs: DEFAULT_AFTER.RCS,
+  onStatus: FAILURES,
+  when: 'now',
+  wallTime: '',
+  zone: ownZone(),
+  quiet: 'account',
+  quietFrom: '21:00',
+  quietTo: '08:00',
+  rate: '',
 });
 
 /** Of the channels that the account has. */
@@ -59,7 +76,12 @@ export function toDraft(campaign: Campaign): Draft {
   const { name, description, sendingMode, contactListIds, destinations = [], fallback, rate } = campaign;
   const onStatus = fallback.onStatus?.filter(isFailure) ?? FAILURES;
   return {
-    ...{ name, description, sendingMode, contactListIds, onStatus, rate: rate ?? '' },
+    name,
+    description,
+    sendingMode,
+    contactListIds,
+    onStatus,
+    rate: rate ?? '',
     smsSender: campaign.smsSender ?? '',
     smsBody: campaign.smsBody ?? '',
     rcsAgentId: campaign.rcsAgentId ?? '',
@@ -122,7 +144,10 @@ export function scheduledAt({ when, wallTime, zone }: Pick<Draft, 'when' | 'wall
 export function toBody(draft: Draft, readyToSend: boolean): CampaignIn {
   const { name, description, rate } = draft;
   return {
-    ...{ name: name.trim(), description, readyToSend, rate: rate === '' ? null : rate },
+    name: name.trim(),
+    description,
+    readyToSend,
+    rate: rate === '' ? null : rate,
     ...contentOf(draft),
     scheduledDate: scheduledAt(draft)?.toISOString() ?? null,
     fallback: fallbackOf(draft),

@@ -34,7 +34,10 @@ export function RowMenu({ campaign, onDelete }: RowMenuProps) {
         ...(isOpen(campaign) ? [edit] : []),
         { label: t('menu.duplicate'), icon: <Copy size={16} />, reason, onClick: () => duplicate.run(campaign) },
         {
-          ...{ label: t('menu.delete'), icon: <Trash2 size={16} />, danger: true, apart: true },
+          label: t('menu.delete'),
+          icon: <Trash2 size={16} />,
+          danger: true,
+          apart: true,
           reason: reason ?? begun,
           onClick: onDelete,
         },

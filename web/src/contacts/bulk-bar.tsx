@@ -60,7 +60,9 @@ export function BulkBar({ target, total, listId, onDone }: BulkBarProps) {
         </Group>
       )}
       <Suspense>
-        {wasOpen && <BulkDialogs {...{ open, listId, onDone }} target={about} onClose={() => setOpen(null)} />}
+        {wasOpen && (
+          <BulkDialogs open={open} listId={listId} onDone={onDone} target={about} onClose={() => setOpen(null)} />
+        )}
       </Suspense>
     </>
   );
@@ -71,7 +73,7 @@ function Actions({ onOpen }: { readonly onOpen: (what: BulkAction) => void }) {
   const { t } = useTranslation('contacts');
   const isPhone = useIsPhone();
   const noExport = useReason(EXPORT);
-  if (!isPhone) return ACTIONS.map(([what, Icon]) => <Action key={what} {...{ what, Icon, onOpen }} />);
+  if (!isPhone) return ACTIONS.map(([what, Icon]) => <Action key={what} what={what} Icon={Icon} onOpen={onOpen} />);
   const button = (
     <MayButton need={NEED} size="xs" variant="default" rightSection={<ChevronDown size={14} />}>
       {t('bulk.menu')}

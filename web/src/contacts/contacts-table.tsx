@@ -59,7 +59,14 @@ function WithFields({ listId, empty, fields }: ContactsTableProps & { readonly f
         {!isPhone && <ColumnChoice columns={columns} {...choice} />}
       </Group>
       <Rows
-        {...{ search, setSearch, query, columns: shown, selection, setSelection, total: total ?? 0, isPhone }}
+        search={search}
+        setSearch={setSearch}
+        query={query}
+        columns={shown}
+        selection={selection}
+        setSelection={setSelection}
+        total={total ?? 0}
+        isPhone={isPhone}
         isOfList={listId !== undefined}
       />
     </Stack>

@@ -59,7 +59,9 @@ function FieldTable({ create, onOpen }: FieldTableProps) {
   const pageOf = useCallback(
     (fields: readonly CustomField[]): ListPage<CustomField> => ({
       data: fields.slice(page * limit, (page + 1) * limit),
-      ...{ page, limit, total: fields.length },
+      page,
+      limit,
+      total: fields.length,
     }),
     [page, limit],
   );

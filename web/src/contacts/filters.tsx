@@ -69,7 +69,9 @@ function More(props: FiltersProps) {
   );
   return (
     <OnDemand button={button} kind="dialog">
-      <MoreFilters {...{ button, search, onSearch }}>{isPhone && <Common {...props} />}</MoreFilters>
+      <MoreFilters button={button} search={search} onSearch={onSearch}>
+        {isPhone && <Common {...props} />}
+      </MoreFilters>
     </OnDemand>
   );
 }

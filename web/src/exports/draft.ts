@@ -25,10 +25,15 @@ function dayOf(instant: Date): string {
 }
 
 export const newDraft = (now = new Date()): Draft => ({
-  ...{ type: 'HISTORY', format: 'csv' },
+  type: 'HISTORY',
+  format: 'csv',
   startDateTime: dayOf(new Date(now.getTime() - DAYS * DAY_MS)),
   endDateTime: dayOf(now),
-  ...{ channel: '', sender: '', recipient: '', listIds: '', campaignId: '' },
+  channel: '',
+  sender: '',
+  recipient: '',
+  listIds: '',
+  campaignId: '',
 });
 
 /** From the first instant of one day to the last of another. */

@@ -38,7 +38,10 @@ export const listConversations = (
     api.GET(CONVERSATIONS, {
       params: {
         query: {
-          ...{ page, limit: PAGE_SIZE, archived: show === 'archived', unreadOnly: show === 'unread' },
+          page,
+          limit: PAGE_SIZE,
+          archived: show === 'archived',
+          unreadOnly: show === 'unread',
           ...(channel !== '' && { channelIds: [channel] }),
           ...(assignee !== '' && { assignee: assignee === 'me' ? String(userId) : assignee }),
           ...(q !== '' && { search: q }),

@@ -23,7 +23,8 @@ export const listLists = ({ page, limit, sort, q, kind, deleted }: Search, signa
     api.GET(LISTS, {
       params: {
         query: {
-          ...{ page, limit },
+          page,
+          limit,
           search: q.trim() || undefined,
           isTest: kind === '' ? undefined : kind === 'test',
           includeDeleted: deleted === 'yes',

@@ -29,12 +29,16 @@ export function previewOf(channel: Channel, draft: Draft, placeholders: readonly
 }
 
 export const smsOf = (draft: Draft): SmsBody => ({
-  ...{ destination: numberOf(draft), sender: draft.smsSender.trim(), body: draft.text },
+  destination: numberOf(draft),
+  sender: draft.smsSender.trim(),
+  body: draft.text,
   simulation: draft.simulation,
 });
 
 export const whatsappOf = (draft: Draft): WhatsappBody => ({
-  ...{ phoneNumberId: draft.WHATSAPP.sender, destination: numberOf(draft), simulation: draft.simulation },
+  phoneNumberId: draft.WHATSAPP.sender,
+  destination: numberOf(draft),
+  simulation: draft.simulation,
   ...whatsappContent(draft),
   ...(draft.hasFallbackRcs && {
     fallbackRcs: { agentId: draft.RCS.sender, body: { type: 'TEXT', text: draft.fallbackRcsText } },
@@ -43,7 +47,9 @@ export const whatsappOf = (draft: Draft): WhatsappBody => ({
 });
 
 export const rcsOf = (draft: Draft): RcsBody => ({
-  ...{ agentId: draft.RCS.sender, destination: numberOf(draft), simulation: draft.simulation },
+  agentId: draft.RCS.sender,
+  destination: numberOf(draft),
+  simulation: draft.simulation,
   ...rcsContent(draft),
   ...fallbackSmsOf(draft),
 });

@@ -49,10 +49,20 @@ export type DraftForm = UseFormReturnType<Draft>;
 const NETWORK = { sender: '', templateId: '', variables: {}, headerLink: '' };
 
 export const emptyDraft = (destination: string): Draft => ({
-  ...{ destination, contactName: '', smsSender: '', text: '', cardTitle: '', picture: null, replies: '' },
+  destination,
+  contactName: '',
+  smsSender: '',
+  text: '',
+  cardTitle: '',
+  picture: null,
+  replies: '',
   WHATSAPP: { ...NETWORK, kind: 'template' },
   RCS: { ...NETWORK, kind: 'text' },
-  ...{ simulation: false, hasFallbackRcs: false, fallbackRcsText: '', hasFallbackSms: false, fallbackSmsText: '' },
+  simulation: false,
+  hasFallbackRcs: false,
+  fallbackRcsText: '',
+  hasFallbackSms: false,
+  fallbackSmsText: '',
 });
 
 /** People write numbers with spaces and brackets; the interface takes digits and a plus. */

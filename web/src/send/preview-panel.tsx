@@ -49,12 +49,21 @@ function Phone({ channel, draft, template, preview }: PreviewPanelProps) {
     const replies = channel === 'RCS' ? repliesOf(draft) : [];
     const buttons = isText ? replies : (template?.buttons ?? []);
     const text = isText ? draft.text : template === undefined ? '' : (preview?.text ?? '');
-    return <PhonePreview {...{ channel, sender, text, buttons }} />;
+    return <PhonePreview channel={channel} sender={sender} text={text} buttons={buttons} />;
   }
   const { cardTitle, text, picture } = draft;
   const image = picture?.isImage ? ownLink(picture.url) : undefined;
   const title = cardTitle === '' ? undefined : cardTitle;
-  return <PhonePreview {...{ channel, sender, text, image, title, buttons: repliesOf(draft) }} />;
+  return (
+    <PhonePreview
+      channel={channel}
+      sender={sender}
+      text={text}
+      image={image}
+      title={title}
+      buttons={repliesOf(draft)}
+    />
+  );
 }
 
 function useSenderName(channel: Channel, draft: Draft): string {

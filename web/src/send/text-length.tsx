@@ -6,8 +6,21 @@ import type { Preview } from './message.ts';
 
 /** What word processors and telephones put in by themselves, and the characters of GSM 03.38 that say the same. */
 const PLAIN: Readonly<Record<string, string>> = {
-  ...{ '“': '"', '”': '"', '„': '"', '‘': "'", '’': "'", '‚': "'", '«': '"', '»': '"' },
-  ...{ '–': '-', '—': '-', '‑': '-', '…': '...', '•': '-', '\u00a0': ' ', '\u202f': ' ' },
+  '“': '"',
+  '”': '"',
+  '„': '"',
+  '‘': "'",
+  '’': "'",
+  '‚': "'",
+  '«': '"',
+  '»': '"',
+  '–': '-',
+  '—': '-',
+  '‑': '-',
+  '…': '...',
+  '•': '-',
+  '\u00a0': ' ',
+  '\u202f': ' ',
 };
 
 const isPlainable = (character: string): boolean => Object.hasOwn(PLAIN, character);
@@ -22,7 +35,13 @@ export function TextLength({ form, preview }: TextLengthProps) {
   const { characters, parts, encoding, remaining, unsupported } = preview;
   return (
     <Group justify="space-between" gap="xs">
-      <PartsCounter {...{ characters, parts, encoding, remaining, unsupported }} />
+      <PartsCounter
+        characters={characters}
+        parts={parts}
+        encoding={encoding}
+        remaining={remaining}
+        unsupported={unsupported}
+      />
       {unsupported.some(isPlainable) && (
         <Button size="compact-sm" variant="default" onClick={() => form.setFieldValue('text', plain(form.values.text))}>
           {t('plain')}

@@ -26,7 +26,8 @@ export const isMessageId = (text: string): boolean => UUID.test(text.trim());
 
 export function listDeliveries({ page, limit, status, kind, period, message }: Search, signal: AbortSignal) {
   const query = {
-    ...{ page, limit },
+    page,
+    limit,
     ...(status !== '' && { status }),
     ...(kind !== '' && { eventType: kind }),
     ...(period !== '' && { since: new Date(Date.now() - Number(period) * HOUR_MS).toISOString() }),

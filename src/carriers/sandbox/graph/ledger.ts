@@ -65,7 +65,8 @@ export function createLedger(keep: 'entries' | 'counts'): LedgerWriter {
   return {
     ...book.reading,
     codes: () => ({ ...book.answers }),
-    ...{ count, recordEvent },
+    count,
+    recordEvent,
     recordMessage(message) {
       count('messages');
       count(message.code === 0 ? 'accepted' : 'refused');

@@ -25,7 +25,8 @@ async function ask(
   const { method = body === undefined ? 'GET' : 'POST', token = graph.accessToken } = more;
   const sent = typeof body === 'object' && !(body instanceof FormData) ? JSON.stringify(body) : body;
   const response = await fetch(`${graph.baseUrl}${path}`, {
-    ...{ method, headers: { authorization: `Bearer ${token}` } },
+    method,
+    headers: { authorization: `Bearer ${token}` },
     ...(sent === undefined ? {} : { body: sent }),
   });
   return { status: response.status, json: JSON.parse(await response.text()) };

@@ -106,7 +106,15 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   }
 
   const handle = createApi({
-    ...{ accessToken, wabaId, appId, numbers, ledger, desk, templates, media, samples },
+    accessToken,
+    wabaId,
+    appId,
+    numbers,
+    ledger,
+    desk,
+    templates,
+    media,
+    samples,
     subscribe: verifyCallback,
     unsubscribe: () => setCallback(null),
     subscribedTo: () => subscribed,
@@ -129,19 +137,21 @@ export async function startSandboxGraph(options: SandboxGraphOptions = {}): Prom
   }
 
   return {
-    ...{
-      baseUrl: server.url,
-      port: server.port,
-      accessToken,
-      appSecret,
-      wabaId,
-      appId,
-      numbers,
-      script,
-      ledger,
-      templates,
-    },
-    ...{ setCallback, verifyCallback, idle: events.idle, cut: server.cut, close },
+    baseUrl: server.url,
+    port: server.port,
+    accessToken,
+    appSecret,
+    wabaId,
+    appId,
+    numbers,
+    script,
+    ledger,
+    templates,
+    setCallback,
+    verifyCallback,
+    idle: events.idle,
+    cut: server.cut,
+    close,
     injectInbound: (draft) =>
       injectInbound({ script, ledger, events, media, windows, firstNumber: numbers[0]?.id ?? '' }, draft),
     resume(owed) {

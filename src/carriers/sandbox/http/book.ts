@@ -65,7 +65,11 @@ export function createBook<Message extends { readonly kind: 'message' }, Kind ex
     counts: () => ({ ...counts }),
   };
   return {
-    ...{ reading, answers, count, put, stamp },
+    reading,
+    answers,
+    count,
+    put,
+    stamp,
     countAnswer(answer: string | number): void {
       answers[answer] = (answers[answer] ?? 0) + 1;
     },

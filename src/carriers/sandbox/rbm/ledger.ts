@@ -72,7 +72,8 @@ export function createLedger(keep: 'entries' | 'counts'): LedgerWriter {
   return {
     ...book.reading,
     statuses: () => ({ ...book.answers }),
-    ...{ count, recordEvent },
+    count,
+    recordEvent,
     recordMessage(message) {
       count('messages');
       count(message.status === 'OK' ? 'accepted' : 'refused');

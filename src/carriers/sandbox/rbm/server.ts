@@ -93,7 +93,9 @@ export async function startSandboxRbm(options: SandboxRbmOptions = {}): Promise<
   });
 
   const server = await startServer({
-    ...{ host: options.host, port: options.port, maxBytes: LARGEST_BODY },
+    host: options.host,
+    port: options.port,
+    maxBytes: LARGEST_BODY,
     handle(request) {
       ledger.count('requests');
       if (request.path === '/token') return oauth.grant(request);
@@ -120,7 +122,13 @@ export async function startSandboxRbm(options: SandboxRbmOptions = {}): Promise<
   }
 
   return {
-    ...{ port: server.port, baseUrl: server.url, agents: known, script, ledger, changeLaunch, resume },
+    port: server.port,
+    baseUrl: server.url,
+    agents: known,
+    script,
+    ledger,
+    changeLaunch,
+    resume,
     secrets: { ...account, tokenUri: `${server.url}/token`, clientToken },
     setCallback: callbacks.register,
     injectUser: people.act,

@@ -29,7 +29,11 @@ test('a card of 2.1: types that stand alone, quoted-printable over several lines
   );
   expect(rows).toEqual([
     {
-      ...{ line: 1, phoneNumber: '+39 333 1234567', firstName: 'Jörg', lastName: 'Müller', fullName: 'Jörg Müller' },
+      line: 1,
+      phoneNumber: '+39 333 1234567',
+      firstName: 'Jörg',
+      lastName: 'Müller',
+      fullName: 'Jörg Müller',
       email: 'joerg@example.com',
     },
   ]);

@@ -32,7 +32,8 @@ export function listEntries(search: AuditSearch, signal: AbortSignal) {
   const { page, limit, person, action, subject } = search;
   const [from, to] = [instantOf(search.from, startOf), instantOf(search.to, endOf)];
   const query = {
-    ...{ page, limit },
+    page,
+    limit,
     ...(person && { userId: Number(person) }),
     ...(action && { action }),
     ...(subject && { subject }),

@@ -16,7 +16,11 @@ import { useAuditWords } from './words.ts';
 const PERSON = { fallback: '', parse: (given: string) => (whole().parse(given) ? given : undefined) };
 const FIELDS = {
   ...listFields(),
-  ...{ person: PERSON, action: choice(ACTIONS), subject: text(), from: text(), to: text() },
+  person: PERSON,
+  action: choice(ACTIONS),
+  subject: text(),
+  from: text(),
+  to: text(),
 };
 
 /** Who changed what in the account, newest first. */
