@@ -36,8 +36,8 @@ process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'; process.removeAllListeners('warn
 const origin = (process.env.TLS_CERT ? 'https' : 'http') + '://127.0.0.1:' + (process.env.PORT || 8080); \
 fetch(origin + '/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 
-# Operator commands: docker compose exec gateway node src/main.ts connection list
+# Operator commands: docker compose exec gateway node src/app/main.ts connection list
 # Young objects in 8 MB: 30 MB less at the peak of a bulk send than by default, at the same rate. The old ones are swept at
 # 2.5 times of what lives, not at 4: 100 MB less at the peak of a campaign.
-ENTRYPOINT ["node", "--max-semi-space-size=8", "--heap-growing-percent=150", "src/main.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "--heap-growing-percent=150", "src/app/main.ts"]
 CMD ["serve"]

@@ -8,7 +8,7 @@ export default defineConfig({
       'bench/**/*.test.ts',
       'web/**/*.test.ts',
     ],
-    globalSetup: ['src/testing/global-setup.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     // What a test waits for comes in milliseconds; these bounds are for a machine that others use too.
@@ -20,7 +20,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
-      exclude: ['src/testing/**', '**/*.test.ts'],
+      exclude: ['**/*.test.ts'],
       // Every SQL function is executed by a test on a real PostgreSQL.
       thresholds: { '**/sql.ts': { functions: 100 } },
     },

@@ -2,11 +2,11 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { to } from 'pg-copy-streams';
-import { inlined } from '../src/db/inlined.ts';
-import { selectRows } from '../src/exports/rows/cells.ts';
-import { messageRows } from '../src/exports/rows/sql.ts';
-import { idsFrom } from '../src/history/list.ts';
-import { until } from '../src/testing/until.ts';
+import { inlined } from '../src/platform/db/inlined.ts';
+import { selectRows } from '../src/reporting/exports/rows/cells.ts';
+import { messageRows } from '../src/reporting/exports/rows/sql.ts';
+import { idsFrom } from '../src/reporting/history/list.ts';
+import { until } from '../test/support/until.ts';
 import { type House, openHouse } from './house.ts';
 import type { Report } from './report.ts';
 

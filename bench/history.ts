@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import type pg from 'pg';
-import { ensurePartitions } from '../src/db/partitions.ts';
-import { createPastDays } from '../src/db/past-days.ts';
-import { createPool } from '../src/db/pool.ts';
-import { silentLog } from '../src/lib/log.ts';
+import { ensurePartitions } from '../src/platform/db/partitions.ts';
+import { createPastDays } from '../src/platform/db/past-days.ts';
+import { createPool } from '../src/platform/db/pool.ts';
+import { silentLog } from '../src/platform/lib/log.ts';
 import { type House, openHouse } from './house.ts';
 import type { Report } from './report.ts';
 import { p99, shownTimes } from './times.ts';
@@ -12,7 +12,7 @@ const MESSAGES = Number(process.argv[3] ?? 10_000_000);
 const READS = Number(process.argv[4] ?? 100);
 const WARM_UP = 10;
 const SMALLER = 100;
-/** Not fewer, since all of the day that is written to is read for what it does not have (src/db/past-days.ts). */
+/** Not fewer, since all of the day that is written to is read for what it does not have (src/platform/db/past-days.ts). */
 const TARGET = 5;
 const DAYS = 30;
 const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { attachEmbedded } from '../src/db/embedded.ts';
-import { silentLog } from '../src/lib/log.ts';
-import { removeDataDir } from '../src/testing/data-dir.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { attachEmbedded } from '../src/platform/db/embedded.ts';
+import { silentLog } from '../src/platform/lib/log.ts';
+import { removeDataDir } from '../test/support/data-dir.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { type Running, runCommand } from './processes.ts';
 
 /** A gateway with its own database, and the account that asks it. */

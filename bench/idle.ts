@@ -1,5 +1,5 @@
-import { removeDataDir } from '../src/testing/data-dir.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { removeDataDir } from '../test/support/data-dir.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { runCommand } from './processes.ts';
 import type { Report } from './report.ts';
 

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { writeXlsx } from 'hucre/xlsx';
 import type pg from 'pg';
 import { from } from 'pg-copy-streams';
-import { until } from '../src/testing/until.ts';
+import { until } from '../test/support/until.ts';
 import { API, type House, openHouse } from './house.ts';
 import { nameOf } from './names.ts';
 import type { Report } from './report.ts';

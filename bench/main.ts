@@ -1,4 +1,4 @@
-import { removeOrphans } from '../src/testing/data-dir.ts';
+import { removeOrphans } from '../test/support/data-dir.ts';
 import { benchCampaign } from './campaign.ts';
 import { benchChannels } from './channels.ts';
 import { benchContacts } from './contacts.ts';

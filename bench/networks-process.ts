@@ -1,6 +1,6 @@
-import { startSandboxGraph } from '../src/carriers/sandbox/graph/server.ts';
-import { startSandboxRbm } from '../src/carriers/sandbox/rbm/server.ts';
-import { WHATSAPP_TEMPLATES } from '../src/sandbox/templates.ts';
+import { startSandboxGraph } from '../src/simulators/graph/server.ts';
+import { startSandboxRbm } from '../src/simulators/rbm/server.ts';
+import { WHATSAPP_TEMPLATES } from '../src/simulators/sandbox/templates.ts';
 
 /**
  * The sandbox's WhatsApp and RCS networks in a process of their own, that take as much as they can and tell nothing of what

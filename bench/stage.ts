@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { createPool } from '../src/db/pool.ts';
-import { firstIdAt } from '../src/lib/ids.ts';
-import { silentLog } from '../src/lib/log.ts';
+import { createPool } from '../src/platform/db/pool.ts';
+import { firstIdAt } from '../src/platform/lib/ids.ts';
+import { silentLog } from '../src/platform/lib/log.ts';
 import { type House, openHouse } from './house.ts';
 import { type Running, runCommand } from './processes.ts';
 import { BODY, destinationOf } from './traffic.ts';

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { createPool } from '../src/db/pool.ts';
-import { silentLog } from '../src/lib/log.ts';
-import { UNITS } from '../src/stats/sql.ts';
-import { foldTraffic } from '../src/traffic/folding/fold.ts';
+import { createPool } from '../src/platform/db/pool.ts';
+import { silentLog } from '../src/platform/lib/log.ts';
+import { UNITS } from '../src/reporting/stats/sql.ts';
+import { foldTraffic } from '../src/messaging/traffic/folding/fold.ts';
 import { type House, openHouse } from './house.ts';
 import type { Report } from './report.ts';
 import { p99, shownAll } from './times.ts';

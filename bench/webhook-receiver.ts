@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import { TEST_CERT, TEST_KEY } from '../src/testing/certificate.ts';
+import { TEST_CERT, TEST_KEY } from '../test/support/certificate.ts';
 import { p50, p99 } from './times.ts';
 
 /** What a receiver has been sent since the last question, and how long after their publication (ms, of healthy ones). */

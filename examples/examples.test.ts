@@ -6,11 +6,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { giveSandboxNumbers } from '../src/sandbox/sandbox.ts';
-import { TEST_CERT, TEST_KEY } from '../src/testing/certificate.ts';
-import { startTestProgram, type TestProgram } from '../src/testing/program.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
-import { until } from '../src/testing/until.ts';
+import { giveSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';
+import { TEST_CERT, TEST_KEY } from '../test/support/certificate.ts';
+import { startTestProgram, type TestProgram } from '../test/support/program.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
+import { until } from '../test/support/until.ts';
 
 /** Operator commands start a process each, and other tests run beside this one. */
 const TIMEOUT_MS = 180_000;

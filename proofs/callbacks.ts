@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { insertMessages, insertStates } from '../src/messages/sql.ts';
-import { STATUS } from '../src/messages/states.ts';
-import { newMessage } from '../src/testing/queue.ts';
-import { until } from '../src/testing/until.ts';
+import { insertMessages, insertStates } from '../src/messaging/messages/sql.ts';
+import { STATUS } from '../src/messaging/states.ts';
+import { newMessage } from '../test/support/queue.ts';
+import { until } from '../test/support/until.ts';
 import { type Hostile, hostiles, MARK } from './callbacks/hostile.ts';
 import { type Callback, type Network, openNetworks, type Sent } from './callbacks/networks.ts';
 import { createExamples } from './examples.ts';

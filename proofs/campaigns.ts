@@ -1,5 +1,5 @@
-import { confirmNew } from '../src/testing/campaign.ts';
-import type { Client } from '../src/testing/client.ts';
+import { confirmNew } from '../test/support/campaign.ts';
+import type { Client } from '../test/support/client.ts';
 import type { Stage } from './stage.ts';
 
 /** A mobile number of its own for each recipient, whose last four digits ask the sandbox for nothing special. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createConnection } from '../src/connections/save.ts';
-import { loadConfig } from '../src/config.ts';
-import { loadSecretKey } from '../src/secret-key.ts';
-import { startOauthServer } from '../src/testing/oauth-server.ts';
-import { until } from '../src/testing/until.ts';
+import { createConnection } from '../src/network/connections/save.ts';
+import { loadConfig } from '../src/platform/config.ts';
+import { loadSecretKey } from '../src/platform/secret-key.ts';
+import { startOauthServer } from '../test/support/oauth-server.ts';
+import { until } from '../test/support/until.ts';
 import { goThrough, type Heard, type Secrets } from './canary/flows.ts';
 import { findIn, findInDatabase, findInFiles, type Leak, needlesOf } from './canary/search.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { DeliveryEntry, SubmitEntry } from '../src/carriers/sandbox/ledger-entries.ts';
-import { readLedgerFile } from '../src/carriers/sandbox/ledger-file.ts';
-import type { Counts } from '../src/carriers/sandbox/ledger.ts';
-import type { SandboxCommand } from '../src/carriers/sandbox/run.ts';
-import type { SandboxScript } from '../src/carriers/sandbox/script.ts';
+import type { DeliveryEntry, SubmitEntry } from '../src/simulators/smsc/ledger-entries.ts';
+import { readLedgerFile } from '../src/simulators/smsc/ledger-file.ts';
+import type { Counts } from '../src/simulators/smsc/ledger.ts';
+import type { SandboxCommand } from '../src/simulators/smsc/run.ts';
+import type { SandboxScript } from '../src/simulators/smsc/script.ts';
 import { startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
 

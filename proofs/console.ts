@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
-import type { Channel } from '../src/lib/channel.ts';
-import { giveSandboxNumbers } from '../src/sandbox/sandbox.ts';
-import { notifySandbox } from '../src/sandbox/sql.ts';
-import { until } from '../src/testing/until.ts';
+import type { Channel } from '../src/platform/lib/channel.ts';
+import { giveSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';
+import { notifySandbox } from '../src/simulators/sandbox/sql.ts';
+import { until } from '../test/support/until.ts';
 import { hostileText } from './console/hostile.ts';
 import { openReader, plain, type Reader } from './console/reader.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CAMPAIGNS } from '../src/testing/campaign.ts';
+import { CAMPAIGNS } from '../test/support/campaign.ts';
 import { mobileOf, sendCampaign } from './campaigns.ts';
 import { takenByDestination } from './carrier.ts';
 import { untilQuiet } from './messages.ts';

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { readXlsx } from 'hucre/xlsx';
-import { until } from '../src/testing/until.ts';
+import { until } from '../test/support/until.ts';
 import { type Crew, killPostgres, startCrew } from './kills.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { type Account, openStage, type Stage } from './stage.ts';

@@ -1,4 +1,4 @@
-import { RCS_TEMPLATES } from '../src/sandbox/templates.ts';
+import { RCS_TEMPLATES } from '../src/simulators/sandbox/templates.ts';
 import { lookAtCampaign, sendCampaign } from './campaigns.ts';
 import { AFTER_MS, AFTER_SECONDS, AGENT } from './fallback/network.ts';
 import { openRace } from './fallback/race.ts';

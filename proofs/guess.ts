@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from '../src/testing/client.ts';
+import { createClient } from '../test/support/client.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { type Account, openStage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findServer } from '../src/db/embedded-process.ts';
-import { until } from '../src/testing/until.ts';
+import { findServer } from '../src/platform/db/embedded-process.ts';
+import { until } from '../test/support/until.ts';
 import { waitPatiently } from './patience.ts';
 import type { Process } from './processes.ts';
 import { between, oneOf, type Run } from './proof.ts';

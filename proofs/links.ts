@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { loadConfig } from '../src/config.ts';
-import { loadSecretKey } from '../src/secret-key.ts';
-import { createLinkSigner, type LinkTarget } from '../src/storage/signed-links.ts';
-import { until } from '../src/testing/until.ts';
+import { loadConfig } from '../src/platform/config.ts';
+import { loadSecretKey } from '../src/platform/secret-key.ts';
+import { createLinkSigner, type LinkTarget } from '../src/platform/storage/signed-links.ts';
+import { until } from '../test/support/until.ts';
 import { createExamples } from './examples.ts';
 import { bend } from './links/bend.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';

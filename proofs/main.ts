@@ -3,9 +3,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createRandom } from '../src/carriers/sandbox/random.ts';
-import { removeDataDir, removeOrphans } from '../src/testing/data-dir.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { createRandom } from '../src/simulators/smsc/random.ts';
+import { removeDataDir, removeOrphans } from '../test/support/data-dir.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import type { Findings, Mode, Proof } from './proof.ts';
 import { PROOFS } from './proofs.ts';
 

@@ -1,5 +1,5 @@
-import type { Client } from '../src/testing/client.ts';
-import { CAMPAIGN } from '../src/campaigns/states.ts';
+import type { Client } from '../test/support/client.ts';
+import { CAMPAIGN } from '../src/engagement/campaigns/states.ts';
 import { type Look, waitPatiently } from './patience.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { transaction } from '../src/db/transaction.ts';
-import { topUp } from '../src/credit/charge.ts';
-import { CAMPAIGNS } from '../src/testing/campaign.ts';
+import { transaction } from '../src/platform/db/transaction.ts';
+import { topUp } from '../src/money/credit/charge.ts';
+import { CAMPAIGNS } from '../test/support/campaign.ts';
 import { type Ledger, takenByDestination } from './carrier.ts';
 import { cutGateway } from './kills.ts';
 import { untilQuiet } from './messages.ts';

@@ -1,5 +1,5 @@
-import { type Platform, PLATFORMS } from '../src/lib/platform.ts';
-import { type OauthServer, startOauthServer } from '../src/testing/oauth-server.ts';
+import { type Platform, PLATFORMS } from '../src/platform/lib/platform.ts';
+import { type OauthServer, startOauthServer } from '../test/support/oauth-server.ts';
 import { findInDatabase, needlesOf } from './canary/search.ts';
 import { type Chance, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { type Account, openStage, type Stage } from './stage.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../src/testing/client.ts';
+import type { Answer } from '../test/support/client.ts';
 import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import { listRoutes, type Route } from './routes.ts';
 import { requestOf, send } from './tenants/attack.ts';

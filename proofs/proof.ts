@@ -1,4 +1,4 @@
-import type { Random } from '../src/carriers/sandbox/random.ts';
+import type { Random } from '../src/simulators/smsc/random.ts';
 
 /** `tiny` takes seconds and runs in `npm test`; `quick` minutes for all proofs together; `full` hours. */
 export type Mode = 'tiny' | 'quick' | 'full';

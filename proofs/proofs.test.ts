@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { createRandom } from '../src/carriers/sandbox/random.ts';
-import { createTestDatabase } from '../src/testing/database.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { createRandom } from '../src/simulators/smsc/random.ts';
+import { createTestDatabase } from '../test/support/database.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import type { Findings, Proof, Run } from './proof.ts';
 import { PROOFS } from './proofs.ts';
 

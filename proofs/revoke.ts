@@ -1,4 +1,4 @@
-import { createClient } from '../src/testing/client.ts';
+import { createClient } from '../test/support/client.ts';
 import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
 import type { Process } from './processes.ts';
 import { type Account, openStage, type Stage } from './stage.ts';

@@ -1,6 +1,6 @@
-import { buildApi } from '../src/api.ts';
-import type { App } from '../src/http/deps.ts';
-import { apiDeps } from '../src/testing/api.ts';
+import { buildApi } from '../src/app/api.ts';
+import type { App } from '../src/platform/http/deps.ts';
+import { apiDeps } from '../test/support/api.ts';
 
 /** JSON Schema, as far as the proofs read it. */
 export type Schema = { readonly [keyword: string]: unknown };

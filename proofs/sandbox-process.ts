@@ -1,6 +1,6 @@
 // A sandbox carrier as a process of its own: `node proofs/sandbox-process.ts '<SandboxOptions as JSON>'`, steered by
-// lines of JSON on stdin (src/carriers/sandbox/run.ts).
-import { runSandbox } from '../src/carriers/sandbox/run.ts';
+// lines of JSON on stdin (src/simulators/smsc/run.ts).
+import { runSandbox } from '../src/simulators/smsc/run.ts';
 
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());

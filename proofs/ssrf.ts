@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
-import type { Client } from '../src/testing/client.ts';
+import type { Client } from '../test/support/client.ts';
 import { startProcess } from './processes.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
 import { type Corpus, readCorpus } from './ssrf/corpus.ts';

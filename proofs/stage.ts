@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import type { Pool } from 'pg';
-import { createAccount, type NewAccount } from '../src/accounts/create.ts';
-import type { SandboxScript } from '../src/carriers/sandbox/script.ts';
-import { loadConfig } from '../src/config.ts';
-import { createConnection } from '../src/connections/save.ts';
-import { attachEmbedded } from '../src/db/embedded.ts';
-import { migrate, MIGRATIONS_DIR } from '../src/db/migrate.ts';
-import { createPool } from '../src/db/pool.ts';
-import type { Plan } from '../src/http/actor.ts';
-import { silentLog } from '../src/lib/log.ts';
-import { insertPrice, type Price } from '../src/pricing/sql.ts';
-import { insertRoute } from '../src/routing/sql.ts';
-import { loadSecretKey } from '../src/secret-key.ts';
-import { type Client, createClient } from '../src/testing/client.ts';
-import { until } from '../src/testing/until.ts';
+import { createAccount, type NewAccount } from '../src/operations/accounts/create.ts';
+import type { SandboxScript } from '../src/simulators/smsc/script.ts';
+import { loadConfig } from '../src/platform/config.ts';
+import { createConnection } from '../src/network/connections/save.ts';
+import { attachEmbedded } from '../src/platform/db/embedded.ts';
+import { migrate, MIGRATIONS_DIR } from '../src/platform/db/migrate.ts';
+import { createPool } from '../src/platform/db/pool.ts';
+import type { Plan } from '../src/platform/http/actor.ts';
+import { silentLog } from '../src/platform/lib/log.ts';
+import { insertPrice, type Price } from '../src/money/pricing/sql.ts';
+import { insertRoute } from '../src/network/routing/sql.ts';
+import { loadSecretKey } from '../src/platform/secret-key.ts';
+import { type Client, createClient } from '../test/support/client.ts';
+import { until } from '../test/support/until.ts';
 import { type CarrierProcess, startCarrier } from './carrier.ts';
 import { type Process, startProcess } from './processes.ts';
 import type { Run } from './proof.ts';
@@ -55,7 +55,7 @@ export type Stage = AsyncDisposable & {
   startGateway(environment?: Readonly<Record<string, string>>): Promise<{ process: Process; client: Client }>;
 };
 
-const MAIN = new URL('../src/main.ts', import.meta.url);
+const MAIN = new URL('../src/app/main.ts', import.meta.url);
 const SYSTEM_ID = 'proof';
 const PASSWORD = 'secret';
 

@@ -1,4 +1,4 @@
-import type { SubmitEntry } from '../src/carriers/sandbox/ledger-entries.ts';
+import type { SubmitEntry } from '../src/simulators/smsc/ledger-entries.ts';
 import { compare, hasEnded } from './account.ts';
 import { destinationOf, exportStatuses, listInDoubt, listUnknown, sendBulk, untilQuiet } from './messages.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { TEST_CERT } from '../src/testing/certificate.ts';
-import type { Client } from '../src/testing/client.ts';
-import { until } from '../src/testing/until.ts';
+import { TEST_CERT } from '../test/support/certificate.ts';
+import type { Client } from '../test/support/client.ts';
+import { until } from '../test/support/until.ts';
 import { type Crew, killPoints, killPostgres, startCrew } from './kills.ts';
 import { waitPatiently } from './patience.ts';
 import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';

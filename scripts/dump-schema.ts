@@ -1,11 +1,11 @@
 // Writes db/schema.sql: migrates an empty database of its own and dumps it; --check fails when the file is out of date.
-import { startEmbedded } from '../src/db/embedded.ts';
-import { MIGRATIONS_DIR, migrate } from '../src/db/migrate.ts';
-import { createPool } from '../src/db/pool.ts';
-import { dumpSchema } from '../src/db/schema-dump.ts';
-import { silentLog } from '../src/lib/log.ts';
-import { removeDataDir } from '../src/testing/data-dir.ts';
-import { temporaryFolder } from '../src/testing/temporary-folder.ts';
+import { startEmbedded } from '../src/platform/db/embedded.ts';
+import { MIGRATIONS_DIR, migrate } from '../src/platform/db/migrate.ts';
+import { createPool } from '../src/platform/db/pool.ts';
+import { dumpSchema } from '../src/platform/db/schema-dump.ts';
+import { silentLog } from '../src/platform/lib/log.ts';
+import { removeDataDir } from '../test/support/data-dir.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { checkOrWrite } from './generated-file.ts';
 
 const dataDir = await temporaryFolder('heliograph-schema-');

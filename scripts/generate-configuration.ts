@@ -1,5 +1,5 @@
-// Writes docs/configuration.md from the table in src/config.ts; --check fails when the file is out of date.
+// Writes docs/configuration.md from the table in src/platform/config.ts; --check fails when the file is out of date.
 import { checkOrWrite } from './generated-file.ts';
-import { configurationMarkdown } from '../src/config.ts';
+import { configurationMarkdown } from '../src/platform/config.ts';
 
 await checkOrWrite(new URL('../docs/configuration.md', import.meta.url), configurationMarkdown());

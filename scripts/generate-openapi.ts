@@ -3,8 +3,8 @@
  * Needs no database: nothing is asked of it while the server is built.
  */
 import { readFile, writeFile } from 'node:fs/promises';
-import { buildApi } from '../src/api.ts';
-import { apiDeps } from '../src/testing/api.ts';
+import { buildApi } from '../src/app/api.ts';
+import { apiDeps } from '../test/support/api.ts';
 
 const FILE = new URL('../docs/openapi.json', import.meta.url);
 

@@ -1,9 +1,9 @@
 // What the screenshots show: an account with contacts, campaigns, messages and conversations, made by the public API.
-import { exec, type Db, sql } from '../src/db/query.ts';
-import { bitOf, type Channel, CHANNELS } from '../src/lib/channel.ts';
-import { notifySandbox } from '../src/sandbox/sql.ts';
-import type { Client } from '../src/testing/client.ts';
-import { until } from '../src/testing/until.ts';
+import { exec, type Db, sql } from '../src/platform/db/query.ts';
+import { bitOf, type Channel, CHANNELS } from '../src/platform/lib/channel.ts';
+import { notifySandbox } from '../src/simulators/sandbox/sql.ts';
+import type { Client } from '../test/support/client.ts';
+import { until } from '../test/support/until.ts';
 
 const PG = '/api/partner-gateway/v1';
 const MESSAGE_SERVER = '/api/message-server';

@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** The server puts a fresh nonce in its place with each page (src/http/console.ts). */
+/** The server puts a fresh nonce in its place with each page (src/platform/http/console.ts). */
 const NONCE = 'CSP_NONCE';
 
 /** Packages that change seldom, in files of their own: a new version of the console leaves them in the browser's cache. */

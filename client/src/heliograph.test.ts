@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
+import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
+import { until } from '../../test/support/until.ts';
 import { createHeliograph, type Heliograph, HeliographError } from './index.ts';
 
 const SEND = '/api/message-server/sms/send';

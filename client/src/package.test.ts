@@ -3,7 +3,7 @@ import { copyFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../src/testing/temporary-folder.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');

@@ -2,10 +2,10 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { TEST_CERT } from '../../src/testing/certificate.ts';
-import { startTestProgram } from '../../src/testing/program.ts';
-import { type Received, startReceiver } from '../../src/testing/receiver.ts';
-import { temporaryFolder } from '../../src/testing/temporary-folder.ts';
+import { TEST_CERT } from '../../test/support/certificate.ts';
+import { startTestProgram } from '../../test/support/program.ts';
+import { type Received, startReceiver } from '../../test/support/receiver.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { createHeliograph, verifyWebhook, WebhookError } from './index.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;

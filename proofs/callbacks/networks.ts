@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { signatureOf as signRcs } from '../../src/carriers/rcs/signature.ts';
 import { signatureOf as signWhatsapp } from '../../src/carriers/whatsapp/signature.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createConnection } from '../../src/connections/save.ts';
-import { notifyRoutes } from '../../src/routing/sql.ts';
-import { loadSecretKey } from '../../src/secret-key.ts';
-import { assignSender } from '../../src/senders/assign.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createConnection } from '../../src/network/connections/save.ts';
+import { notifyRoutes } from '../../src/network/routing/sql.ts';
+import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import { assignSender } from '../../src/network/assignments/assign.ts';
 import type { Stage } from '../stage.ts';
 
 /** A callback as it goes out. */

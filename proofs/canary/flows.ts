@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { PLATFORMS } from '../../src/lib/platform.ts';
-import { BULK, type Client, SEND, STATUS } from '../../src/testing/client.ts';
-import type { OauthServer } from '../../src/testing/oauth-server.ts';
+import { PLATFORMS } from '../../src/platform/lib/platform.ts';
+import { BULK, type Client, SEND, STATUS } from '../../test/support/client.ts';
+import type { OauthServer } from '../../test/support/oauth-server.ts';
 import { isSchema } from '../routes.ts';
 import type { Account, Stage } from '../stage.ts';
 

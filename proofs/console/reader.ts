@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../../web/e2e/browser.ts';
-import { until } from '../../src/testing/until.ts';
+import { until } from '../../test/support/until.ts';
 import { ELSEWHERE } from './hostile.ts';
 
 /** What happened in the browser that should not have. */

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { readXlsx } from 'hucre/xlsx';
-import { until } from '../../src/testing/until.ts';
+import { until } from '../../test/support/until.ts';
 import type { Account, Stage } from '../stage.ts';
 import { isLive } from './live.ts';
 

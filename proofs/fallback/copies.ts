@@ -1,4 +1,4 @@
-import type { SandboxRbm } from '../../src/carriers/sandbox/rbm/server.ts';
+import type { SandboxRbm } from '../../src/simulators/rbm/server.ts';
 import { takenByDestination } from '../carrier.ts';
 import { listInDoubt } from '../messages.ts';
 import type { Run } from '../proof.ts';

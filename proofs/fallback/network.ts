@@ -1,12 +1,12 @@
-import { startSandboxRbm, type SandboxRbm } from '../../src/carriers/sandbox/rbm/server.ts';
-import type { Outcome } from '../../src/carriers/sandbox/rbm/script.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createConnection } from '../../src/connections/save.ts';
-import { notifyRoutes } from '../../src/routing/sql.ts';
-import { RCS_TEMPLATES } from '../../src/sandbox/templates.ts';
-import { loadSecretKey } from '../../src/secret-key.ts';
-import { assignSender } from '../../src/senders/assign.ts';
-import { insertTemplate } from '../../src/templates/sql.ts';
+import { startSandboxRbm, type SandboxRbm } from '../../src/simulators/rbm/server.ts';
+import type { Outcome } from '../../src/simulators/rbm/script.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createConnection } from '../../src/network/connections/save.ts';
+import { notifyRoutes } from '../../src/network/routing/sql.ts';
+import { RCS_TEMPLATES } from '../../src/simulators/sandbox/templates.ts';
+import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import { assignSender } from '../../src/network/assignments/assign.ts';
+import { insertTemplate } from '../../src/network/templates/sql.ts';
 import type { Run } from '../proof.ts';
 import type { Stage } from '../stage.ts';
 

@@ -1,4 +1,4 @@
-import type { Manner } from '../../src/testing/receiver.ts';
+import type { Manner } from '../../test/support/receiver.ts';
 
 /** All that cost more than an ordinary failure: those that take their time, and those that come too fast. */
 export const SLOW = ['drip', 'silent', 'drip headers'] as const satisfies readonly Manner[];

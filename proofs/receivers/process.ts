@@ -1,9 +1,9 @@
 // Receivers as a process of their own: `node proofs/receivers/process.ts <ports> <niceness>`. A path begins with a
-// manner of src/testing/receiver.ts, which is put on when a line `{ "do": "turn" }` comes; with another word it stays a
+// manner of test/support/receiver.ts, which is put on when a line `{ "do": "turn" }` comes; with another word it stays a
 // good receiver. Each line is answered by a report of what was received since the last one.
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
-import { type Manner, type Received, startReceiver } from '../../src/testing/receiver.ts';
+import { type Manner, type Received, startReceiver } from '../../test/support/receiver.ts';
 import { FLOODING, SLOW } from './manners.ts';
 
 const [ports = 1, niceness = 0] = process.argv.slice(2).map(Number);

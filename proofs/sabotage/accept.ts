@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // The answer leaves while the commit is still under way; when that fails, nobody is told.
 sabotage([
   {
-    file: 'src/messages/accept.ts',
+    file: 'src/messaging/sending/accept.ts',
     find: 'const verdict = await storeOne(keyed ? { ...prepared, keyed } : prepared);',
     put: `void storeOne(keyed ? { ...prepared, keyed } : prepared).catch(() => undefined);
       const verdict = accepted(prepared);`,

@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // As many servers are set up: the left-most address, which the client wrote.
 sabotage([
   {
-    file: 'src/http/server.ts',
+    file: 'src/platform/http/server.ts',
     find: 'trustProxy: config.trustProxy.length > 0 ? (address: string) => isTrusted(address) : false,',
     put: 'trustProxy: true,',
   },

@@ -3,12 +3,12 @@ import { sabotage } from './replace.ts';
 // Handy when one looks for a fault, and full of keys.
 sabotage([
   {
-    file: 'src/http/request-log.ts',
+    file: 'src/platform/http/request-log.ts',
     find: 'method: request.method,\n  route,',
     put: 'method: request.method,\n  headers: request.headers,\n  route,',
   },
   {
-    file: 'src/log.ts',
+    file: 'src/platform/log.ts',
     find: 'requestId clientRequestId method',
     put: 'headers requestId clientRequestId method',
   },

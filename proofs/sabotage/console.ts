@@ -34,7 +34,7 @@ async function buildFaulty(): Promise<string> {
 const folder = process.argv.includes('serve') ? await buildFaulty() : '';
 sabotage([
   {
-    file: 'src/http/console.ts',
+    file: 'src/platform/http/console.ts',
     find: "fileURLToPath(new URL('../../web/dist', import.meta.url))",
     put: JSON.stringify(folder),
   },

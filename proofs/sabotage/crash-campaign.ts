@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // As tools do that note how far they are in one statement and make the messages in another.
 sabotage([
   {
-    file: 'src/campaigns/run/step.ts',
+    file: 'src/engagement/campaigns/run/step.ts',
     find: 'return transaction(pool, async (tx) => {',
     put: `return (async (work: (tx: PoolClient) => Promise<Stepped | null>) => {
       const client = await pool.connect();

@@ -2,5 +2,9 @@ import { sabotage } from './replace.ts';
 
 // PostgreSQL answers a commit before it is on disk: an intent may be forgotten that the carrier has seen.
 sabotage([
-  { file: 'src/db/embedded-settings.ts', find: 'synchronous_commit: durable', put: "synchronous_commit: 'off'" },
+  {
+    file: 'src/platform/db/embedded-settings.ts',
+    find: 'synchronous_commit: durable',
+    put: "synchronous_commit: 'off'",
+  },
 ]);

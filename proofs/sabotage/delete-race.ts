@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // As where the status is looked at before, and not in the statement that deletes.
 sabotage([
   {
-    file: 'src/campaigns/life/sql.ts',
+    file: 'src/engagement/campaigns/lifecycle/sql.ts',
     find: "DELETE FROM campaign WHERE ${of(one)} AND ${from('delete')}",
     put: 'DELETE FROM campaign WHERE ${of(one)}',
   },

@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // Whoever makes a key says whose it is.
 sabotage([
   {
-    file: 'src/api-keys/create.ts',
+    file: 'src/identity/api-keys/create.ts',
     find: 'const { accountId, userId } = actor;',
     put: 'const { accountId, userId } = { ...actor, ...input };',
   },

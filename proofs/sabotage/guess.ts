@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // Whoever guesses often enough locks the owner out.
 sabotage([
   {
-    file: 'src/accounts/authenticate.ts',
+    file: 'src/identity/authentication/authenticate.ts',
     find: 'const known = login?.networks.includes(network) === true;',
     put: 'const known = false;',
   },

@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // Whoever has a link makes it last.
 sabotage([
   {
-    file: 'src/storage/signed-links.ts',
+    file: 'src/platform/storage/signed-links.ts',
     find: "JSON.stringify(['GET', claims.account, kind, id, claims.version, claims.expires, claims.key])",
     put: "JSON.stringify(['GET', kind, id])",
   },

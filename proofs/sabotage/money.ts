@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/credit/sql.ts';
+const file = 'src/money/credit/sql.ts';
 // What was read may be old by the time that it is written.
 sabotage([
   {

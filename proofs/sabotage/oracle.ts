@@ -3,7 +3,7 @@ import { sabotage } from './replace.ts';
 // Kind to a client who is lost, and to one who looks for ids.
 sabotage([
   {
-    file: 'src/users/routes.ts',
+    file: 'src/identity/users/routes.ts',
     find: `if (!user) throw new AppError('not_found');`,
     put: `if (!user) {
         const { rowCount } = await pool.query('SELECT FROM app_user WHERE id = $1', [params.id]);

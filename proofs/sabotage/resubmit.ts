@@ -1,4 +1,6 @@
 import { sabotage } from './replace.ts';
 
 // The second copy goes out as if it were the first.
-sabotage([{ file: 'src/messages/deliver.ts', find: 'possibleDuplicate: resubmit,', put: 'possibleDuplicate: false,' }]);
+sabotage([
+  { file: 'src/messaging/messages/deliver.ts', find: 'possibleDuplicate: resubmit,', put: 'possibleDuplicate: false,' },
+]);

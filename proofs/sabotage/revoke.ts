@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-const file = 'src/accounts/authenticate.ts';
+const file = 'src/identity/authentication/authenticate.ts';
 // What most gateways do for speed.
 sabotage([
   {

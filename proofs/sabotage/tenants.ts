@@ -4,7 +4,7 @@ import { sabotage } from './replace.ts';
 // One forgotten WHERE. Behind the second wall alone it would show nothing: that is what the wall is for.
 sabotage([
   {
-    file: 'src/tracking/sql.ts',
+    file: 'src/messaging/tracking/sql.ts',
     find: 'WHERE m.account_id = ${accountId} AND m.id = ANY(${list}::uuid[])`',
     put: 'WHERE m.id = ANY(${list}::uuid[])`',
   },

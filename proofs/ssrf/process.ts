@@ -1,13 +1,13 @@
 // Posts to every target of the corpus with the program's own poster: `node proofs/ssrf/process.ts <port> <stride>`,
 // where tripwires listen at the port. Says that it is ready, and then what it saw. Nothing leaves this machine.
 import { createHash } from 'node:crypto';
-import { TEST_CERT } from '../../src/testing/certificate.ts';
-import { startNameServer } from '../../src/testing/name-server.ts';
-import { startReceiver } from '../../src/testing/receiver.ts';
-import { faultOfUrl } from '../../src/webhooks/check-url.ts';
-import { createGuard } from '../../src/webhooks/guard.ts';
-import { createPoster, type Poster, type PostResult } from '../../src/webhooks/post.ts';
-import { createResolve } from '../../src/webhooks/resolve.ts';
+import { TEST_CERT } from '../../test/support/certificate.ts';
+import { startNameServer } from '../../test/support/name-server.ts';
+import { startReceiver } from '../../test/support/receiver.ts';
+import { faultOfUrl } from '../../src/messaging/webhooks/check-url.ts';
+import { createGuard } from '../../src/platform/outbound/guard.ts';
+import { createPoster, type Poster, type PostResult } from '../../src/platform/outbound/post.ts';
+import { createResolve } from '../../src/platform/outbound/resolve.ts';
 import { readCorpus } from './corpus.ts';
 import { spyOnDialling } from './spy.ts';
 

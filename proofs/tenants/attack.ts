@@ -1,4 +1,4 @@
-import type { Answer } from '../../src/testing/client.ts';
+import type { Answer } from '../../test/support/client.ts';
 import { isSchema, type Route } from '../routes.ts';
 import type { Case } from './cases.ts';
 import { ownThing } from './party.ts';

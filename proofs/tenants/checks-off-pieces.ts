@@ -1,6 +1,6 @@
 import type { Replacement } from '../sabotage/replace.ts';
 
-const file = 'src/db/tenant.ts';
+const file = 'src/platform/db/tenant.ts';
 
 /**
  * Takes the account out of every statement that runs with the rights of one: wherever it is compared with a parameter or

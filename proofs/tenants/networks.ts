@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
-import { startSandboxGraph } from '../../src/carriers/sandbox/graph/server.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createConnection } from '../../src/connections/save.ts';
-import { findConnection } from '../../src/connections/sql.ts';
-import { loadSecretKey } from '../../src/secret-key.ts';
-import { assignSender } from '../../src/senders/assign.ts';
+import { startSandboxGraph } from '../../src/simulators/graph/server.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createConnection } from '../../src/network/connections/save.ts';
+import { findConnection } from '../../src/network/connections/sql.ts';
+import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import { assignSender } from '../../src/network/assignments/assign.ts';
 import type { Stage } from '../stage.ts';
 
 /** What is needed of a party. */

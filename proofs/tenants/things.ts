@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, randomUUIDv7 } from 'node:crypto';
 import type { Pool } from 'pg';
-import { BULK, type Client, SEND } from '../../src/testing/client.ts';
+import { BULK, type Client, SEND } from '../../test/support/client.ts';
 import { agentOf, connectionOf, numberOf } from './networks.ts';
 
 /** The id of a thing, as requests name it. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeXlsx, makeZip } from '../../src/testing/archive.ts';
+import { makeXlsx, makeZip } from '../../test/support/archive.ts';
 import { between, type Chance, type Run } from '../proof.ts';
 import { type Body, formAround } from './send.ts';
 

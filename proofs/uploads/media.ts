@@ -1,6 +1,6 @@
 import sharp from 'sharp';
-import { makeXlsx, makeZip } from '../../src/testing/archive.ts';
-import { box, makeMp4 } from '../../src/testing/mp4.ts';
+import { makeXlsx, makeZip } from '../../test/support/archive.ts';
+import { box, makeMp4 } from '../../test/support/mp4.ts';
 import { between, type Chance, oneOf, type Run } from '../proof.ts';
 import type { Hostile } from './files.ts';
 import { formAround } from './send.ts';

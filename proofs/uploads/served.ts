@@ -1,4 +1,4 @@
-import type { Client } from '../../src/testing/client.ts';
+import type { Client } from '../../test/support/client.ts';
 import { createExamples } from '../examples.ts';
 import type { Run } from '../proof.ts';
 

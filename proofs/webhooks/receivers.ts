@@ -1,4 +1,4 @@
-import { type Manner, type Received, type Receiver, startReceiver } from '../../src/testing/receiver.ts';
+import { type Manner, type Received, type Receiver, startReceiver } from '../../test/support/receiver.ts';
 import { type Chance, oneOf } from '../proof.ts';
 
 /** How the receiver of an account is: `good` acknowledges, `flaky` two times in three, `hostile` never. */

@@ -1,4 +1,4 @@
-import type { Channel } from '../lib/channel.ts';
+import type { Channel } from '../platform/lib/channel.ts';
 import type { Content } from './content.ts';
 import type { Inbound, Receipt } from './events.ts';
 import type { Outcome } from './outcome.ts';

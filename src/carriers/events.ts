@@ -1,4 +1,4 @@
-import type { Channel } from '../lib/channel.ts';
+import type { Channel } from '../platform/lib/channel.ts';
 
 /**
  * Delivery states as carriers report them, normalised (protocol sheets smpp, section 11; whatsapp; rcs). READ says that

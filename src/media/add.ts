@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Author, recordAudit } from '../audit/record.ts';
-import type { Db } from '../db/query.ts';
-import type { Actor } from '../http/actor.ts';
-import { keepFiles } from '../storage/keep.ts';
-import { insertRemovals } from '../storage/sql.ts';
-import type { Storage } from '../storage/storage.ts';
+import { type Author, recordAudit } from '../identity/audit/record.ts';
+import type { Db } from '../platform/db/query.ts';
+import type { Actor } from '../platform/http/actor.ts';
+import { keepFiles } from '../platform/storage/keep.ts';
+import { insertRemovals } from '../platform/storage/sql.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 import type { Inspected } from './inspect.ts';
 import { insertMedia, type MediaRow } from './sql.ts';
 

@@ -1,5 +1,5 @@
-import type { Db } from '../db/query.ts';
-import type { FieldError } from '../errors.ts';
+import type { Db } from '../platform/db/query.ts';
+import type { FieldError } from '../platform/errors.ts';
 import { listMedia } from './sql.ts';
 
 /** A file that a message names: where in the request, and of what types it may be. */

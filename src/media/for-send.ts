@@ -1,4 +1,4 @@
-import type { Db } from '../db/query.ts';
+import type { Db } from '../platform/db/query.ts';
 import type { MediaLinks } from './links.ts';
 import { findUpload, listMedia, type MediaRow } from './sql.ts';
 

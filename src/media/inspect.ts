@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { createSlots } from '../lib/slots.ts';
+import { createSlots } from '../platform/lib/slots.ts';
 import { decodePicture } from './decoder/decode.ts';
 import { findForeign } from './foreign.ts';
 import { badFile, LIMITS, tooLarge } from './limits.ts';

@@ -1,4 +1,4 @@
-import { AppError, invalidFields } from '../errors.ts';
+import { AppError, invalidFields } from '../platform/errors.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,4 +1,4 @@
-import type { LinkSigner } from '../storage/signed-links.ts';
+import type { LinkSigner } from '../platform/storage/signed-links.ts';
 import type { MediaRow } from './sql.ts';
 
 /** Makes the public URLs of media: signed, and good for 24 to 25 hours from `now`. */

@@ -1,4 +1,4 @@
-/** What stands in a stored message in place of the link of an account's file (`media/in-messages.ts`). */
+/** What stands in a stored message in place of the link of an account's file (`messaging/messages/with-media.ts`). */
 export const referenceTo = (id: number): string => `media:${id}`;
 
 /** Where networks want links in their JSON. */

@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
-import { recordAudit } from '../audit/record.ts';
-import type { Db } from '../db/query.ts';
-import { transaction } from '../db/transaction.ts';
-import { AppError } from '../errors.ts';
-import type { Actor } from '../http/actor.ts';
-import { insertRemovals } from '../storage/sql.ts';
+import { recordAudit } from '../identity/audit/record.ts';
+import type { Db } from '../platform/db/query.ts';
+import { transaction } from '../platform/db/transaction.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Actor } from '../platform/http/actor.ts';
+import { insertRemovals } from '../platform/storage/sql.ts';
 import { type DeletedMedia, deleteOldInbound, deleteUpload } from './sql.ts';
 
 const keysOf = ({ fileKey, thumbnailKey }: DeletedMedia): string[] =>

@@ -1,7 +1,7 @@
-import { recordAudit } from '../audit/record.ts';
-import type { Db } from '../db/query.ts';
-import { AppError } from '../errors.ts';
-import type { Actor } from '../http/actor.ts';
+import { recordAudit } from '../identity/audit/record.ts';
+import type { Db } from '../platform/db/query.ts';
+import { AppError } from '../platform/errors.ts';
+import type { Actor } from '../platform/http/actor.ts';
 import { type MediaRow, moveLinkVersion } from './sql.ts';
 
 /** Ends all links to a file that were given out; audited. 404 for an unknown id and a foreign one. */

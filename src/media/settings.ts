@@ -1,4 +1,4 @@
-import { type FieldError, invalidFields } from '../errors.ts';
+import { type FieldError, invalidFields } from '../platform/errors.ts';
 import type { Description } from './add.ts';
 
 const LONGEST_NAME = 200;

@@ -1,5 +1,5 @@
-import { inside } from '../db/like.ts';
-import { type Db, many, maybeOne, one, sql } from '../db/query.ts';
+import { inside } from '../platform/db/like.ts';
+import { type Db, many, maybeOne, one, sql } from '../platform/db/query.ts';
 
 export type Origin = 'UPLOAD' | 'INBOUND';
 

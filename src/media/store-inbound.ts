@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { fileTypeFromBuffer } from 'file-type';
 import type { Pool } from 'pg';
-import { tenant, tenantTransaction } from '../db/tenant.ts';
-import { AppError } from '../errors.ts';
-import { keepFiles } from '../storage/keep.ts';
-import { insertRemovals } from '../storage/sql.ts';
-import type { Storage } from '../storage/storage.ts';
+import { tenant, tenantTransaction } from '../platform/db/tenant.ts';
+import { AppError } from '../platform/errors.ts';
+import { keepFiles } from '../platform/storage/keep.ts';
+import { insertRemovals } from '../platform/storage/sql.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 import { newFileKey, newMediaKey, UNKEPT_SECONDS } from './add.ts';
 import { insertMedia } from './sql.ts';
 

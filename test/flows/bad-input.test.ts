@@ -1,9 +1,9 @@
 import { Value } from 'typebox/value';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { moveAccountStatus } from '../../src/accounts/sql.ts';
-import { KeyIssued } from '../../src/api-keys/schema.ts';
-import { type Answer, BULK, type Client, type RequestOptions, SEND, STATUS } from '../../src/testing/client.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { moveAccountStatus } from '../../src/identity/accounts/sql.ts';
+import { KeyIssued } from '../../src/identity/api-keys/schema.ts';
+import { type Answer, BULK, type Client, type RequestOptions, SEND, STATUS } from '../support/client.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
 
 const KEYS = '/api/partner-gateway/v1/authentication';
 const UUID = /^[0-9a-f-]{36}$/;

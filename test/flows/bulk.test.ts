@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BULK } from '../../src/testing/client.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { messagesTaken } from '../../src/testing/taken.ts';
+import { BULK } from '../support/client.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { messagesTaken } from '../support/taken.ts';
 
 let program: TestProgram;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { confirmNew, findOne, move, numbers, untilOver } from '../../src/testing/campaign.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
+import { confirmNew, findOne, move, numbers, untilOver } from '../support/campaign.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 let program: TestProgram;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { listConnectionStatus } from '../../src/connections/sql.ts';
-import { connect, operate } from '../../src/testing/operator.ts';
-import { PASSWORD, startCarrier, startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { messagesTaken } from '../../src/testing/taken.ts';
-import { until } from '../../src/testing/until.ts';
+import { listConnectionStatus } from '../../src/network/connections/sql.ts';
+import { connect, operate } from '../support/operator.ts';
+import { PASSWORD, startCarrier, startTestProgram, type TestProgram } from '../support/program.ts';
+import { messagesTaken } from '../support/taken.ts';
+import { until } from '../support/until.ts';
 
 /** Sends `count` messages in one request, none of which is refused; answers their ids. */
 async function sendMany({ client }: TestProgram, count: number, prefix = '39333'): Promise<string[]> {

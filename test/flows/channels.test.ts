@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { findConnection } from '../../src/connections/sql.ts';
-import { insertNumber, listInboundMessages } from '../../src/inbound/sql.ts';
-import { listOptOutsOf } from '../../src/consent/sql.ts';
-import { connectGraph } from '../../src/testing/networks.ts';
-import { operate } from '../../src/testing/operator.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
-import { startWorkerProcess } from '../../src/testing/worker-process.ts';
+import { findConnection } from '../../src/network/connections/sql.ts';
+import { insertNumber, listInboundMessages } from '../../src/messaging/inbound/sql.ts';
+import { listOptOutsOf } from '../../src/messaging/consent/sql.ts';
+import { connectGraph } from '../support/networks.ts';
+import { operate } from '../support/operator.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
 
 const MS = '/api/message-server';
 const NUMBER = '+393331234567';

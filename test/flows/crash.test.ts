@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { messagesTaken } from '../../src/testing/taken.ts';
-import { until } from '../../src/testing/until.ts';
-import { startWorkerProcess } from '../../src/testing/worker-process.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { messagesTaken } from '../support/taken.ts';
+import { until } from '../support/until.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
 
 const WINDOW = 25;
 const COUNT = 2000;

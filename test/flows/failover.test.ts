@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { listConnectionStatus } from '../../src/connections/sql.ts';
-import { operate } from '../../src/testing/operator.ts';
-import { listQueueDepths } from '../../src/dispatch/sql.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { messagesTaken } from '../../src/testing/taken.ts';
-import { until } from '../../src/testing/until.ts';
+import { listConnectionStatus } from '../../src/network/connections/sql.ts';
+import { operate } from '../support/operator.ts';
+import { listQueueDepths } from '../../src/network/dispatch/sql.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { messagesTaken } from '../support/taken.ts';
+import { until } from '../support/until.ts';
 
 /** Two carriers for every number: `first` as long as it works, then `second`. Dead is who is away for a second. */
 const startTwo = (first: object = {}) =>

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { exec, many, sql } from '../../src/db/query.ts';
-import { newId } from '../../src/lib/ids.ts';
-import { connectGraph } from '../../src/testing/networks.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { messagesTaken } from '../../src/testing/taken.ts';
-import { until } from '../../src/testing/until.ts';
-import { startWorkerProcess } from '../../src/testing/worker-process.ts';
+import { exec, many, sql } from '../../src/platform/db/query.ts';
+import { newId } from '../../src/platform/lib/ids.ts';
+import { connectGraph } from '../support/networks.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { messagesTaken } from '../support/taken.ts';
+import { until } from '../support/until.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
 
 const MS = '/api/message-server';
 const text = { type: 'TEXT', text: 'Hello' };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BULK, SEND, STATUS } from '../../src/testing/client.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { messagesTaken } from '../../src/testing/taken.ts';
-import { until } from '../../src/testing/until.ts';
+import { BULK, SEND, STATUS } from '../support/client.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { messagesTaken } from '../support/taken.ts';
+import { until } from '../support/until.ts';
 
 let program: TestProgram;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BULK, SEND } from '../../src/testing/client.ts';
-import { startLostAnswers } from '../../src/testing/lost-answers.ts';
-import { until } from '../../src/testing/until.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { BULK, SEND } from '../support/client.ts';
+import { startLostAnswers } from '../support/lost-answers.ts';
+import { until } from '../support/until.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
 
 const KEYS = '/api/partner-gateway/v1/authentication';
 let program: TestProgram;

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { findConnection } from '../../src/connections/sql.ts';
-import { NOBODY } from '../../src/inbound/receive.ts';
-import { insertNumber, listInboundMessages } from '../../src/inbound/sql.ts';
-import { operate } from '../../src/testing/operator.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
-import { startWorkerProcess } from '../../src/testing/worker-process.ts';
+import { findConnection } from '../../src/network/connections/sql.ts';
+import { NOBODY } from '../../src/messaging/inbound/receive.ts';
+import { insertNumber, listInboundMessages } from '../../src/messaging/inbound/sql.ts';
+import { operate } from '../support/operator.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
 
 const HANDSET = { source: '393331234567', destination: '4400' };
 const LONG = 'All of this has to arrive in one piece. '.repeat(10).trim();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { connectGraph } from '../../src/testing/networks.ts';
-import { startTestProgram } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
+import { connectGraph } from '../support/networks.ts';
+import { startTestProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 const PERSON = '+393331234567';

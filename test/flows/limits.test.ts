@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/create.ts';
-import { moveRate } from '../../src/accounts/sql.ts';
-import { BULK, STATUS } from '../../src/testing/client.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { createAccount } from '../../src/operations/accounts/create.ts';
+import { moveRate } from '../../src/identity/accounts/sql.ts';
+import { BULK, STATUS } from '../support/client.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
 
 let program: TestProgram;
 

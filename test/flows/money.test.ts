@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount, type NewAccount } from '../../src/accounts/create.ts';
-import { type Client } from '../../src/testing/client.ts';
-import { booksOf } from '../../src/testing/money.ts';
-import { operate } from '../../src/testing/operator.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
+import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
+import { type Client } from '../support/client.ts';
+import { booksOf } from '../support/money.ts';
+import { operate } from '../support/operator.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 let program: TestProgram;
 beforeAll(async () => {

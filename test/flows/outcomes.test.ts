@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/create.ts';
+import { createAccount } from '../../src/operations/accounts/create.ts';
 import type { ReceiptState } from '../../src/carriers/events.ts';
-import { exec, many, sql } from '../../src/db/query.ts';
-import { insertReceiptBatches } from '../../src/receipts/sql.ts';
-import type { Client } from '../../src/testing/client.ts';
-import { operate } from '../../src/testing/operator.ts';
-import { receipt } from '../../src/testing/receipts.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { messagesTaken } from '../../src/testing/taken.ts';
-import { until } from '../../src/testing/until.ts';
+import { exec, many, sql } from '../../src/platform/db/query.ts';
+import { insertReceiptBatches } from '../../src/messaging/receipts/sql.ts';
+import type { Client } from '../support/client.ts';
+import { operate } from '../support/operator.ts';
+import { receipt } from '../support/receipts.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { messagesTaken } from '../support/taken.ts';
+import { until } from '../support/until.ts';
 
 const MESSAGES = '/api/partner-gateway/v1/messages';
 const LATER = '2099-01-31 09:00:00.000+0000';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/create.ts';
-import type { SandboxSmsc } from '../../src/carriers/sandbox/smsc.ts';
-import type { Client } from '../../src/testing/client.ts';
-import { startTestProgram } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
-import { startWorkerProcess } from '../../src/testing/worker-process.ts';
+import { createAccount } from '../../src/operations/accounts/create.ts';
+import type { SandboxSmsc } from '../../src/simulators/smsc/smsc.ts';
+import type { Client } from '../support/client.ts';
+import { startTestProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
 
 const LONG = 'x'.repeat(300);
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findConnection } from '../../src/connections/sql.ts';
-import { deleteRoutesOf, insertRoute, notifyRoutes } from '../../src/routing/sql.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
+import { findConnection } from '../../src/network/connections/sql.ts';
+import { deleteRoutesOf, insertRoute, notifyRoutes } from '../../src/network/routing/sql.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 const CARRIERS = {
   world: {},

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
 
 let program: TestProgram;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { startProgram } from '../../src/serve.ts';
-import { startTestProgram } from '../../src/testing/program.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { startProgram } from '../../src/app/serve.ts';
+import { startTestProgram } from '../support/program.ts';
 
 /** ErrorResponse of a PostgreSQL that replays its log. */
 function startingUp(socket: Socket): void {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/create.ts';
-import { type Answer, type Client, STATUS } from '../../src/testing/client.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
+import { createAccount } from '../../src/operations/accounts/create.ts';
+import { type Answer, type Client, STATUS } from '../support/client.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
 
 let program: TestProgram;
 let stranger: Client;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { SandboxOptions } from '../../src/carriers/sandbox/smsc.ts';
-import { type Operated, operate } from '../../src/testing/operator.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { messagesTaken } from '../../src/testing/taken.ts';
-import { until } from '../../src/testing/until.ts';
+import type { SandboxOptions } from '../../src/simulators/smsc/smsc.ts';
+import { type Operated, operate } from '../support/operator.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { messagesTaken } from '../support/taken.ts';
+import { until } from '../support/until.ts';
 
 const NUMBER = '+393331238001';
 

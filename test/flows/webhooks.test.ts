@@ -2,12 +2,12 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { TEST_CERT } from '../../src/testing/certificate.ts';
-import { operate } from '../../src/testing/operator.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { type Receiver, startReceiver } from '../../src/testing/receiver.ts';
-import { temporaryFolder } from '../../src/testing/temporary-folder.ts';
-import { until } from '../../src/testing/until.ts';
+import { TEST_CERT } from '../support/certificate.ts';
+import { operate } from '../support/operator.ts';
+import { startTestProgram, type TestProgram } from '../support/program.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 const A = '/api/partner-gateway/v1/webhooks/delivery-status';
 const B = '/api/webhooks/delivery-status';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { topUp } from '../../src/credit/charge.ts';
+import { topUp } from '../../src/money/credit/charge.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 

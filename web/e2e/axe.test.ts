@@ -1,7 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { until } from '../../src/testing/until.ts';
+import { until } from '../../test/support/until.ts';
 import { RULES } from './check-page.ts';
 import { openSite, type Person, type Site, type Window } from './harness.ts';
 import { settle } from './settle.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
-import { isAlive } from '../../src/db/embedded-process.ts';
-import { until } from '../../src/testing/until.ts';
+import { isAlive } from '../../src/platform/db/embedded-process.ts';
+import { until } from '../../test/support/until.ts';
 
 /**
  * Chromium without a window: that of CHROMIUM_PATH, or the one that came with npm, which needs no package of the system.

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/create.ts';
-import { until } from '../../src/testing/until.ts';
+import { createAccount } from '../../src/operations/accounts/create.ts';
+import { until } from '../../test/support/until.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 

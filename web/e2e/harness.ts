@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { vi } from 'vitest';
-import { createAccount } from '../../src/accounts/create.ts';
-import { transaction } from '../../src/db/transaction.ts';
-import type { Role } from '../../src/lib/scope.ts';
-import { giveSandboxNumbers } from '../../src/sandbox/sandbox.ts';
-import { startTestProgram, type TestProgram } from '../../src/testing/program.ts';
-import { createUser } from '../../src/users/create.ts';
+import { createAccount } from '../../src/operations/accounts/create.ts';
+import { transaction } from '../../src/platform/db/transaction.ts';
+import type { Role } from '../../src/platform/lib/scope.ts';
+import { giveSandboxNumbers } from '../../src/simulators/sandbox/sandbox.ts';
+import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
+import { createUser } from '../../src/identity/users/create.ts';
 import { launchBrowser } from './browser.ts';
 import { watch, type Watch } from './watch.ts';
 

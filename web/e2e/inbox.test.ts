@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { exec, sql } from '../../src/db/query.ts';
-import type { Channel } from '../../src/lib/channel.ts';
-import { notifySandbox } from '../../src/sandbox/sql.ts';
+import { exec, sql } from '../../src/platform/db/query.ts';
+import type { Channel } from '../../src/platform/lib/channel.ts';
+import { notifySandbox } from '../../src/simulators/sandbox/sql.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 

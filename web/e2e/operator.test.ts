@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { PASSWORD, startCarrier } from '../../src/testing/program.ts';
-import { until } from '../../src/testing/until.ts';
+import { PASSWORD, startCarrier } from '../../test/support/program.ts';
+import { until } from '../../test/support/until.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Person, type Site, type Window } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { pauseSending } from '../../src/fence/discard.ts';
+import { pauseSending } from '../../src/operations/restore-guard/decide.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 

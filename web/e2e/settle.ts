@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { until } from '../../src/testing/until.ts';
+import { until } from '../../test/support/until.ts';
 
 /** Asked from outside: the page's own policy lets no text be run as a script, which waitForFunction would need. */
 const IS_STILL =

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TEST_CERT } from '../../src/testing/certificate.ts';
-import { type Receiver, startReceiver } from '../../src/testing/receiver.ts';
-import { temporaryFolder } from '../../src/testing/temporary-folder.ts';
+import { TEST_CERT } from '../../test/support/certificate.ts';
+import { type Receiver, startReceiver } from '../../test/support/receiver.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 

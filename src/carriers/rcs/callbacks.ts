@@ -1,6 +1,6 @@
 import type { Inbound, Receipt, ReceiptState } from '../events.ts';
 import { memberOf, parseJson, wordsIn } from '../json.ts';
-import { sameText } from '../same-text.ts';
+import { sameText } from '../../platform/lib/constant-time-equal.ts';
 import { digitsOf, instantIn, LONGEST_ID } from './fields.ts';
 import { isSigned } from './signature.ts';
 import { readUserMessage } from './user-message.ts';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { HttpAnswer } from '../http/client.ts';
 import { listIn, parseJson } from '../json.ts';
-import { newId } from '../../lib/ids.ts';
-import { createSlots } from '../../lib/slots.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import { createSlots } from '../../platform/lib/slots.ts';
 import { capabilitiesPath, type RbmClient } from './client.ts';
 import type { RcsSettings } from './settings.ts';
 

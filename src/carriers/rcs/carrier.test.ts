@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { carrierConformance, type ConformancePeer } from '../conformance.ts';
+import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
 import type { RcsContent } from '../content.ts';
-import type { ErrorName } from '../sandbox/rbm/answer.ts';
-import { type SandboxRbm, startSandboxRbm } from '../sandbox/rbm/server.ts';
+import type { ErrorName } from '../../simulators/rbm/answer.ts';
+import { type SandboxRbm, startSandboxRbm } from '../../simulators/rbm/server.ts';
 import {
   AGENT,
   connected,
@@ -13,7 +13,7 @@ import {
   startRbm,
   submission,
   until,
-} from './carrier-harness.ts';
+} from '../../../test/support/carriers/rcs-harness.ts';
 
 const REFUSALS: Record<Parameters<ConformancePeer['behave']>[0], ErrorName | null> = {
   accept: null,

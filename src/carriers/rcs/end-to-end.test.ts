@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSlots } from '../../lib/slots.ts';
+import { createSlots } from '../../platform/lib/slots.ts';
 import type { Carrier, Submission } from '../carrier.ts';
 import type { Receipt } from '../events.ts';
 import type { Outcome } from '../outcome.ts';
 import { readRcsCallback } from './callbacks.ts';
-import { connected, submission, until } from './carrier-harness.ts';
+import { connected, submission, until } from '../../../test/support/carriers/rcs-harness.ts';
 
 /** A client's address: keeps the receipts of what is signed. */
 async function receive(clientToken: string): Promise<{ url: string; receipts: Receipt[]; refused: () => number }> {

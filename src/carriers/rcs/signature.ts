@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { sameText } from '../same-text.ts';
+import { sameText } from '../../platform/lib/constant-time-equal.ts';
 
 /** What the header `X-Goog-Signature` says of an event, by the octets within its envelope (protocol sheet rcs, section 6). */
 export const signatureOf = (data: Uint8Array, clientToken: string): string =>

@@ -1,10 +1,22 @@
 import { fc } from '@fast-check/vitest';
 import { expect, onTestFinished, test } from 'vitest';
-import { carrierConformance, type ConformancePeer } from '../conformance.ts';
-import { createTestHost, makeCarrier, submission, submitMany, until } from './carrier-harness.ts';
-import { startLibraryPeer } from './library-peer.ts';
+import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
+import {
+  createTestHost,
+  makeCarrier,
+  submission,
+  submitMany,
+  until,
+} from '../../../test/support/carriers/smpp-harness.ts';
+import { startLibraryPeer } from '../../../test/support/carriers/smpp-library-peer.ts';
 import { encodePdu, type Pdu } from './pdu.ts';
-import { delivery, refuse, type Script, type ScriptedPeer, startScriptedPeer } from './scripted-peer.ts';
+import {
+  delivery,
+  refuse,
+  type Script,
+  type ScriptedPeer,
+  startScriptedPeer,
+} from '../../../test/support/carriers/smpp-scripted-peer.ts';
 import { STATUS } from './status.ts';
 import { NO_TLVS } from './tlv.ts';
 

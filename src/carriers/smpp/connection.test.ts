@@ -1,10 +1,14 @@
 import { Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { until } from './carrier-harness.ts';
+import { until } from '../../../test/support/carriers/smpp-harness.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { Answer } from './pending.ts';
 import { encodePdu, type Pdu } from './pdu.ts';
-import { type Script, type ScriptedPeer, startScriptedPeer } from './scripted-peer.ts';
+import {
+  type Script,
+  type ScriptedPeer,
+  startScriptedPeer,
+} from '../../../test/support/carriers/smpp-scripted-peer.ts';
 
 const query = (bytes = 0): Buffer =>
   encodePdu({

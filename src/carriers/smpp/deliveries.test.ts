@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { bound, until } from './carrier-harness.ts';
+import { bound, until } from '../../../test/support/carriers/smpp-harness.ts';
 import type { Pdu } from './pdu.ts';
-import { delivery, type Link } from './scripted-peer.ts';
+import { delivery, type Link } from '../../../test/support/carriers/smpp-scripted-peer.ts';
 import { STATUS } from './status.ts';
 import { cStringValue, NO_TLVS, TAG, uint8 } from './tlv.ts';
 

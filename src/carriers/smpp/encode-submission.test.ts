@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { submission } from './carrier-harness.ts';
+import { submission } from '../../../test/support/carriers/smpp-harness.ts';
 import { encodeSubmission } from './encode-submission.ts';
 import { decodePdu, type PduOf } from './pdu.ts';
 import { parseSmppSettings } from './settings.ts';

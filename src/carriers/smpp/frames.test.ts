@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFrameReader } from './frames.ts';
-import { anyPdu } from './pdu.arbitrary.ts';
+import { anyPdu } from '../../../test/support/carriers/pdu.arbitrary.ts';
 import { encodePdu } from './pdu.ts';
 
 /** A frame of `length` octets whose body counts up, so that a lost or doubled octet shows. */

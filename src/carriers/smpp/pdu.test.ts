@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ANY, anyPdu } from './pdu.arbitrary.ts';
+import { ANY, anyPdu } from '../../../test/support/carriers/pdu.arbitrary.ts';
 import { COMMAND, decodePdu, EMPTY_MESSAGE, encodePdu, type Message, type Pdu } from './pdu.ts';
 import { cStringValue, NO_TLVS, TAG, uint8 } from './tlv.ts';
 

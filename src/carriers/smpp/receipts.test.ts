@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyMessage } from './pdu.arbitrary.ts';
+import { anyMessage } from '../../../test/support/carriers/pdu.arbitrary.ts';
 import { bareId, isReceipt, type ReceiptSource, readReceipt, receiptText, spellings } from './receipts.ts';
 import { cStringValue, NO_TLVS, TAG, type Tlvs, uint8 } from './tlv.ts';
 

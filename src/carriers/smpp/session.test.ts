@@ -1,9 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Carrier } from '../carrier.ts';
-import { bound, createTestHost, FAST, makeCarrier, submission, type TestHost, until } from './carrier-harness.ts';
+import {
+  bound,
+  createTestHost,
+  FAST,
+  makeCarrier,
+  submission,
+  type TestHost,
+  until,
+} from '../../../test/support/carriers/smpp-harness.ts';
 import type { Pdu } from './pdu.ts';
-import { isBind, type Link, type Script, type ScriptedPeer, startScriptedPeer } from './scripted-peer.ts';
+import {
+  isBind,
+  type Link,
+  type Script,
+  type ScriptedPeer,
+  startScriptedPeer,
+} from '../../../test/support/carriers/smpp-scripted-peer.ts';
 import { STATUS } from './status.ts';
 import { NO_TLVS } from './tlv.ts';
 

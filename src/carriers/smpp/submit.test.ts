@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { bound, kinds, submission, submitMany, until } from './carrier-harness.ts';
+import { bound, kinds, submission, submitMany, until } from '../../../test/support/carriers/smpp-harness.ts';
 import type { Answer } from './pending.ts';
 import type { Pdu } from './pdu.ts';
 import { createPool } from './pool.ts';
-import { accept, refuse, type Script } from './scripted-peer.ts';
+import { accept, refuse, type Script } from '../../../test/support/carriers/smpp-scripted-peer.ts';
 import { STATUS } from './status.ts';
 import { sendParts } from './submit.ts';
 

@@ -1,7 +1,7 @@
 import type { Inbound, Receipt } from '../events.ts';
 import { listIn, memberOf, wordsIn } from '../json.ts';
 import { readInbound } from './inbound.ts';
-import { sameText } from '../same-text.ts';
+import { sameText } from '../../platform/lib/constant-time-equal.ts';
 import { isSigned } from './signature.ts';
 import { readStatus } from './statuses.ts';
 import { readTemplateChange, type TemplateChange } from './template-changes.ts';

@@ -1,10 +1,18 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Carrier } from '../carrier.ts';
-import { carrierConformance, type ConformancePeer } from '../conformance.ts';
-import { type SandboxGraph, startSandboxGraph } from '../sandbox/graph/server.ts';
-import { type SandboxAnswer, startServer } from '../sandbox/http/server.ts';
-import { createTestHost, submission, until } from '../smpp/carrier-harness.ts';
-import { bound, FAST, sandbox, secretsFor, settingsFor, templateTo, TEMPLATES } from './carrier-harness.ts';
+import { carrierConformance, type ConformancePeer } from '../../../test/support/carriers/conformance.ts';
+import { type SandboxGraph, startSandboxGraph } from '../../simulators/graph/server.ts';
+import { type SandboxAnswer, startServer } from '../../simulators/http/server.ts';
+import { createTestHost, submission, until } from '../../../test/support/carriers/smpp-harness.ts';
+import {
+  bound,
+  FAST,
+  sandbox,
+  secretsFor,
+  settingsFor,
+  templateTo,
+  TEMPLATES,
+} from '../../../test/support/carriers/whatsapp-harness.ts';
 import { createWhatsappCarrier } from './carrier.ts';
 
 const NUMBER = '100000000000001';

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startServer } from '../sandbox/http/server.ts';
-import type { SandboxGraph } from '../sandbox/graph/server.ts';
-import { until } from '../smpp/carrier-harness.ts';
-import { sandbox, secretsFor, settingsFor, TEMPLATES } from './carrier-harness.ts';
+import { startServer } from '../../simulators/http/server.ts';
+import type { SandboxGraph } from '../../simulators/graph/server.ts';
+import { until } from '../../../test/support/carriers/smpp-harness.ts';
+import { sandbox, secretsFor, settingsFor, TEMPLATES } from '../../../test/support/carriers/whatsapp-harness.ts';
 import { createGraphClient, type GraphClient } from './client.ts';
 import { downloadMedia, uploadMedia } from './media.ts';
 import { uploadSample } from './samples.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SandboxGraph } from '../sandbox/graph/server.ts';
-import { type SandboxServer, startServer } from '../sandbox/http/server.ts';
-import { until } from '../smpp/carrier-harness.ts';
+import type { SandboxGraph } from '../../simulators/graph/server.ts';
+import { type SandboxServer, startServer } from '../../simulators/http/server.ts';
+import { until } from '../../../test/support/carriers/smpp-harness.ts';
 import { readWhatsappCallback, verifyChallenge, type WhatsappCallback } from './callbacks.ts';
-import { bound, templateTo } from './carrier-harness.ts';
+import { bound, templateTo } from '../../../test/support/carriers/whatsapp-harness.ts';
 
 type Receiver = {
   readonly server: SandboxServer;

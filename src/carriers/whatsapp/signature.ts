@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { sameText } from '../same-text.ts';
+import { sameText } from '../../platform/lib/constant-time-equal.ts';
 
 /** What the header `X-Hub-Signature-256` says of a body (protocol sheet whatsapp, section 6). */
 export const signatureOf = (rawBody: Uint8Array | string, appSecret: string): string =>

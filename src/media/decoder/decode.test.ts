@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { until } from '../../testing/until.ts';
+import { until } from '../../../test/support/until.ts';
 import { decodePicture } from './decode.ts';
 
 const PICTURE = Buffer.from('GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;', 'latin1');

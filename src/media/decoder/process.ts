@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts';
+import { AppError } from '../../platform/errors.ts';
 import { remakePicture } from './picture.ts';
 import { isRequest, type Reply, type Request } from './protocol.ts';
 

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { tenant } from '../../db/tenant.ts';
-import { AppError } from '../../errors.ts';
-import { authentication } from '../../http/auth.ts';
-import type { ApiDeps, App } from '../../http/deps.ts';
-import { sendFile, type ServedFile } from '../../http/send-file.ts';
-import type { Scope } from '../../lib/scope.ts';
+import { tenant } from '../../platform/db/tenant.ts';
+import { AppError } from '../../platform/errors.ts';
+import { authentication } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { sendFile, type ServedFile } from '../../platform/http/send-file.ts';
+import type { Scope } from '../../platform/lib/scope.ts';
 import { FILES_PATH } from '../links.ts';
 import { FileQuery, MediaKey } from '../schema.ts';
 import { findByMediaKey, type MediaRow } from '../sql.ts';

@@ -1,4 +1,4 @@
-/** The nonce that styles made at run time need; the server writes a fresh one into the page (src/http/console.ts). */
+/** The nonce that styles made at run time need; the server writes a fresh one into the page (src/platform/http/console.ts). */
 export const styleNonce = (): string =>
   document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
 

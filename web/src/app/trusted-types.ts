@@ -1,5 +1,5 @@
 /**
- * The policy of the page (src/http/console.ts) lets scripts put no plain text into `innerHTML` and its kind. Mantine
+ * The policy of the page (src/platform/http/console.ts) lets scripts put no plain text into `innerHTML` and its kind. Mantine
  * writes its style sheets that way, and nothing else of ours does: so texts without an angle bracket pass, and markup
  * from whatever source does not.
  */

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import classes from './role-table.module.css';
 import { type Role, ROLES } from './user.ts';
 
-/** What each role may, as src/lib/scope.ts and src/users/authority.ts have it. */
+/** What each role may, as src/platform/lib/scope.ts and src/identity/users/authority.ts have it. */
 const RIGHTS: readonly { readonly id: string; readonly roles: readonly Role[] }[] = [
   { id: 'read', roles: ROLES },
   { id: 'write', roles: ['owner', 'admin', 'operator'] },

@@ -1,0 +1,21 @@
+import type { Command } from 'commander';
+import type { CommandContext } from '../platform/cli.ts';
+import { createNodeServer } from '../platform/http/server.ts';
+import { examine, type Finding } from '../operations/diagnosis/examine.ts';
+
+/** `doctor`: looks at database, carriers, disk, clock, secrets and TLS, and says what to do. Exit code 1 when something is wrong. */
+export function registerDoctorCommand(program: Command, context: CommandContext): void {
+  program
+    .command('doctor')
+    .description('look at database, carriers, disk, clock, secrets and TLS, and say what to do')
+    .action(async () => {
+      const config = context.config();
+      const makeServer = (): unknown => createNodeServer(config, () => undefined);
+      const findings = await context.withDatabase((pool) => examine({ config, pool, makeServer }));
+      const ok = findings.every((finding) => finding.ok);
+      context.report(findings, (all) => all.map(showFinding).join('\n'), ok);
+    });
+}
+
+const showFinding = ({ name, ok, detail, advice }: Finding): string =>
+  `${ok ? 'ok  ' : 'BAD '} ${name}: ${detail}${advice && !ok ? `\n     ${advice}` : ''}`;

@@ -1,0 +1,37 @@
+import type { Config } from '../platform/config.ts';
+import { startEmbedded } from '../platform/db/embedded.ts';
+import { holdServeLock } from '../platform/db/serve-lock.ts';
+import { StartupError } from '../platform/db/startup-error.ts';
+import type { Log } from '../platform/lib/log.ts';
+
+export type OpenDatabase = {
+  readonly connectionString: string;
+  readonly embedded: boolean;
+  /** Stops the embedded server; leaves a server of the operator's alone. */
+  close(): Promise<void>;
+};
+
+/**
+ * The database of a running program: DATABASE_URL, or PostgreSQL of its own in DATA_DIR. Throws a StartupError when
+ * another program runs on the same DATA_DIR.
+ */
+export async function openDatabase(config: Config, log: Log): Promise<OpenDatabase> {
+  if (config.databaseUrl !== undefined)
+    return { connectionString: config.databaseUrl, embedded: false, close: async () => undefined };
+  const server = await startEmbedded({ dataDir: config.dataDir, log });
+  const lock = await holdServeLock(server.connectionString, `process ${process.pid}, ${config.publicUrl}`);
+  if (!lock.held) {
+    await server.release();
+    throw new StartupError(
+      `Heliograph already runs on ${config.dataDir} (${lock.holder}). Stop it first, or set another DATA_DIR.`,
+    );
+  }
+  return {
+    connectionString: server.connectionString,
+    embedded: true,
+    async close() {
+      await lock.release();
+      await server.stop();
+    },
+  };
+}

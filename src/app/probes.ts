@@ -1,0 +1,37 @@
+import type { Pool } from 'pg';
+import { listConnectionStatus } from '../network/connections/sql.ts';
+import { findFence } from '../messaging/restore-guard/sql.ts';
+import type { Probe } from '../platform/http/deps.ts';
+
+/** What /health/ready asks: the database, and what messages that were taken wait for. */
+export const probesOf = (pool: Pool): Probe[] => [
+  {
+    name: 'database',
+    critical: true,
+    async check() {
+      await pool.query({ text: 'SELECT 1', values: [] });
+      return { ok: true, detail: 'answers' };
+    },
+  },
+  {
+    // Not critical: messages are taken and wait for the person who is asked.
+    name: 'sending',
+    critical: false,
+    async check() {
+      const { state, reason } = await findFence(pool);
+      return state === 'paused' ? { ok: false, detail: `paused: ${reason}` } : { ok: true, detail: 'not paused' };
+    },
+  },
+  {
+    // Not critical: messages are taken and wait while a carrier is away.
+    name: 'carriers',
+    critical: false,
+    async check() {
+      const active = (await listConnectionStatus(pool)).filter((connection) => connection.status === 'active');
+      const down = active.filter((connection) => !connection.up).map((connection) => connection.name);
+      const ok = active.length > 0 && down.length === 0;
+      if (ok) return { ok, detail: `${active.length} up` };
+      return { ok, detail: active.length === 0 ? 'no connection is configured' : `down: ${down.join(', ')}` };
+    },
+  },
+];

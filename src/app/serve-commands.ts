@@ -1,0 +1,108 @@
+import type { Command } from 'commander';
+import { startSandboxSmsc } from '../simulators/smsc/smsc.ts';
+import type { CommandContext } from '../platform/cli.ts';
+import type { Config } from '../platform/config.ts';
+import { registerSandboxInbound } from '../simulators/sandbox/commands.ts';
+import { type Program, type Roles, startProgram } from './serve.ts';
+
+/** `serve`, `api`, `worker`, `migrate` and `sandbox`: the commands that stay until they are told to stop. */
+export function registerServeCommands(program: Command, context: CommandContext): void {
+  const role = (name: string, description: string, roles: Roles): void => {
+    program
+      .command(name)
+      .description(description)
+      .action(() => run(context.config(), roles, context));
+  };
+  role('serve', 'run everything in one process', { api: true, worker: true, sandbox: true });
+  role('api', 'run the HTTP interface only', { api: true, worker: false, sandbox: false });
+  role('worker', 'run the carrier connections and background work only', { api: false, worker: true, sandbox: false });
+
+  program
+    .command('migrate')
+    .description('bring the database schema up to date')
+    .action(() =>
+      context.withDatabase(async () => context.report({ migrated: true }, () => 'The schema is up to date.')),
+    );
+
+  const sandbox = program
+    .command('sandbox')
+    .description('run a sandbox SMSC (SMPP 3.4) on its own, to try against or to test with')
+    .option('--port <port>', 'port on 127.0.0.1', Number, 2775)
+    .option('--system-id <id>', 'accept this system_id only')
+    .option('--password <password>', 'accept this password only')
+    .option('--receipt-delay <ms>', 'time from submit to receipt', Number, 500)
+    .option('--deliver-window <n>', 'deliver_sm of one bind that may wait for their answer', Number, 100)
+    .option('--ledger <file>', 'append all that was taken and delivered as NDJSON')
+    .action(async (options: SandboxFlags) => {
+      const smsc = await startSandboxSmsc({
+        port: options.port,
+        systemId: options.systemId,
+        password: options.password,
+        receiptDelayMs: options.receiptDelay,
+        deliverWindow: options.deliverWindow,
+        ledger: options.ledger === undefined ? 'counts' : 'entries',
+        ledgerFile: options.ledger,
+      });
+      context.report({ port: smsc.port }, ({ port }) => `Sandbox SMSC on 127.0.0.1:${port}`);
+      await stopSignal();
+      await smsc.close();
+    });
+  registerSandboxInbound(sandbox, context);
+}
+
+type SandboxFlags = {
+  port: number;
+  systemId?: string;
+  password?: string;
+  receiptDelay: number;
+  deliverWindow: number;
+  ledger?: string;
+};
+
+async function run(config: Config, roles: Roles, context: CommandContext): Promise<void> {
+  const stopped = stopSignal();
+  const program = await startProgram(config, roles);
+  const { address, health, demo } = program;
+  context.report({ address, health, demo: demo ?? null }, () => welcome(config, program));
+  await stopped;
+  await program.stop();
+}
+
+/** Ctrl+C arrives twice under npm: from the terminal, and handed on by npm. That is one wish. */
+const SAME_WISH_MS = 1000;
+
+type Signalled = { on(signal: NodeJS.Signals, told: () => void): unknown; exit(code: number): unknown };
+
+/** Resolves at the first SIGTERM or SIGINT; another one, after a while, ends the process at once. */
+export function stopSignal(own: Signalled = process, now = () => performance.now()): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let askedAt: number | undefined;
+  const stop = (): void => {
+    askedAt ??= now();
+    if (now() - askedAt > SAME_WISH_MS) own.exit(1);
+    resolve();
+  };
+  own.on('SIGTERM', stop);
+  own.on('SIGINT', stop);
+  return promise;
+}
+
+function welcome({ dataDir, databaseUrl }: Config, { address, health, demo }: Program): string {
+  if (address === null)
+    return `Heliograph worker runs${health === null ? '' : `, and says how it is at ${health}/health/ready`}. Ctrl+C stops it.`;
+  const head = `Heliograph runs: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
+  if (demo) return [head, ...showDemo(demo, address)].join('\n');
+  return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;
+}
+
+const showDemo = ({ username, password, apiKey }: NonNullable<Program['demo']>, address: string): string[] => [
+  '',
+  'A demo account was made (kept in demo.json in the data folder):',
+  `  user      ${username}`,
+  `  password  ${password}`,
+  `  API key   ${apiKey}`,
+  '',
+  'Send a first message through the sandbox carrier:',
+  `  curl -X POST ${address}/api/message-server/sms/send -H 'X-API-Key: ${apiKey}' \\`,
+  `    -H 'Content-Type: application/json' -d '{"phoneNumber":"+393331234567","message":"Hello"}'`,
+];

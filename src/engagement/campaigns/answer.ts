@@ -1,0 +1,118 @@
+import type { Static } from 'typebox';
+import { fromMicros } from '../../platform/lib/money.ts';
+import { formatScheduledDate } from '../../platform/lib/scheduled-date.ts';
+import { isCombined } from './mode.ts';
+import type { CampaignOut, PriceOut } from './schema.ts';
+import type { CampaignEntry, CampaignRow } from './sql.ts';
+import { CAMPAIGN } from './states.ts';
+
+const instant = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+/** How fast a campaign is being sent, and how long that still takes; null while it is not, or nothing moves. */
+export type Pace = { readonly ratePerSecond: number | null; readonly estimatedSecondsLeft: number | null };
+
+export const STILL: Pace = { ratePerSecond: null, estimatedSecondsLeft: null };
+
+/** A campaign as lists of them write it. */
+export function toEntryOut(row: CampaignEntry, pace: Pace = STILL): Static<typeof CampaignOut> {
+  const { scheduledAt, goal, goalAt, goalFresh } = row;
+  return {
+    ...settingsOf(row),
+    id: row.id,
+    status: row.status,
+    scheduledDate: scheduledAt && formatScheduledDate(scheduledAt),
+    ...totalsOf(row),
+    ...pace,
+    skipped: goal && toSkipped(goal.skipped),
+    estimatedCost: fromMicros(row.estimatedMicros),
+    actualCost: fromMicros(row.costMicros),
+    currency: row.currency,
+    goalCalculatedAt: goalFresh || row.confirmedAt ? instant(goalAt) : null,
+    failureReason: row.failureReason,
+    paused: row.pausedAt !== null,
+    cancelled: row.cancelledAt !== null,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    confirmedAt: instant(row.confirmedAt),
+    startedAt: instant(row.startedAt),
+    completedAt: instant(row.completedAt),
+  };
+}
+
+/** A campaign as the interface writes it. */
+export const toCampaignOut = (row: CampaignRow, pace?: Pace): Static<typeof CampaignOut> => ({
+  ...toEntryOut(row, pace),
+  destinations: row.destinations,
+});
+
+function settingsOf(row: CampaignEntry) {
+  const { name, description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = row;
+  const { whatsappTemplateId, contactListIds, destinationType, readyToSend, fallback } = row;
+  return {
+    name,
+    description,
+    sendingMode,
+    smsSender,
+    smsBody,
+    rcsAgentId,
+    rcsTemplateId,
+    whatsappPhoneNumberId,
+    whatsappTemplateId,
+    contactListIds,
+    destinationType,
+    readyToSend,
+    fallback,
+    quietHours: row.quietHours,
+    rate: row.rate,
+  };
+}
+
+const toSkipped = ({ opted_out, no_route, no_price, ...rest }: NonNullable<CampaignEntry['goal']>['skipped']) => ({
+  ...rest,
+  optedOut: opted_out,
+  noRoute: no_route,
+  noPrice: no_price,
+});
+
+/** What came of its recipients: of single modes by the roll-ups, of combined ones as their chains end. */
+function totalsOf(row: CampaignEntry) {
+  const { totalDestinations } = row;
+  const { totalSuccess, totalFailed } = endsOf(row);
+  const { everybody, totalSkipped } = recipientsOf(row);
+  const totalPending = Math.max(0, everybody - totalSkipped - totalSuccess - totalFailed);
+  const ended = totalSuccess + totalFailed;
+  const progress = isOver(row) ? 1 : ended === 0 ? 0 : ended / (ended + totalPending);
+  return { totalDestinations, totalSuccess, totalFailed, totalPending, totalSkipped, progress };
+}
+
+function endsOf({ run, sendingMode, delivered, failed }: CampaignEntry) {
+  if (!isCombined(sendingMode)) return { totalSuccess: delivered, totalFailed: failed };
+  return { totalSuccess: run?.delivered ?? 0, totalFailed: run ? run.ended - run.delivered : 0 };
+}
+
+/** Until the recipients are made, as the goal has counted them. */
+export function recipientsOf({ run, goal, totalDestinations }: CampaignEntry) {
+  if (run?.expanded) return { everybody: run.recipients, totalSkipped: run.skipped };
+  const totalSkipped = goal?.skippedTotal ?? 0;
+  return { everybody: totalDestinations + totalSkipped, totalSkipped };
+}
+
+const isOver = ({ status }: CampaignEntry): boolean => status === CAMPAIGN.COMPLETED || status === CAMPAIGN.FAILED;
+
+/** The price of a campaign; one that something has changed since is shown, and said to be none. */
+export function toPriceOut(row: CampaignEntry): Static<typeof PriceOut> {
+  const { goal } = row;
+  return {
+    campaignId: row.id,
+    price: fromMicros(row.estimatedMicros),
+    currency: row.currency,
+    totalDestinations: row.totalDestinations,
+    calculated: goal !== null && (row.goalFresh || row.confirmedAt !== null),
+    calculatedAt: instant(row.goalAt),
+    breakdown: (goal?.breakdown ?? []).map(({ unitMicros, priceMicros, ...line }) => ({
+      ...line,
+      unitPrice: fromMicros(unitMicros),
+      price: fromMicros(priceMicros),
+    })),
+  };
+}

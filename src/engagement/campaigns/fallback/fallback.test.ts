@@ -1,0 +1,240 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { exec, many, one, sql } from '../../../platform/db/query.ts';
+import { EXPIRED_BY_US } from '../../../messaging/messages/sql.ts';
+import type { StatusName } from '../../../messaging/states.ts';
+import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaign-stage.ts';
+import { createTestDatabase } from '../../../../test/support/database.ts';
+import { booksOf } from '../../../../test/support/money.ts';
+import { createScriptedRevoke, type ScriptedRevoke } from '../../../../test/support/scripted-revoke.ts';
+import { numbers } from '../../../../test/support/campaign.ts';
+
+const database = await createTestDatabase();
+const { pool } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+
+let stage: CampaignStage;
+let network: ScriptedRevoke;
+beforeEach(async () => {
+  await exec(pool, sql`TRUNCATE campaign_job, campaign_outcome, dispatch_chunk`);
+  await exec(pool, sql`DELETE FROM route`);
+  network = createScriptedRevoke();
+  stage = await openCampaignStage(pool, network);
+});
+
+const [ANA = '', BOB = ''] = numbers(2);
+
+/** A campaign whose first messages a carrier has taken. */
+async function begun(mode: 'RCS_SMS' | 'WHATSAPP_SMS' | 'WHATSAPP_RCS_SMS', more: object = {}): Promise<number> {
+  const id = await stage.confirmed({ mode, numbers: [ANA], ...more });
+  await stage.run();
+  await stage.accept([(await stage.last(id)).id]);
+  await stage.run();
+  return id;
+}
+const channelsOf = async (id: number): Promise<string[]> => (await stage.messages(id)).map(({ channel }) => channel);
+const recordOf = (id: number) =>
+  one<{ status: number; ended: number; delivered: number; messages: number; reserved: number }>(
+    pool,
+    sql`SELECT c.status, r.ended, r.delivered, r.messages, c.reserved_micros AS reserved FROM campaign c
+        JOIN campaign_run r ON r.campaign_id = c.id WHERE c.id = ${id}`,
+  );
+const end = async (id: number, status: StatusName, errorCode?: string): Promise<void> => {
+  await stage.end([(await stage.last(id)).id], status, errorCode);
+  await stage.run();
+};
+
+test('a final failure leads to the next channel at once, and the last hop ends the recipient', async () => {
+  const id = await begun('WHATSAPP_RCS_SMS');
+  await end(id, 'UNDELIVERABLE');
+  expect(await channelsOf(id)).toEqual(['WHATSAPP', 'RCS']);
+  await stage.accept([(await stage.last(id)).id]);
+  await end(id, 'UNSUPPORTED');
+  expect(await channelsOf(id)).toEqual(['WHATSAPP', 'RCS', 'SMS']);
+  await stage.accept([(await stage.last(id)).id]);
+  await end(id, 'UNDELIVERABLE');
+  expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 0, messages: 3 });
+  const hops = await many(pool, sql`SELECT hop, reason FROM campaign_hop WHERE campaign_id = ${id} ORDER BY hop`);
+  expect(hops).toEqual([
+    { hop: 1, reason: 'UNDELIVERABLE' },
+    { hop: 2, reason: 'UNSUPPORTED' },
+  ]);
+});
+
+test('who was reached gets nothing more, and the campaign is complete', async () => {
+  const id = await begun('RCS_SMS');
+  await end(id, 'DELIVERED');
+  await stage.pass(3600);
+  await stage.run();
+  expect(await channelsOf(id)).toEqual(['RCS']);
+  expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 1 });
+});
+
+test('an unknown outcome never leads to another message, neither by time nor by our own expiry', async () => {
+  const id = await stage.confirmed({ mode: 'RCS_SMS', numbers: [ANA] });
+  await stage.run();
+  await stage.doubt([(await stage.last(id)).id]);
+  await stage.pass(3600);
+  await stage.run();
+  expect(network.asked).toEqual([]);
+  await end(id, 'EXPIRED', EXPIRED_BY_US);
+  expect(await channelsOf(id)).toEqual(['RCS']);
+  expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 0 });
+});
+
+test('when time is over an RCS message is taken back first, and only its network can let the next one go', async () => {
+  const id = await begun('RCS_SMS');
+  network.word = false;
+  await stage.pass(301);
+  await stage.run();
+  await stage.run();
+  expect(network.asked).toMatchObject([{ destination: ANA, sender: 'agent' }]);
+  expect(await channelsOf(id)).toEqual(['RCS']);
+  expect(await recordOf(id)).toMatchObject({ status: 2, ended: 0 });
+});
+
+test('a message that its network took back has ended, and the next channel is tried', async () => {
+  const id = await begun('RCS_SMS');
+  await stage.pass(301);
+  await stage.run();
+  await stage.run();
+  expect(await stage.messages(id)).toMatchObject([
+    { channel: 'RCS', status: 5 },
+    { channel: 'SMS', status: null },
+  ]);
+});
+
+test('what a carrier is just being given while others are taken back has its turn afterwards', async () => {
+  const id = await stage.confirmed({ mode: 'RCS_SMS', numbers: [ANA, BOB] });
+  await stage.run();
+  await stage.accept([(await stage.last(id, ANA)).id]);
+  await stage.pass(301);
+  await stage.run();
+  expect(network.asked.map(({ destination }) => destination)).toEqual([ANA]);
+  await stage.accept([(await stage.last(id, BOB)).id]);
+  await stage.pass(10);
+  await stage.run();
+  expect(network.asked.map(({ destination }) => destination)).toEqual([ANA, BOB]);
+  expect(await channelsOf(id)).toEqual(['RCS', 'RCS', 'SMS', 'SMS']);
+});
+
+test('a network that this process has no link to, or that says nothing, is asked again later', async () => {
+  const id = await begun('RCS_SMS');
+  network.linked = false;
+  await stage.pass(301);
+  await stage.run();
+  expect(network.asked).toEqual([]);
+  [network.linked, network.word] = [true, null];
+  await stage.pass(15);
+  await stage.run();
+  expect([network.asked.length, await channelsOf(id)]).toEqual([1, ['RCS']]);
+  network.word = true;
+  await stage.pass(15);
+  await stage.run();
+  expect([network.asked.length, await channelsOf(id)]).toEqual([2, ['RCS', 'SMS']]);
+});
+
+test('time over on WhatsApp leads on, and its late receipt changes nothing of the recipient', async () => {
+  const id = await begun('WHATSAPP_SMS');
+  const [first] = await stage.messages(id);
+  await stage.pass(3601);
+  await stage.run();
+  expect(await channelsOf(id)).toEqual(['WHATSAPP', 'SMS']);
+  await stage.accept([(await stage.last(id)).id]);
+  await stage.end([first?.id ?? ''], 'DELIVERED');
+  await stage.run();
+  expect(await recordOf(id)).toMatchObject({ status: 2, ended: 0 });
+  await end(id, 'DELIVERED');
+  expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 1, messages: 2 });
+});
+
+test('a failure that comes after the time was over sends nobody a second copy', async () => {
+  const id = await begun('WHATSAPP_SMS');
+  const [first] = await stage.messages(id);
+  await stage.pass(3601);
+  await stage.run();
+  await stage.end([first?.id ?? ''], 'UNDELIVERABLE');
+  await stage.run();
+  await stage.run();
+  expect(await channelsOf(id)).toEqual(['WHATSAPP', 'SMS']);
+});
+
+test('what still waits in the queue when its time is over is withdrawn before the next channel is tried', async () => {
+  const id = await stage.confirmed({ mode: 'WHATSAPP_SMS', numbers: [ANA, BOB] });
+  await stage.run();
+  await stage.pass(3601);
+  await stage.run();
+  await stage.run();
+  const messages = await stage.messages(id);
+  expect(messages.map(({ channel, status }) => [channel, status])).toEqual([
+    ['WHATSAPP', 5],
+    ['WHATSAPP', 5],
+    ['SMS', null],
+    ['SMS', null],
+  ]);
+  const waiting = await many<{ ids: string[] }>(pool, sql`SELECT ids FROM dispatch_chunk`);
+  expect(waiting.flatMap(({ ids }) => ids)).toEqual(messages.slice(2).map((message) => message.id));
+});
+
+test('onStatus narrows which failures lead on', async () => {
+  const id = await begun('RCS_SMS', { fallback: { onStatus: ['UNSUPPORTED'] } });
+  await end(id, 'UNDELIVERABLE');
+  expect(await channelsOf(id)).toEqual(['RCS']);
+  expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1 });
+});
+
+test('a message that somebody has cancelled is followed by nothing', async () => {
+  const id = await begun('RCS_SMS');
+  await end(id, 'DELETED', 'CANCELLED');
+  expect(await channelsOf(id)).toEqual(['RCS']);
+  expect(await recordOf(id)).toMatchObject({ ended: 1 });
+});
+
+test('who has opted out of the next channel meanwhile is left alone', async () => {
+  const id = await begun('RCS_SMS');
+  await exec(pool, sql`UPDATE account SET has_opt_outs = true WHERE id = ${stage.accountId}`);
+  await exec(
+    pool,
+    sql`INSERT INTO opt_out (account_id, phone_number, channel, source) VALUES (${stage.accountId}, ${ANA}, 'SMS', 'STOP')`,
+  );
+  await end(id, 'UNDELIVERABLE');
+  expect(await channelsOf(id)).toEqual(['RCS']);
+  expect(await recordOf(id)).toMatchObject({ status: 3, ended: 1, delivered: 0 });
+});
+
+test('in quiet hours what follows waits for the morning', async () => {
+  const id = await begun('RCS_SMS');
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Rome', hour: '2-digit', minute: '2-digit' });
+  const [from, to] = [clock.format(Date.now() - 3_600_000), clock.format(Date.now() + 3_600_000)];
+  await exec(pool, sql`UPDATE campaign SET quiet_hours = ${JSON.stringify({ from, to })}::jsonb WHERE id = ${id}`);
+  await end(id, 'UNDELIVERABLE');
+  expect(await channelsOf(id)).toEqual(['RCS']);
+  await exec(pool, sql`UPDATE campaign SET quiet_hours = NULL WHERE id = ${id}`);
+  await stage.pass(2 * 3600);
+  await stage.run();
+  expect(await channelsOf(id)).toEqual(['RCS', 'SMS']);
+});
+
+test('what was not used goes back, and what late messages may cost goes back when they have ended', async () => {
+  const before = await booksOf(pool, stage.accountId);
+  const id = await begun('WHATSAPP_SMS', { reservedMicros: 5 * PRICE_MICROS });
+  const [first] = await stage.messages(id);
+  await stage.pass(3601);
+  await stage.run();
+  await stage.accept([(await stage.last(id)).id]);
+  await end(id, 'DELIVERED');
+  const over = await booksOf(pool, stage.accountId);
+  expect([before.available - over.available, over.frozen, over.earned]).toEqual([
+    2 * PRICE_MICROS,
+    PRICE_MICROS,
+    PRICE_MICROS,
+  ]);
+  await stage.end([first?.id ?? ''], 'EXPIRED', EXPIRED_BY_US);
+  await stage.run();
+  const settled = await booksOf(pool, stage.accountId);
+  expect([before.available - settled.available, settled.frozen, settled.earned]).toEqual([
+    PRICE_MICROS,
+    0,
+    PRICE_MICROS,
+  ]);
+  expect(await many(pool, sql`SELECT FROM campaign_job`)).toEqual([]);
+});

@@ -1,0 +1,28 @@
+import { type Author, recordAudit } from '../../../identity/audit/record.ts';
+import { settleCharges } from '../../../money/credit/charge.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { claimCampaign, wakeRuns } from '../sql.ts';
+import { deleteCampaign, moveJobToNow } from './sql.ts';
+
+/**
+ * Deletes a campaign that has not begun; the credit of a scheduled one returns. Against its start one of both wins: each
+ * locks the campaign first. Call it in a transaction.
+ * Errors: 404, also when it has begun (the specification's error table).
+ */
+export async function removeCampaign(tx: Db, actor: Author, { id }: { id: number }): Promise<void> {
+  const one = { accountId: actor.accountId, id };
+  const campaign = await claimCampaign(tx, one);
+  if (!campaign || (await deleteCampaign(tx, one)) === 0) throw new AppError('not_found');
+  const { name, reservedMicros } = campaign;
+  await recordAudit(tx, actor, {
+    action: 'campaign.delete',
+    subject: `campaign:${id}`,
+    detail: { name, reservedMicros },
+  });
+  if (campaign.confirmedAt === null) return;
+  await moveJobToNow(tx, one);
+  await wakeRuns(tx, { campaignId: id });
+  const returned = [{ accountId: actor.accountId, micros: reservedMicros }];
+  await settleCharges(tx, { earned: [], returned, reference: `campaign:${id}` });
+}

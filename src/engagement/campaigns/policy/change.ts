@@ -1,0 +1,38 @@
+import { type Author, recordAudit } from '../../../identity/audit/record.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { type FieldError, invalidFields } from '../../../platform/errors.ts';
+import { isSender } from '../../../messaging/sending/prepare.ts';
+import { findPolicy, insertPolicy, type Policy } from './sql.ts';
+
+type Change = { readonly [K in keyof Policy]?: Policy[K] | undefined };
+
+/** What holds for an account that has never said anything: no quiet hours, any sender. */
+export const NO_POLICY: Policy = { quietHours: null, smsSenders: null };
+
+/**
+ * Changes what holds for all campaigns of the account: what is left out stays. Campaigns that are confirmed keep their
+ * sender. Call it in a transaction. Errors: 400 naming what is no sender, and hours that are none.
+ */
+export async function changePolicy(tx: Db, actor: Author, change: Change): Promise<Policy> {
+  const { accountId } = actor;
+  const current = (await findPolicy(tx, { accountId })) ?? NO_POLICY;
+  const { quietHours = current.quietHours, smsSenders = current.smsSenders } = change;
+  const faults = [...senderFaults(smsSenders), ...hoursFaults(quietHours)];
+  if (faults.length > 0) throw invalidFields(faults);
+  const policy = await insertPolicy(tx, { accountId, quietHours, smsSenders: smsSenders && [...new Set(smsSenders)] });
+  await recordAudit(tx, actor, { action: 'account.campaigns', subject: `account:${accountId}`, detail: policy });
+  return policy;
+}
+
+const senderFaults = (senders: readonly string[] | null): FieldError[] =>
+  (senders ?? []).flatMap((sender, i) =>
+    isSender(sender)
+      ? []
+      : [{ field: `smsSenders[${i}]`, message: 'must have 1 to 11 letters and digits, or up to 16 digits' }],
+  );
+
+/** From some time to the same time would be the whole day. */
+export const hoursFaults = (hours: { readonly from: string; readonly to: string } | null): FieldError[] =>
+  hours !== null && hours.from === hours.to
+    ? [{ field: 'quietHours.to', message: 'must differ from quietHours.from' }]
+    : [];

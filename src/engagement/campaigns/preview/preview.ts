@@ -1,0 +1,153 @@
+import { Value } from 'typebox/value';
+import { countParts } from '../../../carriers/smpp/text.ts';
+import { findBook } from '../../contacts/book/sql.ts';
+import { listFields } from '../../contacts/fields/sql.ts';
+import { findBalance } from '../../../money/credit/sql.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
+import { fromMicros } from '../../../platform/lib/money.ts';
+import { type PrefixTable, prefixTable } from '../../../platform/lib/prefix-table.ts';
+import { composeText } from '../../../network/templates/compose.ts';
+import { findUsableTemplate, type Template } from '../../../network/templates/sql.ts';
+import { checkSettings, checkTemplates } from '../check.ts';
+import { loadPlan } from '../audience/plan.ts';
+import type { Plan } from '../audience/sql.ts';
+import { chainOf } from '../mode.ts';
+import { readNumbers } from '../numbers.ts';
+import { type Read, readNew } from '../settings.ts';
+import { listListVersions, type Settings } from '../sql.ts';
+import { isFilled, type PlaceholderName, placeholdersWith, usedIn } from './fields.ts';
+import { PreviewIn, type PreviewOut } from './schema.ts';
+import { listPreviewed, type Previewed } from './sql.ts';
+
+type Of = { readonly accountId: number };
+
+/** A new campaign of what is declared, and nothing besides: one has more fields, which nobody has checked here. */
+function readDeclared({ now, ...body }: Asked): Read {
+  Value.Clean(PreviewIn, body);
+  return readNew({ ...body, name: 'preview' }, now);
+}
+
+type Asked = PreviewIn & { readonly now: Date };
+
+/**
+ * What a campaign with these settings would send to some of its recipients, found and filled in as for the goal and for
+ * the carriers. Nothing is stored, and settings at fault are told of beside it.
+ */
+export async function previewCampaign(db: Db, { accountId }: Of, input: Asked): Promise<PreviewOut> {
+  const { settings, faults } = readDeclared(input);
+  const templates = await loadTemplates(db, accountId, settings);
+  const contactIds = nonEmpty(input.contactIds);
+  const { plan, total } = await planOf(db, accountId, settings, contactIds);
+  const customFields = await listFields(db, { accountId });
+  const texts = { ...variablesOf(templates), customFields };
+  const range = contactIds ? null : { after: null, limit: input.offset + input.limit };
+  const rows = await listPreviewed(db, { plan, range, texts });
+  const shown = rows.slice(input.offset, input.offset + input.limit);
+  const all = placeholdersWith(customFields);
+  const used = usedIn([settings.smsBody ?? '', ...[...texts.rcs, ...texts.whatsapp].map(inBraces)], all, customFields);
+  const tools = { settings, templates, used, units: unitsOf(plan) };
+  const problems = [
+    ...faults,
+    ...(await checkSettings(db, { accountId, settings })),
+    ...(await checkTemplates(db, { accountId, settings })),
+  ];
+  return {
+    data: shown.map((row) => toRecipient(row, tools)),
+    placeholders: all.map(({ name, custom, field }) => ({
+      name,
+      custom,
+      filled: shown.filter((row) => isFilled(row, field)).length,
+    })),
+    total: contactIds ? rows.length : total,
+    currency: (await findBalance(db, { accountId }))?.currency ?? 'EUR',
+    problems: problems.map(({ field, message }) => ({ field, message })),
+  };
+}
+
+const nonEmpty = (ids: readonly number[] = []): readonly number[] | undefined => (ids.length > 0 ? ids : undefined);
+
+const inBraces = (entry: string): string => `{{${entry}}}`;
+
+type Templates = Readonly<Record<'RCS' | 'WHATSAPP', Template | undefined>>;
+
+/** Those of the mode, as far as they are there. */
+async function loadTemplates(db: Db, accountId: number, settings: Settings): Promise<Templates> {
+  const chain = chainOf(settings.sendingMode);
+  const load = async (channel: 'RCS' | 'WHATSAPP', id: string | null): Promise<Template | undefined> =>
+    id && chain.includes(channel) ? findUsableTemplate(db, { accountId, channel, id }) : undefined;
+  return {
+    RCS: await load('RCS', settings.rcsTemplateId),
+    WHATSAPP: await load('WHATSAPP', settings.whatsappTemplateId),
+  };
+}
+
+const variablesOf = ({ RCS, WHATSAPP }: Templates) => ({
+  rcs: [...new Set(RCS?.variables)],
+  whatsapp: [...new Set(WHATSAPP?.variables)],
+});
+
+/** No campaign has this id. */
+const UNSAVED = 0;
+
+/** Whom it is for: those named, else its lists, else its numbers. And how many that is. */
+async function planOf(
+  db: Db,
+  accountId: number,
+  settings: Settings,
+  contactIds: readonly number[] | undefined,
+): Promise<{ plan: Plan; total: number }> {
+  const campaign = { ...settings, id: UNSAVED, destinationType: 1 as const };
+  const plan = await loadPlan(db, { accountId, campaign });
+  if (contactIds) return { plan: { ...plan, named: { contactIds } }, total: contactIds.length };
+  if (settings.contactListIds.length > 0) {
+    const lists = await listListVersions(db, { accountId, ids: settings.contactListIds });
+    return { plan, total: lists.reduce((sum, { contactCount }) => sum + contactCount, 0) };
+  }
+  const book = await findBook(db, { accountId });
+  const numbers = await readNumbers(settings.destinations, book?.defaultCountry ?? null);
+  return { plan: { ...plan, named: { numbers } }, total: numbers.numbers.length };
+}
+
+type Units = PrefixTable<number>;
+
+const unitsOf = ({ prices }: Plan): Units =>
+  prefixTable(prices.map(({ channel, prefix, unitMicros }) => ({ group: channel, prefix, value: unitMicros })));
+
+type Tools = {
+  readonly settings: Settings;
+  readonly templates: Templates;
+  /** The placeholders of its texts. */
+  readonly used: readonly PlaceholderName[];
+  readonly units: Units;
+};
+
+function toRecipient(row: Previewed, { settings, templates, used, units }: Tools): PreviewOut['data'][number] {
+  const { contactId, phoneNumber, fullName, skip } = row;
+  return {
+    contactId,
+    name: fullName ?? '',
+    phoneNumber,
+    steps: chainOf(settings.sendingMode).map((channel) => ({
+      channel,
+      ...sayOn(channel, row, templates),
+      unitPrice: unitPriceOf(units.find(channel, phoneNumber ?? '')),
+      reachable: (row.channels & bitOf(channel)) !== 0,
+    })),
+    missing: used.filter(({ field }) => !isFilled(row, field)).map(({ name }) => name),
+    skip,
+  };
+}
+
+const unitPriceOf = (micros: number | undefined): number | null => (micros === undefined ? null : fromMicros(micros));
+
+function sayOn(channel: Channel, row: Previewed, templates: Templates) {
+  if (channel === 'SMS') {
+    const { alphabet, parts } = countParts(row.text);
+    return { text: row.text, parts, encoding: alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const) };
+  }
+  const template = templates[channel];
+  const values = channel === 'RCS' ? row.rcsValues : row.whatsappValues;
+  const filling = { values: (template?.variables ?? []).map((entry) => values[entry] ?? '') };
+  return { text: template ? composeText(template, filling) : '', parts: 1, encoding: null };
+}

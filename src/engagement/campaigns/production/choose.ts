@@ -1,0 +1,109 @@
+import { countParts } from '../../../carriers/smpp/text.ts';
+import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
+import type { StoredContent } from '../../../network/templates/content.ts';
+import { chainOf, isCombined } from '../mode.ts';
+import type { Running } from '../run/sql.ts';
+import type { Step } from '../run/step.ts';
+import { priceOf, type UnitPrice } from '../../../money/pricing/price-list.ts';
+import { prefixTable } from '../../../platform/lib/prefix-table.ts';
+import type { Candidate } from './sql.ts';
+
+/** A message that can be made. */
+export type Choice = {
+  readonly country: string;
+  readonly destination: string;
+  readonly contactId: number | null;
+  readonly channel: Channel;
+  readonly sender: string;
+  readonly body: string;
+  readonly content: StoredContent | null;
+  readonly parts: number;
+  readonly priceMicros: number;
+  readonly refundUndelivered: boolean;
+  /** Best first. */
+  readonly connectionIds: readonly number[];
+  /** Of the recipient. */
+  readonly reserveMicros: number;
+};
+
+/** Why no message can be made for somebody who was a recipient when the campaign was confirmed. */
+export type Obstacle = 'contact_deleted' | 'opted_out' | 'text_changed' | 'no_route';
+
+export type Choose = (candidate: Candidate) => Choice | Obstacle;
+
+/**
+ * Finds for each candidate the first channel of the mode on which a message can be made now. It costs what the list of
+ * the confirmation says, so never more than the recipient's reserve: a text that an edited contact has made longer is
+ * not sent for that.
+ */
+export function chooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>): Choose {
+  const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
+  const findPrice = pricesOf(campaign);
+  return (candidate) => {
+    const [, , , , allowed, willing, , , , , , gone] = candidate;
+    if (gone) return 'contact_deleted';
+    if (allowed !== 0 && willing === 0) return 'opted_out';
+    let obstacle: Obstacle = 'no_route';
+    for (const { channel, bit } of channels) {
+      if ((willing & bit) === 0) continue;
+      const choice = choose(candidate, channel);
+      if (typeof choice !== 'string') return choice;
+      obstacle = choice;
+    }
+    return obstacle;
+  };
+
+  function choose(candidate: Candidate, channel: Channel): Choice | Obstacle {
+    const [, country, destination, contactId, , , smsParts, reserveMicros, text] = candidate;
+    const isSms = channel === 'SMS';
+    const parts = isSms && text ? countParts(text).parts : 1;
+    if (isSms && (!text || parts > smsParts)) return 'text_changed';
+    const sender = senderOf(campaign, channel);
+    const connectionIds = tables.findRoute(channel, destination, sender);
+    if (connectionIds.length === 0) return 'no_route';
+    const { priceMicros, refundUndelivered } = findPrice(channel, destination, parts, candidate);
+    return {
+      country,
+      destination,
+      contactId,
+      channel,
+      sender,
+      body: isSms ? (text ?? '') : '',
+      content: contentOf(campaign, channel, candidate),
+      parts,
+      priceMicros,
+      refundUndelivered,
+      connectionIds,
+      reserveMicros,
+    };
+  }
+}
+
+const senderOf = (campaign: Running, channel: Channel): string =>
+  (channel === 'SMS' ? campaign.smsSender : channel === 'RCS' ? campaign.rcsAgentId : campaign.whatsappPhoneNumberId) ??
+  '';
+
+function contentOf(campaign: Running, channel: Channel, candidate: Candidate): StoredContent | null {
+  if (channel === 'SMS') return null;
+  const [, , , , , , , , , rcs, whatsapp] = candidate;
+  const [template, values] =
+    channel === 'RCS' ? [campaign.rcsTemplateId, rcs] : [campaign.whatsappTemplateId, whatsapp];
+  return { template: template ?? '', channel, values: values ?? {} };
+}
+
+type Priced = { readonly priceMicros: number; readonly refundUndelivered: boolean };
+
+/** What messages cost by the list that was in force when the campaign was confirmed. */
+function pricesOf({ prices, sendingMode }: Running) {
+  const rows = prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value }));
+  const table = prefixTable<UnitPrice>(rows);
+  const combined = isCombined(sendingMode);
+  return (channel: Channel, destination: string, parts: number, candidate: Candidate): Priced => {
+    const [, , , , , , smsParts, reserveMicros] = candidate;
+    const price = table.find(channel, destination);
+    const refundUndelivered = price?.refundUndelivered ?? true;
+    // One channel: the reserve is its price, exactly.
+    if (!combined) return { refundUndelivered, priceMicros: Math.floor((reserveMicros * parts) / (smsParts || 1)) };
+    return { refundUndelivered, priceMicros: Math.min(price ? priceOf(channel, price, parts) : 0, reserveMicros) };
+  };
+}

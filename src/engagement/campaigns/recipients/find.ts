@@ -1,0 +1,43 @@
+import type { Db } from '../../../platform/db/query.ts';
+import { firstIdAt } from '../../../platform/lib/ids.ts';
+import { STATUS } from '../../../messaging/states.ts';
+import { isCombined } from '../mode.ts';
+import type { CampaignRow } from '../sql.ts';
+import type { RecipientStatus } from './schema.ts';
+import { countRecipients, listRecipients, type RecipientRow, type RecipientsOf, type Which } from './sql.ts';
+
+const DAY_MS = 86_400_000;
+
+type Input = {
+  readonly accountId: number;
+  readonly campaign: CampaignRow;
+  readonly status: RecipientStatus | undefined;
+  readonly now: Date;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+/** Recipients of a campaign, a page of them and how many there are. None before it is confirmed. */
+export async function findRecipients(db: Db, input: Input): Promise<{ rows: RecipientRow[]; total: number }> {
+  const { accountId, campaign, status, now, limit, offset } = input;
+  const { run, goal, confirmedAt, completedAt } = campaign;
+  if (!run || !confirmedAt) return { rows: [], total: 0 };
+  const of: RecipientsOf = {
+    accountId,
+    campaignId: campaign.id,
+    which: whichOf(status),
+    combined: isCombined(campaign.sendingMode),
+    // A day more on both sides, since the machines that make ids have clocks of their own.
+    firstId: firstIdAt(new Date(confirmedAt.getTime() - DAY_MS)),
+    endId: firstIdAt(new Date((completedAt ?? now).getTime() + DAY_MS)),
+  };
+  const counted = of.which === 'all' ? run.recipients - (goal?.unlisted ?? 0) : countRecipients(db, of);
+  const [rows, total] = await Promise.all([listRecipients(db, { ...of, limit, offset }), counted]);
+  return { rows, total };
+}
+
+function whichOf(status: RecipientStatus | undefined): Which {
+  if (status === undefined) return 'all';
+  if (status === 'SKIPPED') return 'skipped';
+  return status === 'PENDING' ? 'pending' : { status: STATUS[status] };
+}

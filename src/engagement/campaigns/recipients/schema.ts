@@ -1,0 +1,39 @@
+import { type Static, Type } from 'typebox';
+import { CHANNELS } from '../../../platform/lib/channel.ts';
+import { nameOfStatus, STATUS_NAMES, type StatusName } from '../../../messaging/states.ts';
+import type { RecipientRow } from './sql.ts';
+
+export type RecipientStatus = StatusName | 'PENDING' | 'SKIPPED';
+const STATUSES: readonly RecipientStatus[] = ['PENDING', 'SKIPPED', ...STATUS_NAMES];
+
+const Status = Type.Enum([...STATUSES], {
+  type: 'string',
+  description: 'Of the last message. PENDING: none was made yet. SKIPPED: none is made.',
+});
+
+export const recipientFilterFields = { status: Type.Optional(Status) };
+
+export const RecipientOut = Type.Object({
+  phoneNumber: Type.String(),
+  country: Type.String({ description: 'ISO 3166-1 alpha-2; empty where the number belongs to none.' }),
+  contactId: Type.Union([Type.Integer(), Type.Null()]),
+  channel: Type.Union([Type.Enum([...CHANNELS], { type: 'string' }), Type.Null()], {
+    description: 'Of the last message.',
+  }),
+  status: Status,
+  read: Type.Boolean(),
+  messageIds: Type.Array(Type.String(), { description: 'In the order in which the channels were tried.' }),
+  skipReason: Type.Union([Type.String(), Type.Null()]),
+});
+
+export function toRecipientOut({ attempts, skipReason, ...row }: RecipientRow): Static<typeof RecipientOut> {
+  const last = attempts.at(-1);
+  return {
+    ...row,
+    channel: last?.channel ?? null,
+    status: last ? nameOfStatus(last.status) : skipReason === null ? 'PENDING' : 'SKIPPED',
+    read: attempts.some(({ read }) => read),
+    messageIds: attempts.map(({ id }) => id),
+    skipReason,
+  };
+}

@@ -1,0 +1,258 @@
+import { Type } from 'typebox';
+import { refuseOutsidePlan } from '../../identity/accounts/refuse-outside-plan.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { keeping, once } from '../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
+import { toCampaignOut, toEntryOut, toPriceOut } from './answer.ts';
+import { createCampaign, updateCampaign } from './create.ts';
+import { calculateGoal } from './audience/calculate.ts';
+import { confirmCampaign } from './lifecycle/confirm.ts';
+import { cancelCampaign, pauseCampaign, resumeCampaign } from './lifecycle/pause.ts';
+import { removeCampaign } from './lifecycle/remove.ts';
+import { campaignFilterFields, readFilter } from './listing/schema.ts';
+import { countCampaigns, listCampaigns } from './listing/sql.ts';
+import { chainOf } from './mode.ts';
+import { policyRoutes } from './policy/routes.ts';
+import { createPace } from './pace.ts';
+import { previewRoutes } from './preview/routes.ts';
+import { findRecipients } from './recipients/find.ts';
+import { recipientFilterFields, RecipientOut, toRecipientOut } from './recipients/schema.ts';
+import * as schema from './schema.ts';
+import { type CampaignRow, findCampaign } from './sql.ts';
+import { TestIn, TestOut } from './test-send/schema.ts';
+import { sendTest } from './test-send/send.ts';
+
+const PATH = '/api/partner-gateway/v1/campaigns';
+const ONE = `${PATH}/:id`;
+/** Room for 100,000 numbers. */
+const LIMIT_BYTES = 4 * 1024 * 1024;
+
+const ListQuery = Type.Object({ ...pageFields, ...campaignFilterFields });
+const RecipientsQuery = Type.Object({ ...pageFields, ...recipientFilterFields });
+
+const one = (operationId: string, summary: string, description?: string) => ({
+  tags: ['Campaigns'],
+  operationId,
+  summary,
+  ...(description !== undefined && { description }),
+  params: schema.CampaignId,
+});
+
+/** Contract 3: campaigns from the draft to the end, their recipients, and what holds for all of an account. */
+export function campaignRoutes(app: App, deps: ApiDeps): void {
+  editingRoutes(app, deps);
+  pricingRoutes(app, deps);
+  lifeRoutes(app, deps);
+  recipientRoutes(app, deps);
+  policyRoutes(app, deps);
+  previewRoutes(app, deps);
+}
+
+const mayUse = requireScope('campaigns');
+
+function editingRoutes(app: App, deps: ApiDeps): void {
+  const { pool, clock } = deps;
+  const findPace = createPace();
+
+  app.get(PATH, {
+    onRequest: mayUse,
+    schema: {
+      tags: ['Campaigns'],
+      operationId: 'listCampaigns',
+      summary: 'Campaigns',
+      querystring: ListQuery,
+      response: { 200: PageOf(schema.CampaignOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const filter = readFilter(actor.accountId, query);
+      const page = { limit: query.limit, offset: offsetOf(query), descending: query.direction === 'DESC' };
+      const db = tenant(pool, actor);
+      const [rows, total] = await Promise.all([listCampaigns(db, { filter, ...page }), countCampaigns(db, { filter })]);
+      const now = clock.now();
+      return pageOf(
+        query,
+        rows.map((row) => toEntryOut(row, findPace(actor, row, now))),
+        total,
+      );
+    },
+  });
+
+  app.post(PATH, {
+    onRequest: mayUse,
+    bodyLimit: LIMIT_BYTES,
+    schema: {
+      tags: ['Campaigns'],
+      operationId: 'createCampaign',
+      summary: 'Make a campaign: a draft, or ready to send',
+      description:
+        'The fields of the channels in `sendingMode` are required, of a draft too; recipients may come later.',
+      body: schema.CampaignIn,
+      response: { 201: schema.CampaignOut },
+    },
+    handler: once(deps, 201, async ({ actor, body }, tx) => {
+      refuseOutsidePlan(actor, chainOf(body.sendingMode));
+      const { id } = await createCampaign(tx, actor, body, { now: clock.now() });
+      return toCampaignOut(await find(tx, actor, id));
+    }),
+  });
+
+  app.get(ONE, {
+    onRequest: mayUse,
+    schema: { ...one('findCampaign', 'One campaign'), response: { 200: schema.CampaignOut } },
+    handler: async ({ actor, params }) => {
+      const campaign = await find(tenant(pool, actor), actor, params.id);
+      return toCampaignOut(campaign, findPace(actor, campaign, clock.now()));
+    },
+  });
+
+  app.put(ONE, {
+    onRequest: mayUse,
+    bodyLimit: LIMIT_BYTES,
+    schema: {
+      ...one('updateCampaign', 'Change a campaign that is not confirmed: what is left out stays'),
+      body: schema.CampaignPatch,
+      response: { 200: schema.CampaignOut },
+    },
+    handler: ({ actor, params, body }) =>
+      tenantTransaction(pool, actor, async (tx) => {
+        if (body.sendingMode) refuseOutsidePlan(actor, chainOf(body.sendingMode));
+        await updateCampaign(tx, actor, { id: params.id, patch: body, now: clock.now() });
+        return toCampaignOut(await find(tx, actor, params.id));
+      }),
+  });
+
+  app.delete(ONE, {
+    onRequest: mayUse,
+    schema: {
+      ...one('deleteCampaign', 'Delete a campaign that has not begun', 'The credit of a scheduled one returns.'),
+      response: { 204: Type.Null({ description: 'Deleted' }) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await tenantTransaction(pool, actor, (tx) => removeCampaign(tx, actor, params));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+async function find(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: number): Promise<CampaignRow> {
+  const campaign = await findCampaign(db, { accountId, id });
+  if (!campaign) throw new AppError('not_found');
+  return campaign;
+}
+
+function pricingRoutes(app: App, deps: ApiDeps): void {
+  app.post(`${ONE}/calculateGoal`, {
+    onRequest: mayUse,
+    schema: {
+      ...one(
+        'calculateCampaignGoal',
+        'Count the recipients and what they cost',
+        'To be called after every change of recipients, mode or content, and of a list.',
+      ),
+      response: { 200: schema.CampaignOut },
+    },
+    handler: once(deps, 200, async ({ actor, params }, tx) => {
+      await calculateGoal(tx, actor, params);
+      return toCampaignOut(await find(tx, actor, params.id));
+    }),
+  });
+
+  app.get(`${ONE}/price`, {
+    onRequest: mayUse,
+    schema: { ...one('findCampaignPrice', 'What a campaign costs at most'), response: { 200: schema.PriceOut } },
+    handler: async ({ actor, params }) => toPriceOut(await find(tenant(deps.pool, actor), actor, params.id)),
+  });
+}
+
+function lifeRoutes(app: App, deps: ApiDeps): void {
+  const { pool, clock } = deps;
+
+  app.put(`${ONE}/confirm`, {
+    onRequest: mayUse,
+    config: { idempotent: true },
+    schema: {
+      ...one(
+        'confirmCampaign',
+        'Send a campaign, at once or at its time: its price is frozen',
+        'Cannot be undone. 400 names every precondition that is not met.',
+      ),
+      response: { 202: schema.CampaignOut },
+    },
+    handler: once(deps, 202, async ({ actor, params }, tx) => {
+      await confirmCampaign(tx, actor, { ...params, now: clock.now() });
+      return toCampaignOut(await find(tx, actor, params.id));
+    }),
+  });
+
+  const moves = [
+    ['pause', pauseCampaign, 'Hold a campaign that is being sent'],
+    ['resume', resumeCampaign, 'Let a campaign that is held go on'],
+    [
+      'cancel',
+      cancelCampaign,
+      'End a campaign that is being sent: what no carrier has is not sent, its credit returns',
+    ],
+  ] as const;
+  for (const [name, move, summary] of moves)
+    app.put(`${ONE}/${name}`, {
+      onRequest: mayUse,
+      schema: { ...one(`${name}Campaign`, summary), response: { 200: schema.CampaignOut } },
+      handler: ({ actor, params }) =>
+        tenantTransaction(pool, actor, async (tx) => {
+          await move(tx, actor, params);
+          return toCampaignOut(await find(tx, actor, params.id));
+        }),
+    });
+}
+
+function recipientRoutes(app: App, deps: ApiDeps): void {
+  const { pool, clock, accept, answers } = deps;
+
+  app.get(`${ONE}/recipients`, {
+    onRequest: mayUse,
+    schema: {
+      ...one(
+        'listCampaignRecipients',
+        'The recipients of a campaign and what became of each',
+        'From its confirmation on.',
+      ),
+      querystring: RecipientsQuery,
+      response: { 200: PageOf(RecipientOut) },
+    },
+    handler: async ({ actor, params, query }) => {
+      const db = tenant(pool, actor);
+      const campaign = await find(db, actor, params.id);
+      const page = { limit: query.limit, offset: offsetOf(query) };
+      const which = { accountId: actor.accountId, campaign, status: query.status, now: clock.now() };
+      const { rows, total } = await findRecipients(db, { ...which, ...page });
+      return pageOf(query, rows.map(toRecipientOut), total);
+    },
+  });
+
+  app.post(`${ONE}/test`, {
+    onRequest: mayUse,
+    schema: {
+      ...one(
+        'testCampaign',
+        'Send a campaign as it is now to the contacts of test lists',
+        'At most 100 contacts, each on the first channel that reaches it. Charged as single messages, and in none of ' +
+          'the figures of the campaign.',
+      ),
+      body: TestIn,
+      response: { 200: TestOut },
+    },
+    handler: keeping(deps, ({ actor, params, body }, _reply, keep) => {
+      const storing = keep && {
+        claim: (tx: Db) => answers.claim(tx, keep),
+        store: (tx: Db, answer: TestOut) => answers.keep(tx, keep.seal(answer)),
+      };
+      const input = { ...params, contactListIds: body?.contactListIds, keep: storing };
+      return sendTest({ db: tenant(pool, actor), accept }, actor, input);
+    }),
+  });
+}

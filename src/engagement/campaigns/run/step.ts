@@ -1,0 +1,54 @@
+import type { Pool, PoolClient } from 'pg';
+import { transaction } from '../../../platform/db/transaction.ts';
+import type { Tables } from '../../../messaging/sending/prepare.ts';
+import type { Revocable } from '../fallback/revoke.ts';
+import * as db from './sql.ts';
+
+/** A step of a campaign: one transaction that holds the campaign and its run. */
+export type Step = {
+  readonly tx: PoolClient;
+  readonly job: db.Job;
+  readonly campaign: db.Running;
+  readonly tables: Tables;
+  /** Connections that have messages when the step is committed. */
+  readonly wake: Set<number>;
+  /** Messages that are to be taken back from their network when the step is committed. */
+  readonly revocable: Revocable[];
+};
+
+/**
+ * A piece of work. Answers in how many ms it has something to do: 0 when it has done something and may have more,
+ * `NOTHING` when it waits for others.
+ */
+export type Work = (step: Step) => Promise<number>;
+export const NOTHING = Number.POSITIVE_INFINITY;
+
+/** So late at most: for what was not told of. */
+const LOOK_MS = 60_000;
+
+export type StepDeps = { readonly pool: Pool; readonly tables: Tables };
+
+export type Stepped = Pick<Step, 'wake' | 'revocable'>;
+
+/**
+ * Does one step of a campaign: the first of `works` that finds something to do, whose answer and those before it say
+ * when to come again. Null when somebody else has the campaign at the moment, or it is gone.
+ */
+export function runStep(
+  { pool, tables }: StepDeps,
+  job: db.Job,
+  worksOf: (campaign: db.Running) => readonly Work[],
+): Promise<Stepped | null> {
+  return transaction(pool, async (tx) => {
+    const campaign = await db.claimRunning(tx, job);
+    if (!campaign) return null;
+    const step: Step = { tx, job, campaign, tables, wake: new Set(), revocable: [] };
+    let waitMs = LOOK_MS;
+    for (const work of worksOf(campaign)) {
+      waitMs = Math.min(waitMs, await work(step));
+      if (waitMs <= 0) break;
+    }
+    await db.moveJob(tx, { campaignId: job.campaignId, waitMs: Math.max(0, Math.round(waitMs)) });
+    return step;
+  });
+}

@@ -1,0 +1,49 @@
+import { type Static, Type } from 'typebox';
+import { CHANNELS, type Channel } from '../../../platform/lib/channel.ts';
+import { type Draft, REFUSALS, type Verdict } from '../../../messaging/sending/draft.ts';
+
+export const TestIn = Type.Union([
+  Type.Object({
+    contactListIds: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'Test lists. Default: all of the account.',
+      }),
+    ),
+  }),
+  Type.Null(),
+]);
+
+export const TestOut = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      phoneNumber: Type.String(),
+      channel: Type.Union([Type.Enum([...CHANNELS], { type: 'string' }), Type.Null()]),
+      accepted: Type.Boolean(),
+      messageId: Type.Union([Type.String(), Type.Null()]),
+      reasons: Type.Array(Type.String()),
+    }),
+  ),
+});
+export type TestOut = Static<typeof TestOut>;
+
+/** One result a contact, in their order; `verdicts` are those on the drafts that there are. */
+export function toTestOut(
+  contacts: readonly { readonly phoneNumber: string }[],
+  drafts: readonly (Draft | null)[],
+  verdicts: readonly Verdict[],
+): TestOut {
+  let next = 0;
+  const results = contacts.map(({ phoneNumber }, i) => {
+    const channel = drafts[i]?.channel ?? null;
+    return { phoneNumber, ...toResult(channel, channel === null ? undefined : verdicts[next++]) };
+  });
+  return { results };
+}
+
+function toResult(channel: Channel | null, verdict: Verdict | undefined) {
+  if (verdict?.kind === 'accepted') return { channel, accepted: true, messageId: verdict.messageId, reasons: [] };
+  const reason = verdict?.kind === 'refused' ? REFUSALS[verdict.refusal] : 'no channel of the mode reaches the number';
+  return { channel, accepted: false, messageId: null, reasons: [reason] };
+}

@@ -1,0 +1,134 @@
+import { type Author, recordAudit } from '../../../identity/audit/record.ts';
+import { listFields } from '../../contacts/fields/sql.ts';
+import { type Db, sql } from '../../../platform/db/query.ts';
+import { AppError, invalidFields } from '../../../platform/errors.ts';
+import type { Actor } from '../../../platform/http/actor.ts';
+import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
+import type { Accept } from '../../../messaging/sending/accept.ts';
+import type { Draft, Verdict } from '../../../messaging/sending/draft.ts';
+import { listTemplateVariables } from '../../../network/templates/find.ts';
+import { checkSettings, checkTemplates, NETWORK_FIELDS, refuseWithoutScope } from '../check.ts';
+import { chainOf } from '../mode.ts';
+import { type CampaignRow, findCampaign } from '../sql.ts';
+import { parseText } from '../text/parse.ts';
+import { renderSql, valuesSql } from '../text/sql.ts';
+import { listTestLists, listTrials, type Trial } from './sql.ts';
+import { toTestOut, type TestOut } from './schema.ts';
+
+const MOST = 100;
+
+export type TestDeps = { readonly db: Db; readonly accept: Accept };
+/** Claims and stores what a request with an Idempotency-Key is answered, in the transaction of its messages. */
+export type KeepTest = { claim(tx: Db): Promise<unknown>; store(tx: Db, answer: TestOut): Promise<unknown> };
+type Input = {
+  readonly id: number;
+  readonly contactListIds: readonly number[] | undefined;
+  readonly keep?: KeepTest | undefined;
+};
+
+/**
+ * Sends a campaign as it is now to the contacts of test lists, on the first channel that reaches each: single messages,
+ * ahead of all campaigns, charged as such and in no campaign's figures.
+ * Errors: 400 naming what is missing of the campaign, lists that are no test lists, more than 100 contacts or none; 403
+ * without the scopes of its channels; 404.
+ */
+export async function sendTest(
+  { db, accept }: TestDeps,
+  actor: Actor,
+  { id, contactListIds, keep }: Input,
+): Promise<TestOut> {
+  const campaign = await findCampaign(db, { accountId: actor.accountId, id });
+  if (!campaign) throw new AppError('not_found');
+  refuseWithoutScope(actor, campaign);
+  const trials = await findTrials(db, actor, campaign, contactListIds);
+  const drafts = trials.map((trial) => draftOf(campaign, trial));
+  const answer = (verdicts: readonly Verdict[]): TestOut => toTestOut(trials, drafts, verdicts);
+  const request = {
+    take: async (tx: Db) => {
+      await keep?.claim(tx);
+      return true;
+    },
+    keep: async (tx: Db, verdicts: readonly Verdict[]) => {
+      await recordTest(tx, actor, id, drafts.length);
+      await keep?.store(tx, answer(verdicts));
+    },
+  };
+  const verdicts = await accept.once(
+    actor,
+    drafts.filter((draft) => draft !== null),
+    request,
+  );
+  return answer(verdicts ?? []);
+}
+
+const recordTest = (tx: Db, actor: Author, id: number, contacts: number): Promise<void> =>
+  recordAudit(tx, actor, { action: 'campaign.test', subject: `campaign:${id}`, detail: { contacts } });
+
+async function findTrials(
+  db: Db,
+  { accountId }: Actor,
+  campaign: CampaignRow,
+  wanted: readonly number[] | undefined,
+): Promise<Trial[]> {
+  const faults = [
+    ...(await checkSettings(db, { accountId, settings: campaign })),
+    ...(await checkTemplates(db, { accountId, settings: campaign })),
+  ];
+  const listIds = await listTestLists(db, { accountId, ids: wanted ?? null });
+  const others = (wanted ?? []).filter((list) => !listIds.includes(list));
+  if (others.length > 0) faults.push({ field: 'contactListIds', message: `no test lists: ${others.join(', ')}` });
+  if (faults.length > 0) throw invalidFields(faults);
+  const trials = await listTrials(db, {
+    accountId,
+    listIds,
+    limit: MOST + 1,
+    ...(await contentOf(db, accountId, campaign)),
+  });
+  if (trials.length === 0) throw refused('there are no contacts with numbers in test lists');
+  if (trials.length > MOST) throw refused(`test lists hold more than ${MOST} contacts together`);
+  return trials;
+}
+
+const refused = (message: string) => invalidFields([{ field: 'contactListIds', message }]);
+
+/** What one contact would be sent, as SQL. */
+async function contentOf(db: Db, accountId: number, { smsBody, rcsTemplateId, whatsappTemplateId }: CampaignRow) {
+  const fields = await listFields(db, { accountId });
+  const on = { contact: sql`c`, destination: sql`c.phone_number` };
+  const values = async (channel: 'RCS' | 'WHATSAPP', templateId: string | null) => {
+    const entries = templateId ? await listTemplateVariables(db, { accountId, channel, templateId }) : [];
+    return valuesSql(entries ?? [], fields, on);
+  };
+  return {
+    text: renderSql(parseText(smsBody ?? '', fields).pieces, on),
+    rcsValues: await values('RCS', rcsTemplateId),
+    whatsappValues: await values('WHATSAPP', whatsappTemplateId),
+  };
+}
+
+/** Null: no channel of the mode reaches the contact. */
+function draftOf(campaign: CampaignRow, trial: Trial): Draft | null {
+  const channel = chainOf(campaign.sendingMode).find((one) => trial.channels & bitOf(one));
+  if (channel === undefined) return null;
+  return {
+    channel,
+    source: 'CAMPAIGN',
+    clientId: null,
+    destination: trial.phoneNumber,
+    binary: null,
+    simulation: false,
+    wantReceipt: true,
+    validUntil: null,
+    scheduledAt: null,
+    priority: 0,
+    ...messageOf(campaign, trial, channel),
+  };
+}
+
+function messageOf(campaign: CampaignRow, trial: Trial, channel: Channel): Pick<Draft, 'sender' | 'body' | 'content'> {
+  if (channel === 'SMS') return { sender: campaign.smsSender ?? '', body: trial.text };
+  const [senderField, templateField] = NETWORK_FIELDS[channel];
+  const values = channel === 'RCS' ? trial.rcsValues : trial.whatsappValues;
+  const content = { template: campaign[templateField] ?? '', channel, values };
+  return { sender: campaign[senderField] ?? '', body: '', content };
+}

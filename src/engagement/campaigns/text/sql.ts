@@ -1,0 +1,54 @@
+import { join, type Sql, sql } from '../../../platform/db/query.ts';
+import { type CustomField, type Field, parseText, type Piece, type StandardField } from './parse.ts';
+
+/** Where the values of a recipient stand. */
+export type RecipientSql = {
+  /** The alias of `contact`; of an outer join, for numbers that are no contact. */
+  readonly contact: Sql;
+  /** The number in E.164. */
+  readonly destination: Sql;
+};
+
+/**
+ * The text of one recipient as an SQL expression: the one way in which texts are filled in, so that what is priced,
+ * previewed and sent is the same. Never null.
+ */
+export const renderSql = (pieces: readonly Piece[], on: RecipientSql): Sql =>
+  pieces.length === 0
+    ? sql`''::text`
+    : sql`(${join(
+        pieces.map((piece) => pieceSql(piece, on)),
+        ' || ',
+      )})`;
+
+const pieceSql = (piece: Piece, on: RecipientSql): Sql =>
+  'text' in piece
+    ? sql`${piece.text}::text`
+    : sql`coalesce(nullif(${fieldSql(piece.field, on)}, ''), ${piece.fallback}::text)`;
+
+function fieldSql(field: Field, on: RecipientSql): Sql {
+  if (field === null) return sql`NULL::text`;
+  if (typeof field === 'string') return STANDARD[field](on);
+  return sql`${on.contact}.custom_fields ->> ${String(field.customId)}::text`;
+}
+
+const STANDARD: Readonly<Record<StandardField, (on: RecipientSql) => Sql>> = {
+  fullName: ({ contact }) => sql`${contact}.full_name`,
+  firstName: ({ contact }) => sql`${contact}.first_name`,
+  lastName: ({ contact }) => sql`${contact}.last_name`,
+  name: ({ contact, destination }) => sql`coalesce(nullif(${contact}.full_name, ''), ${destination})`,
+  gender: ({ contact }) => sql`${contact}.gender`,
+  phoneNumber: ({ destination }) => sql`${destination}`,
+  email: ({ contact }) => sql`${contact}.email`,
+};
+
+/**
+ * What one recipient has for the variables of a template, as a jsonb object: for each entry (`firstName` or
+ * `firstName|friend`, what would stand between the braces of a text) its value under exactly that entry.
+ */
+export const valuesSql = (entries: readonly string[], customFields: readonly CustomField[], on: RecipientSql): Sql =>
+  entries.length === 0
+    ? sql`'{}'::jsonb`
+    : sql`jsonb_build_object(${join(
+        entries.map((entry) => sql`${entry}::text, ${renderSql(parseText(`{{${entry}}}`, customFields).pieces, on)}`),
+      )})`;

@@ -1,0 +1,95 @@
+import { type Db, exec, maybeOne, one, sql } from '../../../../platform/db/query.ts';
+import type { Job } from '../../run/sql.ts';
+
+/** Whether messages are still to be made for somebody. */
+export async function hasUnfed(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
+  const row = await maybeOne(
+    db,
+    sql`SELECT FROM campaign_run r
+        WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId} AND (NOT r.expanded OR EXISTS (
+          SELECT FROM campaign_lane l
+          WHERE l.account_id = ${accountId} AND l.campaign_id = ${campaignId} AND NOT l.done))`,
+  );
+  return row !== undefined;
+}
+
+/** How long ago a campaign's last messages were made, in ms; 0 when none were. */
+export async function findRestMs(db: Db, { accountId, campaignId }: Job): Promise<number> {
+  const { ms } = await one<{ ms: number }>(
+    db,
+    sql`SELECT coalesce(extract(epoch FROM now() - (
+          SELECT created_at FROM campaign_batch WHERE account_id = ${accountId} AND campaign_id = ${campaignId}
+          ORDER BY id DESC LIMIT 1)) * 1000, 0)::float8 AS ms`,
+  );
+  return ms;
+}
+
+/**
+ * Whether any message of a campaign came into the hands of a carrier. Stops at the first that did, which is soon in a
+ * campaign of which any were delivered.
+ */
+export async function wasSubmitted(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
+  const { any } = await one<{ any: boolean }>(
+    db,
+    sql`SELECT EXISTS (
+          SELECT FROM campaign_batch b CROSS JOIN unnest(b.message_ids) AS m (id)
+          JOIN message_state s ON s.account_id = b.account_id AND s.id = m.id
+          WHERE b.account_id = ${accountId} AND b.campaign_id = ${campaignId} AND s.submitted_at IS NOT NULL) AS any`,
+  );
+  return any;
+}
+
+/** Why nothing was sent: what its last message was refused for, else why its last recipient was skipped. */
+export async function findObstacle(db: Db, { accountId, campaignId }: Job): Promise<string | null> {
+  const { reason } = await one<{ reason: string | null }>(
+    db,
+    sql`SELECT coalesce(
+          (SELECT s.error_text FROM (
+             SELECT message_ids[1] AS id FROM campaign_batch
+             WHERE account_id = ${accountId} AND campaign_id = ${campaignId} ORDER BY id DESC LIMIT 1) AS b
+           JOIN message_state s ON s.account_id = ${accountId} AND s.id = b.id),
+          (SELECT skip_reason FROM campaign_recipient
+           WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND skip_reason IS NOT NULL LIMIT 1)) AS reason`,
+  );
+  return reason;
+}
+
+/**
+ * Counts recipients for whom no message was made as skipped: there will be none. Of a recipient's messages all but the
+ * first are hops.
+ */
+export async function moveUnfedToSkipped(db: Db, { accountId, campaignId }: Job): Promise<void> {
+  await exec(
+    db,
+    sql`UPDATE campaign_run r SET skipped = r.recipients - (r.messages - (
+          SELECT count(*) FROM campaign_hop h WHERE h.account_id = ${accountId} AND h.campaign_id = ${campaignId}))
+        WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId}`,
+  );
+}
+
+/** Takes away recipients of a campaign that was deleted before it began. Answers how many. */
+export async function deleteRecipients(
+  db: Db,
+  { accountId, campaignId }: Job,
+  { limit }: { limit: number },
+): Promise<number> {
+  const own = sql`account_id = ${accountId} AND campaign_id = ${campaignId}`;
+  return exec(
+    db,
+    sql`DELETE FROM campaign_recipient WHERE ${own} AND (country, destination) <= (
+          SELECT country, destination
+          FROM (SELECT country, destination FROM campaign_recipient WHERE ${own}
+                ORDER BY country, destination LIMIT ${limit}) AS u
+          ORDER BY country DESC, destination DESC LIMIT 1)`,
+  );
+}
+
+/** The rest of it. */
+export async function deleteRun(db: Db, { accountId, campaignId }: Job): Promise<void> {
+  await exec(
+    db,
+    sql`WITH lanes AS (DELETE FROM campaign_lane WHERE account_id = ${accountId} AND campaign_id = ${campaignId}),
+        run AS (DELETE FROM campaign_run WHERE account_id = ${accountId} AND campaign_id = ${campaignId})
+        DELETE FROM campaign_job WHERE campaign_id = ${campaignId}`,
+  );
+}

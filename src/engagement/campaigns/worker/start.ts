@@ -1,0 +1,23 @@
+import { holdUnsendable } from './hold.ts';
+import { NOTHING, type Step } from '../run/step.ts';
+import * as db from '../run/sql.ts';
+
+const MISSED = 'Its time passed more than an hour ago while nothing could be sent: resume it to send it now';
+
+/**
+ * Starts a scheduled campaign when its time has come. One that nobody was there to start for more than an hour is held:
+ * nobody wants a morning's offer at night, so a person decides (promises 3). The reason stays when it is
+ * resumed, and says that this was done. Nor does one start whose template may not be sent.
+ */
+export async function start(step: Step): Promise<number> {
+  const { tx, job, campaign } = step;
+  const waitMs = campaign.startsInMs ?? 0;
+  if (waitMs > 0) return waitMs;
+  if (campaign.missed && campaign.failureReason === null) {
+    await db.moveToHeld(tx, job, { reason: MISSED });
+    return NOTHING;
+  }
+  if ((await holdUnsendable(step)) === 0) return NOTHING;
+  await db.moveToStarted(tx, job);
+  return 0;
+}

@@ -1,0 +1,29 @@
+import type { Db } from '../../../platform/db/query.ts';
+import { countCampaignChunks } from '../../../network/dispatch/campaigns/sql.ts';
+import { checkTemplates, type TemplateFault } from '../check.ts';
+import { chainOf } from '../mode.ts';
+import { hasUnfed } from './end/sql.ts';
+import type { Settings } from '../sql.ts';
+
+type Confirmed = {
+  readonly accountId: number;
+  readonly id: number;
+  readonly settings: Parameters<typeof checkTemplates>[1]['settings'] & Pick<Settings, 'sendingMode'>;
+};
+
+/**
+ * What is wrong with the templates of a confirmed campaign, as far as something is still to be sent by them: nothing of
+ * the first channel once all its messages have gone to carriers, so that it can come to its end.
+ */
+export async function listTemplateFaults(db: Db, { accountId, id, settings }: Confirmed): Promise<TemplateFault[]> {
+  const faults = await checkTemplates(db, { accountId, settings });
+  const [first] = chainOf(settings.sendingMode);
+  if (faults.some(({ channel }) => channel !== first)) return faults;
+  return faults.length > 0 && (await isToBeSent(db, { accountId, campaignId: id })) ? faults : [];
+}
+
+async function isToBeSent(db: Db, job: { accountId: number; campaignId: number }): Promise<boolean> {
+  if (await hasUnfed(db, job)) return true;
+  const { waiting, owned } = await countCampaignChunks(db, job);
+  return waiting + owned > 0;
+}

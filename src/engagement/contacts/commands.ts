@@ -1,0 +1,76 @@
+import type { Command } from 'commander';
+import { findAccount } from '../../identity/accounts/find.ts';
+import { operatorOf } from '../../identity/audit/record.ts';
+import type { CommandContext } from '../../platform/cli.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { invalidFields } from '../../platform/errors.ts';
+import type { Limits } from './limits.ts';
+import { setCountry, setLimits } from './set-limits.ts';
+
+const NONE = 'none';
+
+/** `contact limit` and `contact country`. */
+export function registerContactCommands(program: Command, context: CommandContext): void {
+  const contact = program
+    .command('contact')
+    .description('how many contacts accounts may have, and how they read numbers');
+
+  contact
+    .command('limit')
+    .argument('<account>', 'name or id')
+    .option('--plan <contacts>', `what the plan allows, or "${NONE}" for any number`)
+    .option('--extra <contacts>', 'what the account has beyond its plan')
+    .description('set how many contacts an account may have; without options, show it')
+    .action(async (account: string, options: LimitOptions) =>
+      context.report(await limit(context, account, options), showLimits),
+    );
+
+  contact
+    .command('country')
+    .argument('<account>', 'name or id')
+    .argument('<country>', `two letters (ISO 3166-1), or "${NONE}": then numbers need their country code`)
+    .description('set whose national numbers an account may write')
+    .action(async (account: string, letters: string) =>
+      context.report(await country(context, account, letters), ({ defaultCountry }) =>
+        defaultCountry === null
+          ? 'Numbers need their country code.'
+          : `National numbers are read as of ${defaultCountry}.`,
+      ),
+    );
+}
+
+type LimitOptions = { plan?: string; extra?: string };
+type Shown = Limits & { readonly accountId: number };
+
+function limit(context: CommandContext, reference: string, { plan, extra }: LimitOptions): Promise<Shown> {
+  const planLimit = plan === undefined || plan === NONE ? null : readCount('--plan', plan);
+  const extraLimit = extra === undefined ? undefined : readCount('--extra', extra);
+  return context.withDatabase((pool) =>
+    transaction(pool, async (tx) => {
+      const { id: accountId } = await findAccount(tx, { reference });
+      const wanted = { planLimit: plan === undefined ? undefined : planLimit, extraLimit };
+      return { accountId, ...(await setLimits(tx, operatorOf(accountId), wanted)) };
+    }),
+  );
+}
+
+function country(context: CommandContext, reference: string, letters: string) {
+  const defaultCountry = letters.toLowerCase() === NONE ? null : letters.toUpperCase();
+  return context.withDatabase((pool) =>
+    transaction(pool, async (tx) => {
+      const { id: accountId } = await findAccount(tx, { reference });
+      await setCountry(tx, operatorOf(accountId), defaultCountry);
+      return { accountId, defaultCountry };
+    }),
+  );
+}
+
+function readCount(field: string, text: string): number {
+  if (!/^\d{1,12}$/.test(text)) throw invalidFields([{ field, message: 'must be a whole number from 0' }]);
+  return Number(text);
+}
+
+const showLimits = ({ used, totalLimit, planLimit, extraLimit }: Shown): string =>
+  totalLimit === null
+    ? `${used} contacts, no limit`
+    : `${used} of ${totalLimit} contacts (plan ${planLimit}, extra ${extraLimit})`;

@@ -1,0 +1,80 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
+import { requireScope } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { once } from '../../../platform/http/idempotency.ts';
+import { bodyFaults } from '../../../platform/http/more-faults.ts';
+import { changeField, createField, faultsOfChange, faultsOfName, removeField } from './save.ts';
+import { FieldId, FieldIn, FieldOut, FieldPatch, toFieldOut } from './schema.ts';
+import { listFields } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/contacts/fields';
+const tags = ['Contacts'];
+
+/** The custom fields of an account's contacts: values in contacts, filters of lists, placeholders in texts. */
+export function customFieldRoutes(app: App, { pool, answers }: ApiDeps): void {
+  const onRequest = requireScope('contacts');
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listCustomFields',
+      summary: 'The custom fields of the account, by name: at most 100',
+      response: { 200: Type.Array(FieldOut) },
+    },
+    handler: async ({ actor }) => (await listFields(tenant(pool, actor), actor)).map(toFieldOut),
+  });
+
+  app.post(PATH, {
+    onRequest,
+    config: { moreFaults: bodyFaults(FieldIn, ({ name }) => faultsOfName(name)) },
+    schema: {
+      tags,
+      operationId: 'createCustomField',
+      summary: 'Define a custom field',
+      body: FieldIn,
+      response: { 201: FieldOut },
+    },
+    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+      toFieldOut(await createField(tx, actor, body)),
+    ),
+  });
+
+  app.put(`${PATH}/:id`, {
+    onRequest,
+    config: {
+      moreFaults: bodyFaults(FieldPatch, async (change, { actor, params }) => {
+        const id = Value.Check(FieldId, params) ? params.id : undefined;
+        const current = (await listFields(tenant(pool, actor), actor)).find((field) => field.id === id);
+        return current ? faultsOfChange(current, change) : faultsOfName(change.name);
+      }),
+    },
+    schema: {
+      tags,
+      operationId: 'changeCustomField',
+      summary: 'Rename or describe a custom field; contacts keep their values',
+      params: FieldId,
+      body: FieldPatch,
+      response: { 200: FieldOut },
+    },
+    handler: async ({ actor, params, body }) =>
+      toFieldOut(await tenantTransaction(pool, actor, (tx) => changeField(tx, actor, params.id, body))),
+  });
+
+  app.delete(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'deleteCustomField',
+      summary: 'Forget a custom field and its values',
+      params: FieldId,
+      response: { 204: Type.Null({ description: 'Forgotten' }) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await tenantTransaction(pool, actor, (tx) => removeField(tx, actor, params.id));
+      return reply.code(204).send(null);
+    },
+  });
+}

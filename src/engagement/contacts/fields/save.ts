@@ -1,0 +1,95 @@
+import { type Author, recordAudit } from '../../../identity/audit/record.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { AppError, type FieldError, invalidFields } from '../../../platform/errors.ts';
+import { claimBook } from '../book/sql.ts';
+import * as db from './sql.ts';
+
+const MOST_FIELDS = 100;
+
+/** What every contact has: placeholders and filters mean these. */
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    'id firstName lastName fullName name gender phoneNumber email isValid isTest numberType country ' +
+    'communicationSupported lastContactType lastContactDate lastCampaignType optedOut customFields createdAt updatedAt'
+  )
+    .toLowerCase()
+    .split(' '),
+);
+
+export type NewField = {
+  readonly name: string;
+  readonly type: db.FieldType;
+  readonly description?: string | undefined;
+};
+
+/**
+ * Defines a custom field. Call it in a transaction.
+ * Errors: 400 for the name of a field that every contact has, 403 beyond 100 fields, 409 for a name that is taken.
+ */
+export async function createField(
+  tx: Db,
+  actor: Author,
+  { name, type, description = '' }: NewField,
+): Promise<db.FieldRow> {
+  const { accountId } = actor;
+  refuse(faultsOfName(name));
+  await claimBook(tx, { accountId, to: 'create' });
+  if ((await db.listFields(tx, { accountId })).length >= MOST_FIELDS)
+    throw new AppError('forbidden', { message: `An account has at most ${MOST_FIELDS} custom fields` });
+  const field = await db.insertField(tx, { accountId, name, type, description });
+  if (!field) throw taken(name);
+  await recordAudit(tx, actor, { action: 'custom-field.create', subject: subjectOf(field.id), detail: { name, type } });
+  return field;
+}
+
+export type FieldChange = {
+  readonly name?: string | undefined;
+  readonly type?: db.FieldType | undefined;
+  readonly description?: string | undefined;
+};
+
+/**
+ * Renames or describes a custom field; contacts keep their values. Call it in a transaction.
+ * Errors: 400 for another type or a reserved name, 404, 409 for a name that is taken.
+ */
+export async function changeField(tx: Db, actor: Author, id: number, change: FieldChange): Promise<db.FieldRow> {
+  const { accountId } = actor;
+  await claimBook(tx, { accountId, to: 'change' });
+  const fields = await db.listFields(tx, { accountId });
+  const current = fields.find((field) => field.id === id);
+  if (!current) throw new AppError('not_found');
+  const { name = current.name, description = current.description } = change;
+  refuse(faultsOfChange(current, change));
+  if (fields.some((field) => field.id !== id && field.name.toLowerCase() === name.toLowerCase())) throw taken(name);
+  const field = await db.moveField(tx, { accountId, id, name, description });
+  await recordAudit(tx, actor, {
+    action: 'custom-field.update',
+    subject: subjectOf(id),
+    detail: { name, description },
+  });
+  return field;
+}
+
+/** Forgets a custom field and, with it, its values. Call it in a transaction. Errors: 404. */
+export async function removeField(tx: Db, actor: Author, id: number): Promise<void> {
+  if ((await db.deleteField(tx, { accountId: actor.accountId, id })) === 0) throw new AppError('not_found');
+  await recordAudit(tx, actor, { action: 'custom-field.delete', subject: subjectOf(id) });
+}
+
+/** What no schema tells of a name. */
+export const faultsOfName = (name = ''): FieldError[] =>
+  RESERVED.has(name.toLowerCase()) ? [{ field: 'name', message: `${name} is a field that every contact has` }] : [];
+
+/** What no schema tells of a change. */
+export const faultsOfChange = (current: db.FieldRow, { name, type = current.type }: FieldChange): FieldError[] => [
+  ...(type === current.type ? [] : [{ field: 'type', message: `is ${current.type} and cannot change` }]),
+  ...faultsOfName(name),
+];
+
+function refuse(faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
+const taken = (name: string): AppError =>
+  new AppError('conflict', { message: `There is a custom field ${name} already` });
+const subjectOf = (id: number): string => `custom-field:${id}`;

@@ -1,0 +1,72 @@
+import type { FieldError } from '../../../platform/errors.ts';
+import type { FieldRow, FieldType } from './sql.ts';
+
+/** What a custom field may hold; a date is `yyyy-MM-dd`. */
+export type FieldValue = string | number | boolean;
+/** Values by the names of their fields, as the interface writes them. Null takes a value away. */
+export type NamedValues = Readonly<Record<string, unknown>>;
+/** Values by the ids of their fields, as contacts keep them. */
+export type StoredValues = Readonly<Record<string, FieldValue | null>>;
+
+const LONGEST_TEXT = 1000;
+
+const isDate = (value: string): boolean => {
+  const date = new Date(`${value}T00:00:00Z`);
+  return /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
+};
+
+type Check = { readonly says: string; readonly accepts: (value: unknown) => value is FieldValue };
+
+const CHECKS: Readonly<Record<FieldType, Check>> = {
+  text: {
+    says: `must be a text of at most ${LONGEST_TEXT} characters`,
+    accepts: (value): value is string => typeof value === 'string' && value.length <= LONGEST_TEXT,
+  },
+  number: { says: 'must be a number', accepts: (value): value is number => Number.isFinite(value) },
+  boolean: { says: 'must be true or false', accepts: (value): value is boolean => typeof value === 'boolean' },
+  date: {
+    says: 'must be a date (yyyy-MM-dd)',
+    accepts: (value): value is string => typeof value === 'string' && isDate(value),
+  },
+};
+
+const byName = (fields: readonly FieldRow[]) => new Map(fields.map((field) => [field.name.toLowerCase(), field]));
+
+/** The values as contacts keep them, or what is wrong with each. Names are taken in any case. */
+export function readValues(
+  fields: readonly FieldRow[],
+  values: NamedValues,
+): { stored: StoredValues; faults: FieldError[] } {
+  const known = byName(fields);
+  const stored: Record<string, FieldValue | null> = {};
+  const faults: FieldError[] = [];
+  for (const [name, value] of Object.entries(values)) {
+    const field = known.get(name.toLowerCase());
+    const says = field && CHECKS[field.type].says;
+    if (!field) faults.push({ field: `customFields.${name}`, message: 'is no custom field of this account' });
+    else if (value === null || CHECKS[field.type].accepts(value)) stored[field.id] = value;
+    else faults.push({ field: `customFields.${name}`, message: says ?? 'is not valid' });
+  }
+  return { stored, faults };
+}
+
+/** A value that came as text (a query, a cell of a file) as its field's type; undefined when it is none. */
+export function readText(field: Pick<FieldRow, 'type'>, text: string): FieldValue | undefined {
+  const value = fromText(field.type, text.trim());
+  return CHECKS[field.type].accepts(value) ? value : undefined;
+}
+
+function fromText(type: FieldType, text: string): unknown {
+  if (type === 'number') return text === '' ? undefined : Number(text);
+  if (type !== 'boolean') return text;
+  return text === 'true' ? true : text === 'false' ? false : undefined;
+}
+
+/** The values by the names of their fields. Those of fields that were deleted are left out. */
+export const toNamed = (fields: readonly FieldRow[], stored: StoredValues): Record<string, FieldValue> =>
+  Object.fromEntries(
+    fields.flatMap(({ id, name }) => {
+      const value = stored[id];
+      return value === undefined || value === null ? [] : [[name, value] as const];
+    }),
+  );

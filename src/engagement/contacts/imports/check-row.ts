@@ -1,0 +1,145 @@
+import type { FieldError } from '../../../platform/errors.ts';
+import { CHANNELS, type Channel } from '../../../platform/lib/channel.ts';
+import { type PhoneDetails, readPhone } from '../../../platform/lib/phone-details.ts';
+import { type FieldValue, readText } from '../fields/values.ts';
+import { toEmail, UNREADABLE_NUMBER } from '../read.ts';
+import type { StandardField, Target } from './columns.ts';
+import type { RawRow } from './reading/limits.ts';
+import type { CheckedRow } from './rows.ts';
+
+/** A cell as a contact keeps it, or what is wrong with it. */
+type Read = { readonly value: FieldValue } | { readonly fault: string };
+
+const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\].]+$/;
+const GENDERS: Readonly<Record<string, string>> = {
+  m: 'MALE',
+  male: 'MALE',
+  f: 'FEMALE',
+  female: 'FEMALE',
+  other: 'OTHER',
+};
+const YES: ReadonlySet<string> = new Set(['true', 'yes', 'y', '1', 'x']);
+const NO: ReadonlySet<string> = new Set(['false', 'no', 'n', '0']);
+
+const textOfAtMost =
+  (longest: number) =>
+  (cell: string): Read =>
+    cell.length <= longest ? { value: cell } : { fault: `must have at most ${longest} characters` };
+
+/** All fields but the number, which needs more than its cell. */
+const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: string) => Read>> = {
+  firstName: textOfAtMost(100),
+  lastName: textOfAtMost(100),
+  fullName: textOfAtMost(200),
+  email: (cell) =>
+    cell.length <= 254 && EMAIL.test(cell) ? { value: toEmail(cell) ?? cell } : { fault: 'is not an e-mail address' },
+  gender: (cell) =>
+    orFault(
+      GENDERS[cell.toLowerCase()] ?? (cell.toLowerCase() === 'o' ? 'OTHER' : undefined),
+      'must be MALE, FEMALE or OTHER',
+    ),
+  isTest: (cell) => orFault(yesOrNo(cell), 'must be true or false'),
+  optedOut: (cell) => orFault(readChannels(cell)?.join(','), 'must be channels (SMS, RCS, WHATSAPP), true or false'),
+};
+
+const orFault = (value: FieldValue | undefined, fault: string): Read => (value === undefined ? { fault } : { value });
+
+function yesOrNo(cell: string): boolean | undefined {
+  const word = cell.toLowerCase();
+  if (YES.has(word)) return true;
+  return NO.has(word) ? false : undefined;
+}
+
+/** `SMS`, `sms; rcs`, or yes for all channels. No, like an empty cell, opts nobody in. */
+function readChannels(cell: string): Channel[] | undefined {
+  const all = yesOrNo(cell);
+  if (all !== undefined) return all ? [...CHANNELS] : [];
+  const words = cell
+    .toUpperCase()
+    .split(/[\s,;|]+/)
+    .filter((word) => word !== '');
+  const channels = CHANNELS.filter((channel) => words.includes(channel));
+  return channels.length === new Set(words).size ? channels : undefined;
+}
+
+const CUSTOM_FAULTS = {
+  text: 'must be a text of at most 1000 characters',
+  number: 'must be a number',
+  boolean: 'must be true or false',
+  date: 'must be a date (yyyy-MM-dd)',
+} as const;
+
+export type Checking = { readonly targets: readonly Target[]; readonly defaultCountry: string | null };
+
+/**
+ * Checks the rows of a file, one after the other: every fault of a row is named. Of the rows with one number the first
+ * good one counts; the others come back as doubles. Empty cells say nothing.
+ */
+export function createRowCheck({ targets, defaultCountry }: Checking): (row: RawRow) => CheckedRow {
+  const numberAt = targets.findIndex((target) => target && 'field' in target && target.field === 'phoneNumber');
+  /** As numbers, which take a quarter of the room of texts: a million of them are 40 MB. */
+  const lines = new Map<number, number>();
+
+  return ({ line, cells: raw }) => {
+    const faults: FieldError[] = [];
+    if (raw.length > targets.length) faults.push(tooManyCells(raw, targets));
+    const phone = numberIn(raw[numberAt] ?? '', defaultCountry, faults);
+    const cells = targets.map((target, i) => {
+      if (i === numberAt) return phone?.e164 ?? null;
+      return target ? valueIn(raw[i] ?? '', target, faults) : null;
+    });
+    if (faults.length > 0 || !phone) return { line, cells: toShow(raw, targets.length), faults };
+    const number = Number(phone.e164.slice(1));
+    const first = lines.get(number);
+    if (first !== undefined)
+      return { line, cells: toShow(raw, targets.length), faults: [sameAs(first)], doubled: true };
+    lines.set(number, line);
+    return { line, cells, phone };
+  };
+}
+
+/** A row may have a million cells more than there are columns. */
+const toShow = (raw: readonly string[], columns: number): string[] => raw.slice(0, columns).map(storableText);
+
+const sameAs = (line: number): FieldError => ({ field: 'phoneNumber', message: `has the number of line ${line}` });
+
+const tooManyCells = (raw: readonly string[], targets: readonly Target[]): FieldError => ({
+  field: 'row',
+  message: `has ${raw.length} cells, more than the ${targets.length} columns`,
+});
+
+function numberIn(raw: string, defaultCountry: string | null, faults: FieldError[]): PhoneDetails | null {
+  const cell = raw.trim();
+  const phone = cell === '' ? null : readPhone(cell, defaultCountry);
+  if (phone) return phone;
+  const message = cell === '' ? 'is missing: contacts of a file are known by their numbers' : UNREADABLE_NUMBER;
+  faults.push({ field: 'phoneNumber', message });
+  return null;
+}
+
+function valueIn(raw: string, target: NonNullable<Target>, faults: FieldError[]): FieldValue | null {
+  const cell = raw.trim();
+  if (cell === '') return null;
+  const [field, read] =
+    'field' in target
+      ? [target.field, readField(target.field, cell)]
+      : [`customFields.${target.custom}`, readCustom(target.type, cell)];
+  const fault = 'fault' in read ? read.fault : storable(read.value);
+  if (fault !== undefined) faults.push({ field, message: fault });
+  return 'value' in read ? read.value : null;
+}
+
+const readField = (field: StandardField, cell: string): Read =>
+  field === 'phoneNumber' ? { value: cell } : READERS[field](cell);
+
+const readCustom = (type: keyof typeof CUSTOM_FAULTS, cell: string): Read =>
+  orFault(readText({ type }, cell), CUSTOM_FAULTS[type]);
+
+/** PostgreSQL stores no U+0000 and no halves of characters. */
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+const storable = (value: FieldValue): string | undefined =>
+  typeof value !== 'string' || isStorable(value) ? undefined : 'holds what is no character';
+
+/** To show: with U+FFFD for what cannot be stored. */
+export const storableText = (text: string): string =>
+  isStorable(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd');

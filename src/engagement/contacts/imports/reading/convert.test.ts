@@ -1,0 +1,68 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../../../test/support/temporary-folder.ts';
+import { readFile } from '../read-file.ts';
+import { unpackRows } from '../rows.ts';
+import { openTemporary } from '../../../../platform/storage/temporary-file.ts';
+import { type Conversion, convert } from './convert.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await temporaryFolder('heliograph-convert-');
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const OPTIONS = { removeHead: null, mapping: {}, fields: [], defaultCountry: null, previewRows: 1 };
+
+/** Reads a text with one of the two ways to, and answers the table and the rows of each chunk. */
+async function read(text: string, by: (conversion: Conversion) => ReturnType<typeof convert> = convert) {
+  await using source = await openTemporary(folder);
+  await using chunks = await openTemporary(folder);
+  await source.write(text);
+  const made = await by({ source: source.fd, chunks: chunks.fd, kind: 'table', fileName: 'a.csv', options: OPTIONS });
+  const rows = [];
+  for (const { offset, bytes } of made.chunks) {
+    const octets = Buffer.alloc(bytes);
+    await chunks.read(octets, 0, bytes, offset);
+    rows.push(unpackRows(octets));
+  }
+  return { ...made, rows };
+}
+
+const csvOf = (count: number, rest = ''): string =>
+  `phone,note\n${Array.from({ length: count }, (_, i) => `+39333${1_000_000 + i},${rest}`).join('\n')}\n`;
+
+test('rows come in chunks of 2,000, in their order', async () => {
+  const { rows, total } = await read(csvOf(4500));
+  expect([total, rows.map((chunk) => chunk.length)]).toEqual([4500, [2000, 2000, 500]]);
+  expect(rows.flat().map(({ line }) => line)).toEqual(Array.from({ length: 4500 }, (_, i) => i + 2));
+});
+
+test('long rows come in smaller chunks, and of a row with too many cells only those of the columns are kept', async () => {
+  const { rows } = await read(`${csvOf(300, 'x'.repeat(60_000))}+393339999999,a${',b'.repeat(20_000)}\n`);
+  expect(Math.max(...rows.map((chunk) => chunk.length))).toBeLessThan(100);
+  expect(rows.flat().at(-1)?.cells).toEqual(['+393339999999', 'a']);
+});
+
+test('in a thread of its own the same comes out, and faults of the file come back as such', async () => {
+  expect(await read(csvOf(3), readFile)).toEqual(await read(csvOf(3)));
+  await expect(read('phone\n"x', readFile)).rejects.toMatchObject({
+    code: 'invalid',
+    message: 'file: line 2: a quote is not closed',
+  });
+});
+
+test('a file that takes more memory than the thread may have is refused, and the program goes on', async () => {
+  const small = (conversion: Conversion) => readFile(conversion, { maxOldGenerationSizeMb: 12 });
+  await expect(read(csvOf(200_000), small)).rejects.toMatchObject({
+    code: 'invalid',
+    message: 'file: takes too much memory to read',
+  });
+});
+
+test('a temporary file has no name: nobody else finds it', async () => {
+  await using file = await openTemporary(folder);
+  await file.write('secret');
+  expect(await readdir(join(folder, 'uploads'))).toEqual([]);
+});

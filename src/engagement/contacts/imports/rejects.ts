@@ -1,0 +1,29 @@
+import type { Db } from '../../../platform/db/query.ts';
+import { csvLine } from '../../../platform/lib/csv.ts';
+import { type ImportRow, listRejects, type Reject } from './sql.ts';
+
+const ROWS_A_PIECE = 500;
+
+/**
+ * The rows that were not brought in, as CSV in pieces: the columns of the file, the line where each row stood, and what is
+ * wrong with it. Mended, it may be sent as the next file.
+ */
+export async function* rejectsCsv(
+  db: Db,
+  { accountId, id: importId, columns }: Pick<ImportRow, 'accountId' | 'id' | 'columns'>,
+): AsyncGenerator<string> {
+  yield csvLine([...columns.map(({ name }) => name), 'importLine', 'importError']);
+  let afterLine = -1;
+  for (;;) {
+    const rows = await listRejects(db, { accountId, importId, afterLine, limit: ROWS_A_PIECE });
+    if (rows.length === 0) return;
+    yield rows.map((row) => lineOf(row, columns.length)).join('');
+    afterLine = rows.at(-1)?.line ?? afterLine;
+  }
+}
+
+/** A row may have fewer cells than there are columns, or more. */
+function lineOf({ line, faults, cells }: Reject, columns: number): string {
+  const own = Array.from({ length: columns }, (_, i) => cells[i] ?? '');
+  return csvLine([...own, String(line), faults.map(({ field, message }) => `${field} ${message}`).join('; ')]);
+}

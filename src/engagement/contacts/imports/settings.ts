@@ -1,0 +1,68 @@
+import { type FieldError, invalidFields } from '../../../platform/errors.ts';
+import type { Mapping } from './columns.ts';
+
+/** What the fields of an upload say. */
+export type Settings = {
+  readonly fileName: string;
+  readonly removeHead: boolean | null;
+  readonly previewRows: number;
+  readonly listId: number | null;
+  readonly dryRun: boolean;
+  readonly mapping: Mapping;
+};
+
+const DEFAULT_PREVIEW = 10;
+const MOST_PREVIEW = 100;
+const LONGEST_NAME = 255;
+
+/** Errors: 400 naming each field at fault. Fields that nobody knows are passed over, and an empty one says nothing. */
+export function readSettings(fields: ReadonlyMap<string, string>, partName: string): Settings {
+  const faults: FieldError[] = [];
+  const read = <T>(field: string, fallback: T, parse: (text: string) => T | undefined, must: string): T => {
+    const text = fields.get(field)?.trim() ?? '';
+    if (text === '') return fallback;
+    const value = parse(text);
+    if (value === undefined) faults.push({ field, message: must });
+    return value ?? fallback;
+  };
+  const settings = {
+    fileName: read('fileName', partName, readName, `must have at most ${LONGEST_NAME} characters`),
+    removeHead: read<boolean | null>('removeHead', null, readBoolean, 'must be true or false'),
+    previewRows: read('limit', DEFAULT_PREVIEW, readInteger(0, MOST_PREVIEW), `must be from 0 to ${MOST_PREVIEW}`),
+    listId: read<number | null>('listId', null, readInteger(1, Number.MAX_SAFE_INTEGER), 'must be the id of a list'),
+    dryRun: read('dryRun', false, readBoolean, 'must be true or false'),
+    mapping: read<Mapping>('mapping', {}, readMapping, 'must be JSON: {"column": "field", "another": null}'),
+  };
+  if (faults.length > 0) throw invalidFields(faults);
+  return { ...settings, fileName: settings.fileName.replaceAll('\0', '').toWellFormed().slice(0, LONGEST_NAME) };
+}
+
+const readName = (text: string): string | undefined => (text.length <= LONGEST_NAME ? text : undefined);
+
+function readBoolean(text: string): boolean | undefined {
+  if (text === 'true' || text === '1') return true;
+  return text === 'false' || text === '0' ? false : undefined;
+}
+
+const readInteger =
+  (least: number, most: number) =>
+  (text: string): number | undefined =>
+    /^\d{1,16}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
+
+function readMapping(text: string): Mapping | undefined {
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const entries = Object.entries(value).map(([column, field]) => [column, field === '' ? null : field] as const);
+  return entries.every(isPair) ? Object.fromEntries(entries) : undefined;
+}
+
+const isPair = (entry: readonly [string, unknown]): entry is readonly [string, string | null] =>
+  entry[1] === null || (typeof entry[1] === 'string' && entry[1].length <= 100);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

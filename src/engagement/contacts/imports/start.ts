@@ -1,0 +1,115 @@
+import type { FileHandle } from 'node:fs/promises';
+import { type Author, recordAudit } from '../../../identity/audit/record.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { type FieldError, invalidFields } from '../../../platform/errors.ts';
+import { findList } from '../lists/sql.ts';
+import { createField } from '../fields/save.ts';
+import { type FieldRow, listFields } from '../fields/sql.ts';
+import type { Column } from './check-table.ts';
+import { importRows, unknownList } from './import-rows.ts';
+import type { ChunkPlace, Converted } from './reading/convert.ts';
+import { unpackRows } from './rows.ts';
+import type { Settings } from './settings.ts';
+import * as db from './sql.ts';
+
+/** Up to so many rows are brought in while the request waits. */
+const MOST_AT_ONCE = 5000;
+
+/** A file that was read: its table, its rows in `chunks`, and what the request said. */
+export type ReadFile = { readonly settings: Settings; readonly converted: Converted; readonly chunks: FileHandle };
+
+/**
+ * Begins an import and, if it is small, does it: all of it or nothing. A larger one waits for a worker as PENDING. New
+ * custom fields are made in either case. Call it in a transaction.
+ * Errors: 400 naming a list that the account has not or a field that cannot be made, 403 beyond 100 custom fields.
+ */
+export async function startImport(
+  tx: Db,
+  actor: Author,
+  { settings, converted, chunks }: ReadFile,
+): Promise<db.ImportRow> {
+  const { accountId, kind, keyId, userId, username } = actor;
+  const { fileName, dryRun, listId } = settings;
+  await refuseUnknownList(tx, accountId, listId);
+  const columns = await claimFields(tx, actor, converted.columns, dryRun);
+  const { preview, total } = converted;
+  const author = { kind, keyId, userId, username };
+  const row = await db.insertImport(tx, { accountId, fileName, dryRun, listId, author, columns, preview, total });
+  const detail = { fileName, total, dryRun, listId };
+  await recordAudit(tx, actor, { action: 'contact-import.create', subject: `contact-import:${row.id}`, detail });
+  return total > MOST_AT_ONCE
+    ? enqueue(tx, row, converted.chunks, chunks)
+    : importNow(tx, row, converted.chunks, chunks);
+}
+
+/** Errors: 400. A list of another account is unknown. */
+export async function refuseUnknownList(tx: Db, accountId: number, listId: number | null): Promise<void> {
+  if (listId !== null && !(await findList(tx, { accountId, id: listId }))) throw unknownList(listId);
+}
+
+/** The columns with the fields that they become, which are made where they are not there yet. */
+async function claimFields(
+  tx: Db,
+  actor: Author,
+  columns: readonly Column[],
+  dryRun: boolean,
+): Promise<db.ImportColumn[]> {
+  const fields = await listFields(tx, { accountId: actor.accountId });
+  const made: db.ImportColumn[] = [];
+  for (const { name, target } of columns) {
+    if (target === null) made.push({ name, field: null, fieldId: null });
+    else if ('field' in target) made.push({ name, field: target.field, fieldId: null });
+    else {
+      const field = dryRun && target.id === null ? null : await claimField(tx, actor, target, fields);
+      made.push({ name, field: `customField.${field?.name ?? target.custom}`, fieldId: field?.id ?? null });
+    }
+  }
+  return made;
+}
+
+type Custom = Extract<Column['target'], { custom: string }>;
+
+/** It may have been made, renamed or deleted while the file was read. */
+async function claimField(tx: Db, actor: Author, { custom, type, id }: Custom, fields: readonly FieldRow[]) {
+  const there = fields.find((field) => field.id === id || field.name.toLowerCase() === custom.toLowerCase());
+  if (there?.type === type) return there;
+  if (there) throw invalidFields([changed(custom)]);
+  return createField(tx, actor, { name: custom, type, description: 'From an imported file' });
+}
+
+const changed = (custom: string): FieldError => ({
+  field: 'file',
+  message: `the custom field ${custom} was changed meanwhile: send the file again`,
+});
+
+async function importNow(
+  tx: Db,
+  row: db.ImportRow,
+  places: readonly ChunkPlace[],
+  file: FileHandle,
+): Promise<db.ImportRow> {
+  let current = row;
+  for (const place of places) current = await importRows(tx, current, unpackRows(await readChunk(file, place)));
+  return db.moveToEnd(tx, { accountId: row.accountId, id: row.id, failure: null });
+}
+
+async function enqueue(
+  tx: Db,
+  row: db.ImportRow,
+  places: readonly ChunkPlace[],
+  file: FileHandle,
+): Promise<db.ImportRow> {
+  const { accountId, id: importId } = row;
+  for (const [n, place] of places.entries())
+    await db.insertChunk(tx, { accountId, importId, n, rows: await readChunk(file, place) });
+  await db.insertJob(tx, { accountId, importId });
+  await db.notifyImports(tx);
+  return row;
+}
+
+async function readChunk(file: FileHandle, { offset, bytes }: ChunkPlace): Promise<Buffer> {
+  const octets = Buffer.alloc(bytes);
+  const { bytesRead } = await file.read(octets, 0, bytes, offset);
+  if (bytesRead < bytes) throw new Error('the file of chunks is cut short');
+  return octets;
+}

@@ -1,0 +1,56 @@
+import type { Pool, PoolClient } from 'pg';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { Log } from '../../../platform/lib/log.ts';
+import { importRows } from './import-rows.ts';
+import { unpackRows } from './rows.ts';
+import * as db from './sql.ts';
+
+/** After so many failures in a row an import is given up; the waits between them add up to a minute. */
+const MOST_FAILURES = 6;
+const RETRY_MS = 2000;
+
+const REST = 'what was brought in before stays, the rest was not brought in';
+
+/**
+ * Does one chunk of the import that has waited longest, in one transaction with its progress: whatever is killed, no row is
+ * brought in twice and none is passed over. The claim is the transaction's lock, so the import of a worker that died is
+ * free at once. Answers whether there was one.
+ */
+export async function importNextChunk(pool: Pool, log: Log): Promise<boolean> {
+  let claimed: db.Job | undefined;
+  try {
+    return await transaction(pool, async (tx) => {
+      claimed = await db.claimJob(tx);
+      if (claimed) await importChunk(tx, claimed);
+      return claimed !== undefined;
+    });
+  } catch (err) {
+    if (!claimed) throw err;
+    await handleFailure(pool, log, claimed, err);
+    return true;
+  }
+}
+
+async function importChunk(tx: PoolClient, { accountId, importId }: db.Job): Promise<void> {
+  const current = await db.findImport(tx, { accountId, id: importId });
+  const chunk = await db.deleteNextChunk(tx, { accountId, importId });
+  if (!current || !chunk) return end(tx, { accountId, importId }, null);
+  await importRows(tx, current, unpackRows(chunk.rows));
+  await db.moveJob(tx, { importId, failures: 0, delayMs: 0 });
+}
+
+async function end(tx: PoolClient, job: Pick<db.Job, 'accountId' | 'importId'>, failure: string | null): Promise<void> {
+  await db.deleteChunks(tx, job);
+  await db.deleteJob(tx, job);
+  await db.moveToEnd(tx, { accountId: job.accountId, id: job.importId, failure });
+}
+
+/** What has a reason for people ends the import. Anything else is tried again, and given up after some time. */
+async function handleFailure(pool: Pool, log: Log, job: db.Job, err: unknown): Promise<void> {
+  if (err instanceof AppError) return transaction(pool, (tx) => end(tx, job, `${err.message}: ${REST}`));
+  log.error({ err, state: `import ${job.importId}` }, 'a chunk of an import failed');
+  const failures = job.failures + 1;
+  if (failures > MOST_FAILURES) return transaction(pool, (tx) => end(tx, job, `Internal error: ${REST}`));
+  await db.moveJob(pool, { importId: job.importId, failures, delayMs: RETRY_MS * failures });
+}

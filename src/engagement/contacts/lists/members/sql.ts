@@ -1,0 +1,114 @@
+import { plainArray } from '../../../../platform/db/array.ts';
+import { type Db, exec, many, maybeOne, sql } from '../../../../platform/db/query.ts';
+
+type Of = { readonly accountId: number };
+
+/** Those of these contacts that the account does not have. */
+export async function listUnknownContacts(
+  db: Db,
+  { accountId, ids }: Of & { ids: readonly number[] },
+): Promise<number[]> {
+  const rows = await many<{ id: number }>(
+    db,
+    sql`SELECT u.id FROM unnest(${plainArray(ids)}::bigint[]) AS u (id)
+        WHERE NOT EXISTS (SELECT FROM contact c WHERE c.account_id = ${accountId} AND c.id = u.id) ORDER BY u.id`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Which contacts: these, or all but these. */
+export type Chosen = { readonly ids: readonly number[] } | { readonly allBut: readonly number[] };
+
+const isChosen = (chosen: Chosen, column: ReturnType<typeof sql>) =>
+  'ids' in chosen
+    ? sql`${column} = ANY(${plainArray(chosen.ids)}::bigint[])`
+    : sql`${column} <> ALL(${plainArray(chosen.allBut)}::bigint[])`;
+
+export type Added = { listId: number; chosen: number; created: number };
+
+/** Puts contacts into lists, leaving out what is there. For each list: how many were chosen, how many of them are new. */
+export const insertMembers = (
+  db: Db,
+  { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: Chosen },
+): Promise<Added[]> =>
+  many(
+    db,
+    sql`WITH chosen AS MATERIALIZED (
+          SELECT c.id, lower(c.full_name) AS name_key FROM contact c
+          WHERE c.account_id = ${accountId} AND ${isChosen(contacts, sql`c.id`)}),
+        lists AS (SELECT unnest(${plainArray(listIds)}::bigint[]) AS id),
+        added AS (
+          INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
+          SELECT ${accountId}, lists.id, chosen.id, chosen.name_key FROM lists, chosen
+          ON CONFLICT (account_id, contact_id, list_id) DO NOTHING
+          RETURNING list_id)
+        SELECT lists.id AS "listId", (SELECT count(*) FROM chosen) AS chosen, count(added.list_id) AS created
+        FROM lists LEFT JOIN added ON added.list_id = lists.id GROUP BY lists.id ORDER BY lists.id`,
+  );
+
+/** The ids of the associations of these contacts with these lists. */
+export async function listMemberIds(
+  db: Db,
+  { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: Chosen },
+): Promise<number[]> {
+  const rows = await many<{ id: number }>(
+    db,
+    sql`SELECT id FROM contact_list_member
+        WHERE account_id = ${accountId} AND list_id = ANY(${plainArray(listIds)}::bigint[])
+          AND ${isChosen(contacts, sql`contact_id`)}
+        ORDER BY list_id, contact_id`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+export type Removed = { listId: number; removed: number };
+
+/** Takes contacts out of lists; how many, of each list that had any. `listIds` null means all lists. */
+export const deleteMembers = (
+  db: Db,
+  { accountId, listIds, contacts }: Of & { listIds: readonly number[] | null; contacts: Chosen },
+): Promise<Removed[]> =>
+  many(
+    db,
+    sql`WITH gone AS (
+          DELETE FROM contact_list_member
+          WHERE account_id = ${accountId} AND ${isChosen(contacts, sql`contact_id`)}
+            ${listIds === null ? sql`` : sql`AND list_id = ANY(${plainArray(listIds)}::bigint[])`}
+          RETURNING list_id)
+        SELECT list_id AS "listId", count(*) AS removed FROM gone GROUP BY list_id ORDER BY list_id`,
+  );
+
+/** Those of these contacts that are in none of these lists. */
+export async function listNonMembers(
+  db: Db,
+  { accountId, listIds, contactIds }: Of & { listIds: readonly number[]; contactIds: readonly number[] },
+): Promise<number[]> {
+  const rows = await many<{ id: number }>(
+    db,
+    sql`SELECT u.id FROM unnest(${plainArray(contactIds)}::bigint[]) AS u (id)
+        WHERE NOT EXISTS (SELECT FROM contact_list_member m WHERE m.account_id = ${accountId}
+                          AND m.list_id = ANY(${plainArray(listIds)}::bigint[]) AND m.contact_id = u.id)
+        ORDER BY u.id`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The list that an association belongs to. */
+export const findMember = (db: Db, { accountId, id }: Of & { id: number }): Promise<{ listId: number } | undefined> =>
+  maybeOne(db, sql`SELECT list_id AS "listId" FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);
+
+export const deleteMember = (db: Db, { accountId, id }: Of & { id: number }): Promise<number> =>
+  exec(db, sql`DELETE FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);
+
+/** Brings contacts to the place in their lists that their names have now. */
+export const moveNameKeys = (
+  db: Db,
+  { accountId, contactIds }: Of & { contactIds: readonly number[] },
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE contact_list_member m SET name_key = lower(c.full_name)
+        FROM contact c
+        WHERE m.account_id = ${accountId} AND m.contact_id = ANY(${plainArray(contactIds)}::bigint[])
+          AND c.account_id = ${accountId} AND c.id = m.contact_id AND m.name_key <> lower(c.full_name)`,
+  );

@@ -1,0 +1,157 @@
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { requireScope } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { once } from '../../../platform/http/idempotency.ts';
+import { bodyFaults } from '../../../platform/http/more-faults.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
+import { readIds } from '../../../platform/lib/id-list.ts';
+import { addToLists, removeAssociation, removeFromLists } from './members/associate.ts';
+import { removeLists } from './remove.ts';
+import { changeList, createList } from './save.ts';
+import * as schema from './schema.ts';
+import { countLists, findList, listLists } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/contacts/list';
+const MEMBERS = `${PATH}/contacts`;
+const tags = ['Contacts'];
+
+const ListQuery = Type.Object({ ...pageFields, ...schema.listFilterFields });
+
+const moreFaults = bodyFaults(schema.AssociationIn, (body, _request, isRefused) =>
+  schema.faultsOfAssociation(body, isRefused),
+);
+
+/** Contract 4: contact lists and which contacts are in them. The contacts of a list: src/engagement/contacts/routes.ts. */
+export function listRoutes(app: App, { pool, answers }: ApiDeps): void {
+  const onRequest = requireScope('contacts');
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listContactLists',
+      summary: 'Contact lists',
+      querystring: ListQuery,
+      response: { 200: PageOf(schema.ListOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const { id, contactIds, sortBy, sortOrder, ...rest } = query;
+      const named = { ids: readIds(id), contactIds: readIds(contactIds) };
+      const filter = { ...rest, ...named, accountId: actor.accountId };
+      const order = { sortBy, descending: sortOrder === 'desc' };
+      const db = tenant(pool, actor);
+      const [rows, total] = await Promise.all([
+        listLists(db, { filter, order, limit: query.limit, offset: offsetOf(query) }),
+        countLists(db, { filter }),
+      ]);
+      return pageOf(query, rows.map(schema.toListOut), total);
+    },
+  });
+
+  app.post(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'createContactList',
+      summary: 'Make a contact list',
+      body: schema.ListIn,
+      response: { 201: schema.ListOut },
+    },
+    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+      schema.toListOut(await createList(tx, actor, body)),
+    ),
+  });
+
+  app.delete(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'deleteContactLists',
+      summary: 'Delete contact lists; their contacts stay',
+      querystring: schema.ListIdsQuery,
+      response: { 200: schema.Deleted },
+    },
+    handler: ({ actor, query }) =>
+      tenantTransaction(pool, actor, (tx) => removeLists(tx, actor, { ids: readIds(query.ids) })),
+  });
+
+  app.get(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findContactList',
+      summary: 'One contact list',
+      params: schema.ListId,
+      querystring: schema.FindListQuery,
+      response: { 200: schema.ListOut },
+    },
+    handler: async ({ actor, params, query }) => {
+      const list = await findList(tenant(pool, actor), { accountId: actor.accountId, ...params, ...query });
+      if (!list) throw new AppError('not_found');
+      return schema.toListOut(list);
+    },
+  });
+
+  app.put(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'changeContactList',
+      summary: 'Change name, description or kind of a list; what is left out stays',
+      params: schema.ListId,
+      body: schema.ListPatch,
+      response: { 200: schema.ListOut },
+    },
+    handler: async ({ actor, params, body }) =>
+      schema.toListOut(await tenantTransaction(pool, actor, (tx) => changeList(tx, actor, params.id, body))),
+  });
+
+  app.post(MEMBERS, {
+    onRequest,
+    config: { moreFaults },
+    schema: {
+      tags,
+      operationId: 'addContactsToLists',
+      summary: 'Put contacts into lists',
+      description: 'Associations that exist stay. Unknown lists or contacts are named in a 400, and nothing is done.',
+      body: schema.AssociationIn,
+      response: { 201: schema.AssociationOut },
+    },
+    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) =>
+      schema.toAssociationOut(await addToLists(tx, actor, schema.readAssociation(body))),
+    ),
+  });
+
+  app.delete(MEMBERS, {
+    onRequest,
+    config: { moreFaults },
+    schema: {
+      tags,
+      operationId: 'removeContactsFromLists',
+      summary: 'Take contacts out of lists; contacts and lists stay',
+      description:
+        '`deleted` counts associations, `notFound` names contacts that were in none of the lists. Unknown lists are ' +
+        'named in a 400, and nothing is done.',
+      body: schema.AssociationIn,
+      response: { 200: schema.Deleted },
+    },
+    handler: ({ actor, body }) => {
+      const input = schema.readAssociation(body);
+      return tenantTransaction(pool, actor, (tx) => removeFromLists(tx, actor, input));
+    },
+  });
+
+  app.delete(`${MEMBERS}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'deleteContactAssociation',
+      summary: 'End one association of a contact with a list',
+      params: schema.ListId,
+      response: { 200: schema.Deleted },
+    },
+    handler: ({ actor, params }) => tenantTransaction(pool, actor, (tx) => removeAssociation(tx, actor, params)),
+  });
+}

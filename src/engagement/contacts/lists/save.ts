@@ -1,0 +1,33 @@
+import { type Author, recordAudit } from '../../../identity/audit/record.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { insertList, type ListRow, moveList } from './sql.ts';
+
+type ListInput = {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly isTest?: boolean | undefined;
+};
+
+/** Makes a list; its name is not blanks alone. Call it in a transaction. */
+export async function createList(
+  tx: Db,
+  actor: Author,
+  input: ListInput & { readonly name: string },
+): Promise<ListRow> {
+  const { description = '', isTest = false } = input;
+  const name = input.name.trim();
+  const list = await insertList(tx, { accountId: actor.accountId, name, description, isTest });
+  await recordAudit(tx, actor, { action: 'contact-list.create', subject: `contact-list:${list.id}`, detail: { name } });
+  return list;
+}
+
+/** Changes what people see of a list; what is left out stays. Call it in a transaction. Errors: 404. */
+export async function changeList(tx: Db, actor: Author, id: number, input: ListInput): Promise<ListRow> {
+  const name = input.name?.trim() ?? null;
+  const change = { name, description: input.description ?? null, isTest: input.isTest ?? null };
+  const list = await moveList(tx, { accountId: actor.accountId, id, ...change });
+  if (!list) throw new AppError('not_found');
+  await recordAudit(tx, actor, { action: 'contact-list.update', subject: `contact-list:${id}`, detail: change });
+  return list;
+}

@@ -1,0 +1,114 @@
+import { type Static, Type } from 'typebox';
+import { idList } from '../../../platform/lib/id-list.ts';
+import type { Associated, Association } from './members/associate.ts';
+import { type FieldError, invalidFields } from '../../../platform/errors.ts';
+import { LIST_ORDERS, type ListRow } from './sql.ts';
+
+const MAX_ID = Number.MAX_SAFE_INTEGER;
+const MAX_LISTS = 1000;
+/** Fits into a body of a megabyte. */
+const MAX_CONTACTS = 100_000;
+
+const instant = () => Type.String({ format: 'date-time' });
+const id = () => Type.Integer({ minimum: 1, maximum: MAX_ID });
+
+const name = Type.String({
+  maxLength: 200,
+  pattern: '\\S',
+  'x-message': 'must have 1 to 200 characters, not blanks alone',
+});
+const description = Type.String({ maxLength: 1000 });
+const isTest = Type.Boolean({ description: 'For test campaigns.' });
+
+export const ListIn = Type.Object({
+  name,
+  description: Type.Optional(description),
+  isTest: Type.Optional(isTest),
+});
+export const ListPatch = Type.Partial(ListIn);
+
+export const ListOut = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  description: Type.String(),
+  isTest: Type.Boolean(),
+  contactCount: Type.Integer(),
+  createdAt: instant(),
+  deletedAt: Type.Union([instant(), Type.Null()], { description: 'Deleted lists have no contacts.' }),
+});
+
+export const ListId = Type.Object({ id: id() });
+
+const includeDeleted = Type.Boolean({ default: false, description: 'Lists that were deleted, too.' });
+export const FindListQuery = Type.Object({ includeDeleted });
+
+export const listFilterFields = {
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in any case.' })),
+  id: Type.Optional(idList('These lists only.')),
+  contactIds: Type.Optional(idList('Lists that have one of these contacts.')),
+  isTest: Type.Optional(Type.Boolean()),
+  includeDeleted,
+  sortBy: Type.Enum(Object.keys(LIST_ORDERS) as (keyof typeof LIST_ORDERS)[], { type: 'string', default: 'name' }),
+  sortOrder: Type.Enum(['asc', 'desc'], { type: 'string', default: 'asc' }),
+};
+
+export const ListIdsQuery = Type.Object({ ids: idList('The lists to delete.') });
+export const Deleted = Type.Object({
+  deleted: Type.Integer(),
+  notFound: Type.Array(Type.Integer(), { description: 'What was asked for and not there.' }),
+});
+
+export const AssociationIn = Type.Object({
+  listIds: Type.Array(id(), { minItems: 1, maxItems: MAX_LISTS }),
+  contactIds: Type.Optional(
+    Type.Array(id(), { maxItems: MAX_CONTACTS, description: 'Required unless `allContacts` is true.' }),
+  ),
+  allContacts: Type.Optional(
+    Type.Boolean({ description: 'Every contact (of the account, or of the lists) but those that are excluded.' }),
+  ),
+  excludeIdsAllContacts: Type.Optional(
+    Type.Array(id(), { maxItems: MAX_CONTACTS, description: 'With `allContacts` only; ignored without.' }),
+  ),
+});
+
+export const AssociationOut = Type.Object({
+  ids: Type.Optional(
+    Type.Array(Type.Integer(), { description: 'The associations asked for, those that existed included.' }),
+  ),
+  count: Type.Optional(Type.Integer({ description: 'In place of `ids` when there are more than 10,000.' })),
+  created: Type.Integer(),
+  existing: Type.Integer(),
+});
+
+const NO_CONTACTS: readonly FieldError[] = [{ field: 'contactIds', message: 'is required unless allContacts is true' }];
+
+/** What is missing in a body of which the schema refused some fields. */
+export const faultsOfAssociation = (
+  { contactIds = [], allContacts = false }: Partial<Static<typeof AssociationIn>>,
+  isRefused: (field: string) => boolean,
+): readonly FieldError[] =>
+  allContacts || contactIds.length > 0 || isRefused('contactIds') || isRefused('allContacts') ? [] : NO_CONTACTS;
+
+/** Errors: 400 when neither contacts are named nor all are meant. */
+export function readAssociation(body: Static<typeof AssociationIn>): Association {
+  const { listIds, contactIds = [], allContacts = false, excludeIdsAllContacts = [] } = body;
+  if (allContacts) return { listIds, contacts: { allBut: excludeIdsAllContacts } };
+  if (contactIds.length === 0) throw invalidFields(NO_CONTACTS);
+  return { listIds, contacts: { ids: contactIds } };
+}
+
+export const toAssociationOut = ({ ids, created, existing }: Associated): Static<typeof AssociationOut> => ({
+  ...(ids === null ? { count: created + existing } : { ids }),
+  created,
+  existing,
+});
+
+export const toListOut = ({ createdAt, deletedAt, ...list }: ListRow): Static<typeof ListOut> => ({
+  id: list.id,
+  name: list.name,
+  description: list.description,
+  isTest: list.isTest,
+  contactCount: list.contactCount,
+  createdAt: createdAt.toISOString(),
+  deletedAt: deletedAt?.toISOString() ?? null,
+});

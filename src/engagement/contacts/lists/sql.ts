@@ -1,0 +1,151 @@
+import { plainArray } from '../../../platform/db/array.ts';
+import { bigint, rowsOf } from '../../../platform/db/columns.ts';
+import { inside } from '../../../platform/db/like.ts';
+import { type Db, exec, join, many, maybeOne, one, raw, type Sql, sql } from '../../../platform/db/query.ts';
+
+export type ListRow = {
+  id: number;
+  name: string;
+  description: string;
+  isTest: boolean;
+  contactCount: number;
+  /** Raised by every change of its contacts. */
+  version: number;
+  createdAt: Date;
+  deletedAt: Date | null;
+};
+
+const COLUMNS = sql`id, name, description, is_test AS "isTest", contact_count AS "contactCount", version,
+  created_at AS "createdAt", deleted_at AS "deletedAt"`;
+
+/** Undefined and null filters let everything pass. */
+export type ListFilter = {
+  readonly accountId: number;
+  /** Part of the name, in any case. */
+  readonly search?: string | undefined;
+  readonly ids?: readonly number[] | undefined;
+  /** Lists with one of these contacts. */
+  readonly contactIds?: readonly number[] | undefined;
+  readonly isTest?: boolean | undefined;
+  readonly includeDeleted: boolean;
+};
+
+export const LIST_ORDERS = {
+  name: 'lower(name)',
+  id: 'id',
+  createdAt: 'created_at',
+  contactCount: 'contact_count',
+} as const;
+export type ListOrder = { readonly sortBy: keyof typeof LIST_ORDERS; readonly descending: boolean };
+
+function matching(filter: ListFilter): Sql {
+  const { accountId, search, ids, contactIds, isTest } = filter;
+  return join(
+    [
+      sql`account_id = ${accountId}`,
+      ...(filter.includeDeleted ? [] : [sql`deleted_at IS NULL`]),
+      ...(search === undefined ? [] : [sql`lower(name) LIKE ${inside(search)}`]),
+      ...(ids === undefined ? [] : [sql`id = ANY(${plainArray(ids)}::bigint[])`]),
+      ...(isTest === undefined ? [] : [sql`is_test = ${isTest}`]),
+      ...(contactIds === undefined
+        ? []
+        : [
+            sql`id IN (SELECT list_id FROM contact_list_member
+                        WHERE account_id = ${accountId} AND contact_id = ANY(${plainArray(contactIds)}::bigint[]))`,
+          ]),
+    ],
+    ' AND ',
+  );
+}
+
+export const listLists = (
+  db: Db,
+  { filter, order, limit, offset }: { filter: ListFilter; order: ListOrder; limit: number; offset: number },
+): Promise<ListRow[]> => {
+  const direction = raw(order.descending ? 'DESC' : 'ASC');
+  return many(
+    db,
+    sql`SELECT ${COLUMNS} FROM contact_list WHERE ${matching(filter)}
+        ORDER BY ${raw(LIST_ORDERS[order.sortBy])} ${direction}, id ${direction} LIMIT ${limit} OFFSET ${offset}`,
+  );
+};
+
+export async function countLists(db: Db, { filter }: { filter: ListFilter }): Promise<number> {
+  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM contact_list WHERE ${matching(filter)}`))
+    .total;
+}
+
+export const findList = (
+  db: Db,
+  { accountId, id, includeDeleted = false }: { accountId: number; id: number; includeDeleted?: boolean },
+): Promise<ListRow | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT ${COLUMNS} FROM contact_list
+        WHERE account_id = ${accountId} AND id = ${id} AND (${includeDeleted} OR deleted_at IS NULL)`,
+  );
+
+export type NewList = {
+  readonly accountId: number;
+  readonly name: string;
+  readonly description: string;
+  readonly isTest: boolean;
+};
+
+export const insertList = (db: Db, { accountId, name, description, isTest }: NewList): Promise<ListRow> =>
+  one(
+    db,
+    sql`INSERT INTO contact_list (account_id, name, description, is_test)
+        VALUES (${accountId}, ${name}, ${description}, ${isTest}) RETURNING ${COLUMNS}`,
+  );
+
+/** What people see of a list; undefined when there is none, or no more. */
+export const moveList = (
+  db: Db,
+  input: { accountId: number; id: number; name: string | null; description: string | null; isTest: boolean | null },
+): Promise<ListRow | undefined> =>
+  maybeOne(
+    db,
+    sql`UPDATE contact_list SET name = coalesce(${input.name}, name),
+          description = coalesce(${input.description}, description), is_test = coalesce(${input.isTest}, is_test)
+        WHERE account_id = ${input.accountId} AND id = ${input.id} AND deleted_at IS NULL RETURNING ${COLUMNS}`,
+  );
+
+/** The ids of those of these lists that are there, locked in the order of their ids until the transaction ends. */
+export async function claimLists(
+  db: Db,
+  { accountId, ids }: { accountId: number; ids: readonly number[] },
+): Promise<number[]> {
+  const rows = await many<{ id: number }>(
+    db,
+    sql`SELECT id FROM contact_list
+        WHERE account_id = ${accountId} AND id = ANY(${plainArray(ids)}::bigint[]) AND deleted_at IS NULL
+        ORDER BY id FOR NO KEY UPDATE`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Soft: the rows stay, without contacts. */
+export const deleteLists = (
+  db: Db,
+  { accountId, ids }: { accountId: number; ids: readonly number[] },
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE contact_list SET deleted_at = now(), contact_count = 0, version = version + 1
+        WHERE account_id = ${accountId} AND id = ANY(${plainArray(ids)}::bigint[]) AND deleted_at IS NULL`,
+  );
+
+export type CountMove = { readonly listId: number; readonly by: number };
+
+/** Counts contacts in and out of lists, in the transaction in which they come and go. */
+export const moveListCounts = (
+  db: Db,
+  { accountId, moves }: { accountId: number; moves: readonly CountMove[] },
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE contact_list l SET contact_count = contact_count + m.by, version = version + 1
+        FROM ${rowsOf(moves, { list_id: bigint((m) => m.listId), by: bigint((m) => m.by) })} AS m
+        WHERE l.account_id = ${accountId} AND l.id = m.list_id`,
+  );

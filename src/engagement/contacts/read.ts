@@ -1,0 +1,116 @@
+import type { Static } from 'typebox';
+import { type FieldError, invalidFields } from '../../platform/errors.ts';
+import { type PhoneDetails, readPhone } from '../../platform/lib/phone-details.ts';
+import { channelsOf } from './channels.ts';
+import type { FieldRow } from './fields/sql.ts';
+import { readValues, type StoredValues } from './fields/values.ts';
+import type { ContactPatch } from './schema.ts';
+import type { ContactRow, NewContact } from './sql.ts';
+
+/** How an account's contacts are read: whose national numbers are understood, and its custom fields. */
+export type Reading = { readonly defaultCountry: string | null; readonly fields: readonly FieldRow[] };
+
+export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
+
+/** What is read of an input, and every field at fault in it. */
+function judge(
+  input: Static<typeof ContactPatch>,
+  { defaultCountry, fields }: Reading,
+  current: ContactRow | null,
+  isRefused: (field: string) => boolean = () => false,
+) {
+  const number = readNumber(input.phoneNumber, defaultCountry, current);
+  const values = readValues(fields, input.customFields ?? {});
+  const email = input.email === undefined ? (current?.email ?? null) : toEmail(input.email);
+  const known = !isRefused('phoneNumber') && !isRefused('email');
+  const faults = [...values.faults, ...faultsOf(number, known ? { email, optedOut: input.optedOut ?? [] } : null)];
+  return { number, stored: values.stored, email, faults };
+}
+
+/** What is wrong with an input of which a schema refused some fields: every other field at fault. */
+export const faultsOfContact = (...input: Required<Parameters<typeof judge>>): FieldError[] => judge(...input).faults;
+
+/**
+ * What a contact becomes: the fields that the input names replace those of `current` (null takes them away), the others
+ * stay. A number that stays keeps the channels that carriers corrected.
+ * Errors: 400 with every field at fault, also when neither number nor e-mail is left.
+ */
+export function readContact(
+  input: Static<typeof ContactPatch>,
+  reading: Reading,
+  current: ContactRow | null,
+): NewContact {
+  const { number, stored, email, faults } = judge(input, reading, current);
+  if (faults.length > 0 || number === 'unreadable') throw invalidFields(faults);
+  return {
+    ...named(input, current),
+    ...number,
+    email,
+    gender: input.gender === undefined ? (current?.gender ?? null) : input.gender,
+    isTest: input.isTest ?? current?.isTest ?? false,
+    customFields: { ...onlyKnown(reading.fields, current), ...stored },
+  };
+}
+
+function readNumber(text: Text, country: string | null, current: ContactRow | null): Numbered | 'unreadable' {
+  if (text === undefined) return current ? numberOf(current) : describePhone(null);
+  const phone = text ? readPhone(text, country) : null;
+  if (text && phone === null) return 'unreadable';
+  return current && phone?.e164 === current.phoneNumber ? numberOf(current) : describePhone(phone);
+}
+
+type Others = { readonly email: string | null; readonly optedOut: readonly string[] };
+
+/** `others` is null when one of number and address is not known: what needs either may still have it. */
+function faultsOf(number: Numbered | 'unreadable', others: Others | null): readonly FieldError[] {
+  if (number === 'unreadable') return [{ field: 'phoneNumber', message: UNREADABLE_NUMBER }];
+  if (number.phoneNumber !== null || others === null) return [];
+  const { email, optedOut } = others;
+  return email === null ? NEITHER : optedOut.length > 0 ? [NO_NUMBER] : [];
+}
+
+const NEITHER: readonly FieldError[] = ['phoneNumber', 'email'].map((field) => ({
+  field,
+  message: 'one of phoneNumber and email is required',
+}));
+const NO_NUMBER: FieldError = { field: 'optedOut', message: 'needs a phoneNumber' };
+
+type Text = string | null | undefined;
+const trimmed = (text: Text, before: string | null): string | null =>
+  text === undefined ? before : text?.trim() || null;
+
+const named = (input: { firstName?: Text; lastName?: Text; fullName?: Text }, current: ContactRow | null) => ({
+  firstName: trimmed(input.firstName, current?.firstName ?? null),
+  lastName: trimmed(input.lastName, current?.lastName ?? null),
+  givenFullName: trimmed(input.fullName, current?.givenFullName ?? null),
+});
+
+export const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
+
+type Numbered = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
+
+/** What a contact keeps of its number. */
+export const describePhone = (phone: PhoneDetails | null): Numbered => ({
+  phoneNumber: phone?.e164 ?? null,
+  isValid: phone?.isValid ?? false,
+  numberType: phone?.type ?? null,
+  country: phone?.country ?? null,
+  channels: channelsOf(phone),
+});
+
+const numberOf = ({ phoneNumber, isValid, numberType, country, channels }: ContactRow): Numbered => ({
+  phoneNumber,
+  isValid,
+  numberType,
+  country,
+  channels,
+});
+
+/** Values of fields that were deleted are dropped at the next change. */
+const onlyKnown = (fields: readonly FieldRow[], current: ContactRow | null): StoredValues =>
+  Object.fromEntries(
+    fields.flatMap(({ id }) => {
+      const value = current?.customFields[id];
+      return value === undefined ? [] : [[String(id), value] as const];
+    }),
+  );

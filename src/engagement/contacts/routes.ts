@@ -1,0 +1,223 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { listOptOutsOf } from '../../messaging/consent/sql.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { AppError, invalidFields } from '../../platform/errors.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { once } from '../../platform/http/idempotency.ts';
+import { bodyFaults } from '../../platform/http/more-faults.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
+import { CHANNELS } from '../../platform/lib/channel.ts';
+import { readIds } from '../../platform/lib/id-list.ts';
+import { findList } from './lists/sql.ts';
+import { findBook } from './book/sql.ts';
+import { changeContact } from './change.ts';
+import { createContact } from './create.ts';
+import { customFieldRoutes } from './fields/routes.ts';
+import { listFields } from './fields/sql.ts';
+import { limitsOf } from './limits.ts';
+import { findContacts } from './listing/list.ts';
+import { readFilter } from './listing/read-filter.ts';
+import { faultsOfContact } from './read.ts';
+import { removeContacts } from './remove.ts';
+import * as schema from './schema.ts';
+import { findContact } from './sql.ts';
+
+const PG = '/api/partner-gateway/v1';
+const PATH = `${PG}/contacts`;
+const tags = ['Contacts'];
+
+const ListQuery = Type.Object({ ...pageFields, ...schema.contactFilterFields });
+const ContactQuery = Type.Object({ ...pageFields, ...schema.contactFilterFields, ...schema.listIdsField });
+const ContactsPage = PageOf(schema.ContactOut);
+
+const FILTERS =
+  'A filter by a custom field is `customField.<name>=<value>`. Contacts are deleted for good, so there is no ' +
+  '`includeDeleted`.';
+
+const OptOutOut = Type.Object({
+  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  source: Type.Enum(['STOP', 'API', 'OPERATOR', 'IMPORT'], {
+    type: 'string',
+    description: 'A STOP word from the handset, this interface, the operator, or an imported file.',
+  }),
+  createdAt: Type.String({ format: 'date-time' }),
+});
+
+/** Contract 4 and 12: contacts, the contacts of a list, custom fields, and how many contacts the plan allows. */
+export function contactRoutes(app: App, deps: ApiDeps): void {
+  const { pool } = deps;
+  const onRequest = requireScope('contacts');
+  const moreFaults = bodyFaults(schema.ContactPatch, async (input, { actor, method, params }, isRefused) => {
+    const [db, { accountId }] = [tenant(pool, actor), actor];
+    const id = Value.Check(schema.ContactId, params) ? params.id : 0;
+    const current = method === 'POST' ? null : await findContact(db, { accountId, id });
+    return current === undefined ? [] : faultsOfContact(input, await readingOf(db, accountId), current, isRefused);
+  });
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listContacts',
+      summary: 'Contacts',
+      description: FILTERS,
+      querystring: ContactQuery,
+      response: { 200: ContactsPage },
+    },
+    handler: ({ actor, query }) => answerPage(tenant(pool, actor), actor, query),
+  });
+
+  app.get(`${PATH}/list/:listId/contacts`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listContactsOfList',
+      summary: 'The contacts of a list',
+      description: FILTERS,
+      params: schema.ListOfContacts,
+      querystring: ListQuery,
+      response: { 200: ContactsPage },
+    },
+    handler: async ({ actor, params, query }) => {
+      const db = tenant(pool, actor);
+      const list = await findList(db, { accountId: actor.accountId, id: params.listId });
+      if (!list) throw new AppError('not_found');
+      return answerPage(db, actor, { ...query, listIds: String(list.id) });
+    },
+  });
+
+  app.post(PATH, {
+    onRequest,
+    config: { moreFaults },
+    schema: {
+      tags,
+      operationId: 'createContact',
+      summary: 'Make a contact: a number or an e-mail address is required',
+      description: 'A number that a contact has already is 409, and `details` names that contact.',
+      body: schema.ContactPatch,
+      response: { 201: schema.ContactOut },
+    },
+    handler: once(deps, 201, async ({ actor, body }, tx) =>
+      answerContact(tx, actor, await createContact(tx, actor, body)),
+    ),
+  });
+
+  app.delete(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'deleteContacts',
+      summary: 'Delete contacts: those of `ids`, or all but those of `notIds`',
+      description: 'For good. Opt-outs stay, by number.',
+      querystring: schema.DeleteQuery,
+      response: { 200: schema.Deleted },
+    },
+    handler: ({ actor, query }) => {
+      const input = readDeletion(query);
+      return tenantTransaction(pool, actor, (tx) => removeContacts(tx, actor, input));
+    },
+  });
+
+  app.get(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findContact',
+      summary: 'One contact',
+      params: schema.ContactId,
+      response: { 200: schema.ContactOut },
+    },
+    handler: ({ actor, params }) => answerContact(tenant(pool, actor), actor, params.id),
+  });
+
+  app.put(`${PATH}/:id`, {
+    onRequest,
+    config: { moreFaults },
+    schema: {
+      tags,
+      operationId: 'changeContact',
+      summary: 'Change a contact: what is left out stays, null takes a value away',
+      params: schema.ContactId,
+      body: schema.ContactPatch,
+      response: { 200: schema.ContactOut },
+    },
+    handler: ({ actor, params, body }) =>
+      tenantTransaction(pool, actor, async (tx) => {
+        await changeContact(tx, actor, params.id, body);
+        return answerContact(tx, actor, params.id);
+      }),
+  });
+
+  app.get(`${PATH}/:id/opt-outs`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listOptOutsOfContact',
+      summary: 'On which channels the contact wants no messages, since when and who said so',
+      params: schema.ContactId,
+      response: { 200: Type.Array(OptOutOut) },
+    },
+    handler: async ({ actor: { accountId }, params }) => {
+      const db = tenant(pool, { accountId });
+      const contact = await findContact(db, { accountId, id: params.id });
+      if (!contact) throw new AppError('not_found');
+      const rows = await listOptOutsOf(db, { accountId, phoneNumber: contact.phoneNumber ?? '' });
+      return rows.map(({ createdAt, channel, source }) => ({ channel, source, createdAt: createdAt.toISOString() }));
+    },
+  });
+
+  customFieldRoutes(app, deps);
+
+  app.get(`${PG}/subscription/contacts`, {
+    onRequest,
+    schema: {
+      tags: ['Account'],
+      operationId: 'findContactLimits',
+      summary: 'How many contacts the plan allows and how many there are',
+      response: { 200: schema.LimitsOut },
+    },
+    handler: async ({ actor }) => {
+      const book = await findBook(tenant(pool, actor), actor);
+      if (!book) throw new AppError('not_found');
+      return limitsOf(book);
+    },
+  });
+}
+
+async function readingOf(db: Db, accountId: number) {
+  const [book, fields] = await Promise.all([findBook(db, { accountId }), listFields(db, { accountId })]);
+  return { defaultCountry: book?.defaultCountry ?? null, fields };
+}
+
+type Query = Static<typeof ContactQuery>;
+
+async function answerPage(db: Db, { accountId }: Pick<Actor, 'accountId'>, query: Query) {
+  const reading = await readingOf(db, accountId);
+  const filter = readFilter(accountId, query, reading);
+  const order = { sortBy: query.sortBy, descending: query.sortOrder === 'desc' };
+  const page = { limit: query.limit, offset: offsetOf(query), priorityListId: query.sortPriorityListId };
+  const { rows, total } = await findContacts(db, { filter, order, ...page });
+  return pageOf(
+    query,
+    rows.map((row) => schema.toContactOut(row, reading.fields)),
+    total,
+  );
+}
+
+async function answerContact(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: number) {
+  const [contact, fields] = await Promise.all([findContact(db, { accountId, id }), listFields(db, { accountId })]);
+  if (!contact) throw new AppError('not_found');
+  return schema.toContactOut(contact, fields);
+}
+
+function readDeletion({ ids, notIds }: Static<typeof schema.DeleteQuery>) {
+  if (ids !== undefined && notIds === undefined) return { ids: readIds(ids) };
+  if (notIds !== undefined && ids === undefined) return { notIds: readIds(notIds) };
+  throw invalidFields(
+    ['ids', 'notIds'].map((field) => ({ field, message: 'exactly one of ids and notIds is required' })),
+  );
+}

@@ -1,0 +1,35 @@
+import { type Author, recordAudit } from '../../identity/audit/record.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError, invalidFields } from '../../platform/errors.ts';
+import { isPhoneCountry } from '../../platform/lib/phone-details.ts';
+import { findBook, moveDefaultCountry, moveLimits } from './book/sql.ts';
+import { type Limits, limitsOf } from './limits.ts';
+
+/** What is left out stays as it is. A `planLimit` of null allows any number. */
+type NewLimits = { readonly planLimit?: number | null | undefined; readonly extraLimit?: number | undefined };
+
+/** Sets how many contacts the author's account may have. Call it in a transaction. Errors: 404. */
+export async function setLimits(tx: Db, author: Author, input: NewLimits): Promise<Limits> {
+  const { accountId } = author;
+  const book = await findBook(tx, { accountId });
+  if (!book) throw new AppError('not_found', { message: 'The account has no contacts and no limits' });
+  const { planLimit = book.planLimit, extraLimit = book.extraLimit } = input;
+  const limits = { planLimit, extraLimit };
+  if (input.planLimit !== undefined || input.extraLimit !== undefined) {
+    await moveLimits(tx, { accountId, ...limits });
+    await recordAudit(tx, author, { action: 'contact.limit', subject: 'contacts', detail: limits });
+  }
+  return limitsOf({ ...book, ...limits });
+}
+
+/**
+ * Sets as of which country (two letters of ISO 3166-1) the author's account may write national numbers; null: they need
+ * their country code. Call it in a transaction. Errors: 400.
+ */
+export async function setCountry(tx: Db, author: Author, country: string | null): Promise<void> {
+  if (country !== null && !isPhoneCountry(country))
+    throw invalidFields([{ field: 'defaultCountry', message: 'must be two letters of ISO 3166-1, for example IT' }]);
+  await moveDefaultCountry(tx, { accountId: author.accountId, country });
+  const detail = { defaultCountry: country };
+  await recordAudit(tx, author, { action: 'contact.country', subject: 'contacts', detail });
+}

@@ -1,0 +1,46 @@
+import type { Author } from '../../identity/audit/record.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { moveNameKeys } from './lists/members/sql.ts';
+import { claimBook, moveContactCount } from './book/sql.ts';
+import { limitsOf } from './limits.ts';
+import { insertContacts, listIdsByNumber, type NewContact } from './sql.ts';
+
+/** A contact to create, or to change where the number is one already. `describePhone` makes what belongs to the number. */
+export type UpsertRow = NewContact & { readonly phoneNumber: string };
+
+export type Upserted =
+  | { readonly kind: 'created' | 'updated'; readonly id: number }
+  /** The plan has no room for another contact. */
+  | { readonly kind: 'limit' };
+
+/**
+ * Creates or changes contacts by their numbers, in one statement for all: 1,000 to 10,000 rows are a good batch. A row
+ * changes what it says and leaves what it has null. Where the plan has no room for all, the first ones are created and
+ * the others come back as `limit`; changes need no room. Answers an outcome for each row, in order.
+ *
+ * Call it in a transaction; it holds the account's contacts (`claimBook`) to its end. No number twice in a call.
+ */
+export async function upsertContacts(tx: Db, actor: Author, rows: readonly UpsertRow[]): Promise<Upserted[]> {
+  if (rows.length === 0) return [];
+  const { accountId } = actor;
+  const { remaining } = limitsOf(await claimBook(tx, { accountId, to: 'change' }));
+  const admitted = remaining === null ? rows : await admit(tx, accountId, rows, remaining);
+  const written = admitted.length > 0 ? await insertContacts(tx, { accountId, rows: admitted }) : [];
+  const created = written.filter((contact) => contact.created).length;
+  if (created > 0) await moveContactCount(tx, { accountId, by: created });
+  const changed = written.flatMap((contact) => (contact.created ? [] : [contact.id]));
+  if (changed.length > 0) await moveNameKeys(tx, { accountId, contactIds: changed });
+  const byNumber = new Map(written.map((contact) => [contact.phoneNumber, contact]));
+  return rows.map(({ phoneNumber }) => outcomeOf(byNumber.get(phoneNumber)));
+}
+
+/** Those that are contacts already, and as many of the new ones as there is room for. */
+async function admit(tx: Db, accountId: number, rows: readonly UpsertRow[], room: number): Promise<UpsertRow[]> {
+  const numbers = rows.map((row) => row.phoneNumber);
+  const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));
+  let left = room;
+  return rows.filter(({ phoneNumber }) => known.has(phoneNumber) || left-- > 0);
+}
+
+const outcomeOf = (contact: { id: number; created: boolean } | undefined): Upserted =>
+  contact ? { kind: contact.created ? 'created' : 'updated', id: contact.id } : { kind: 'limit' };

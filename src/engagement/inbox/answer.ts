@@ -1,0 +1,96 @@
+import type { Db } from '../../platform/db/query.ts';
+import type { StatusName } from '../../messaging/states.ts';
+import { findRecords, toStatusRecord } from '../../messaging/tracking/status.ts';
+import type { ConversationRow } from './listing/sql.ts';
+import type { ConversationOut, MessageOut } from './schema.ts';
+import type { ThreadMedia, ThreadMessage } from './thread/sql.ts';
+
+/** A conversation as the interface writes it. */
+export const toConversation = (row: ConversationRow): ConversationOut => ({
+  chatId: row.chatId,
+  channel: row.channel,
+  contact: {
+    id: row.contactId,
+    name: row.contactName || row.profileName || row.peer,
+    phoneNumber: row.peer.startsWith('+') ? row.peer : null,
+    optedOut: row.optedOut,
+  },
+  channelIdentity: row.identity,
+  unreadCount: row.unread,
+  lastMessage: {
+    text: row.lastText,
+    direction: row.lastDirection,
+    timestamp: row.lastAt.toISOString(),
+    messageType: row.lastType,
+  },
+  lastMessageDate: row.lastAt.toISOString(),
+  archived: row.archived,
+  assignee:
+    row.assigneeId === null || row.assigneeName === null
+      ? null
+      : { userId: row.assigneeId, username: row.assigneeName },
+  windowExpiresAt: row.windowExpiresAt?.toISOString() ?? null,
+});
+
+/** Where stored files are to be had. */
+export type FindFiles = (accountId: number, mediaIds: readonly number[]) => Promise<ReadonlyMap<number, FileLink>>;
+export type FileLink = {
+  readonly url: string;
+  readonly thumbnailUrl: string | null;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+};
+
+/** Messages of threads as the interface writes them, with what has become of the answers and where the files are. */
+export async function answerMessages(
+  db: Db,
+  findFiles: FindFiles,
+  { accountId, messages }: { readonly accountId: number; readonly messages: readonly ThreadMessage[] },
+): Promise<MessageOut[]> {
+  const sent = messages.flatMap(({ id, direction }) => (direction === 'OUTBOUND' ? [id] : []));
+  const mediaIds = messages.flatMap(({ media }) => media?.mediaId ?? []);
+  const [statuses, files] = await Promise.all([
+    findStatuses(db, { accountId, ids: sent }),
+    mediaIds.length > 0 ? findFiles(accountId, mediaIds) : new Map<number, FileLink>(),
+  ]);
+  return messages.map((message) => toMessage(message, statuses.get(message.id) ?? null, files));
+}
+
+/** READ follows DELIVERED. */
+export type DeliveryStatus = StatusName | 'READ';
+
+/** What has become of answers; those that are kept no longer are left out. */
+export async function findStatuses(
+  db: Db,
+  { accountId, ids }: { readonly accountId: number; readonly ids: readonly string[] },
+): Promise<Map<string, DeliveryStatus>> {
+  if (ids.length === 0) return new Map();
+  const records = await findRecords(db, { accountId }, { ids, clientIds: [] });
+  return new Map(records.map((record) => [record.id, record.readAt ? 'READ' : toStatusRecord(record).deliveryStatus]));
+}
+
+const toMessage = (
+  { id, direction, text, messageType, media, consent, at }: ThreadMessage,
+  deliveryStatus: DeliveryStatus | null,
+  files: ReadonlyMap<number, FileLink>,
+): MessageOut => ({
+  id,
+  direction,
+  text,
+  messageType,
+  deliveryStatus,
+  consent,
+  media: media && toMedia(media, files.get(media.mediaId ?? 0)),
+  timestamp: at.toISOString(),
+});
+
+/** A file as the interface writes it; without `file` it is not to be had (yet). */
+export const toMedia = ({ mediaId, state, mimeType, fileName }: ThreadMedia, file: FileLink | undefined) => ({
+  id: mediaId,
+  state,
+  url: file?.url ?? null,
+  thumbnailUrl: file?.thumbnailUrl ?? null,
+  mimeType: file?.mimeType ?? mimeType,
+  fileName,
+  sizeBytes: file?.sizeBytes ?? null,
+});

@@ -1,0 +1,100 @@
+import type { Pool } from 'pg';
+import { kindOf } from '../../../network/connections/kinds/kinds.ts';
+import type { FetchedFile, FileSource } from '../../../network/connections/kinds/files.ts';
+import { secretOf } from '../../../network/connections/save.ts';
+import { listConnections } from '../../../network/connections/sql.ts';
+import { transaction } from '../../../platform/db/transaction.ts';
+import type { Log } from '../../../platform/lib/log.ts';
+import type { SecretKey } from '../../../platform/lib/secret-box.ts';
+import { storeInbound } from '../../../media/store-inbound.ts';
+import type { Storage } from '../../../platform/storage/storage.ts';
+import { claimInboxes } from '../sql.ts';
+import { tellInbox } from '../tell.ts';
+import { moveMedia, type ThreadMedia } from '../thread/sql.ts';
+import { claimInboxMedia, deleteInboxMedia, type DueMedia, moveInboxMedia } from './sql.ts';
+
+export type FetchDeps = {
+  readonly pool: Pool;
+  readonly secretKey: SecretKey;
+  readonly storage: Storage;
+  readonly log: Log;
+};
+
+/** At the same time, and each may be in memory as a whole. */
+const FILES = 3;
+/** The networks let people send up to 100 MB; what is longer than this is not kept. */
+const MOST_BYTES = 32 * 1024 * 1024;
+/** Longer than any fetch and its storing take. */
+const LEASE_SECONDS = 300;
+/** WhatsApp keeps files for days: after about two of them one is given up. */
+const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000, 6 * 3_600_000, 12 * 3_600_000, 24 * 3_600_000];
+
+/**
+ * Fetches files of inbound messages from their networks and puts them into the storage; the thread shows them when they
+ * are there, or that they cannot be had.
+ *
+ * @returns how many were worked on
+ */
+export async function fetchMedia(deps: FetchDeps): Promise<number> {
+  const due = await claimInboxMedia(deps.pool, { limit: FILES, leaseSeconds: LEASE_SECONDS });
+  if (due.length === 0) return 0;
+  const sources = await openSources(deps, due);
+  try {
+    await Promise.all(due.map((one) => fetchOne(deps, one, sources.get(one.connectionId))));
+  } finally {
+    await Promise.all([...sources.values()].map((source) => source.close()));
+  }
+  return due.length;
+}
+
+/** Of the connections over which these came, as they are configured now. */
+async function openSources({ pool, secretKey }: FetchDeps, due: readonly DueMedia[]): Promise<Map<number, FileSource>> {
+  const wanted = new Set(due.map((one) => one.connectionId));
+  const connections = (await listConnections(pool)).filter(({ id }) => wanted.has(id));
+  return new Map(
+    connections.flatMap((connection) => {
+      const source = kindOf(connection).createFileSource?.(connection.settings, secretOf(connection, secretKey));
+      return source ? [[connection.id, source] as const] : [];
+    }),
+  );
+}
+
+const GONE: FetchedFile = { ok: false, retry: false, reason: 'the connection is no more' };
+
+async function fetchOne(deps: FetchDeps, one: DueMedia, source: FileSource | undefined): Promise<void> {
+  const fetched = source ? await source.fetch(one.media, MOST_BYTES) : GONE;
+  const stored = fetched.ok ? await store(deps, one, fetched.bytes) : null;
+  if (stored) return end(deps.pool, one, { ...describe(one), ...stored, state: 'STORED' });
+  const delayMs = DELAYS_MS[one.tries - 1];
+  const reason = fetched.ok ? 'the file is empty' : fetched.reason;
+  deps.log.warn({ messageId: one.id, reason }, 'the file of an inbound message cannot be fetched');
+  if (!fetched.ok && fetched.retry && delayMs !== undefined) await moveInboxMedia(deps.pool, { ...one, delayMs });
+  else await end(deps.pool, one, describe(one));
+}
+
+const describe = ({ media: { mimeType, fileName } }: DueMedia): ThreadMedia => ({
+  state: 'FAILED',
+  mediaId: null,
+  mimeType,
+  fileName,
+});
+
+async function store(deps: FetchDeps, { accountId, media }: DueMedia, bytes: Buffer) {
+  const content = [bytes];
+  const file = { accountId, maxBytes: MOST_BYTES, name: media.fileName ?? '' };
+  const stored = await storeInbound(deps, { ...file, content: iterate(content) });
+  return stored.ok ? { mediaId: stored.id, mimeType: stored.mimeType } : null;
+}
+
+async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* chunks;
+}
+
+/** Only by whoever still has the job: a file that was fetched twice is shown once. */
+const end = (pool: Pool, { accountId, id, chatId }: DueMedia, media: ThreadMedia): Promise<void> =>
+  transaction(pool, async (tx) => {
+    await claimInboxes(tx, { accountIds: [accountId] });
+    if ((await deleteInboxMedia(tx, { accountId, id })) === 0) return;
+    await moveMedia(tx, { accountId, chatId, id, media });
+    await tellInbox(tx, { changed: [], events: [{ accountId, kind: 'message', chatId, messageId: id }] });
+  });

@@ -1,0 +1,133 @@
+import { operatorOf } from '../../identity/audit/record.ts';
+import type { InboundMedia, InboundType } from '../../carriers/events.ts';
+import { consentWordOf } from '../../messaging/consent/words.ts';
+import { describePhone } from '../contacts/read.ts';
+import { listIdsByNumber } from '../contacts/sql.ts';
+import { upsertContacts, type UpsertRow } from '../contacts/upsert.ts';
+import type { Db } from '../../platform/db/query.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import { toE164 } from '../../platform/lib/phone.ts';
+import { readPhone } from '../../platform/lib/phone-details.ts';
+import { insertInboxMedia } from './media/sql.ts';
+import { type Changed, claimInboxes, insertConversations, type Written } from './sql.ts';
+import { tellInbox } from './tell.ts';
+import { insertThreadMessages, type ThreadMedia } from './thread/sql.ts';
+
+/** A message of a person, whole, to a number of this account. */
+export type Arrival = {
+  readonly accountId: number;
+  readonly id: string;
+  readonly connectionId: number;
+  readonly channel: Channel;
+  /** Both as the carrier writes them, without a plus. */
+  readonly source: string;
+  readonly destination: string;
+  readonly text: string;
+  readonly messageType: InboundType;
+  /** When it was written, as far as the network tells; otherwise when it came. */
+  readonly at: Date;
+  readonly profileName: string | null;
+  readonly media: InboundMedia | null;
+};
+
+type Placed = Arrival & { readonly peer: string };
+
+/** WhatsApp lets us write freely for so long after the person did (contract 9). */
+const WINDOW_MS = 24 * 3_600_000;
+
+/**
+ * Puts inbound messages into the threads of their senders, in the transaction that stores them: makes conversations and
+ * contacts where there are none, counts what is unread, brings back what is archived. In the order given. Each message
+ * counts once: the caller has left out what came twice.
+ */
+export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Promise<void> {
+  if (arrivals.length === 0) return;
+  const placed = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
+  const byAccount = Map.groupBy(placed, (arrival) => arrival.accountId);
+  await claimInboxes(tx, { accountIds: [...byAccount.keys()].sort((a, b) => a - b) });
+  for (const [accountId, own] of [...byAccount].sort(([a], [b]) => a - b)) await makeContacts(tx, accountId, own);
+  const threads = Map.groupBy(placed, threadOf);
+  const changed = await insertConversations(tx, { rows: [...threads.values()].map(toWritten), unarchive: true });
+  const chatIds = new Map(changed.map((conversation) => [threadOf(conversation), conversation.chatId]));
+  const messages = placed.flatMap((arrival) => {
+    const chatId = chatIds.get(threadOf(arrival));
+    return chatId === undefined ? [] : [{ ...arrival, chatId }];
+  });
+  await insertThreadMessages(
+    tx,
+    messages.map((message) => ({
+      ...message,
+      direction: 'INBOUND',
+      media: pendingMedia(message),
+      consent: consentOf(message),
+    })),
+  );
+  const withMedia = messages.flatMap(({ media, ...message }) => (media ? [{ ...message, media }] : []));
+  if (withMedia.length > 0) await insertInboxMedia(tx, withMedia);
+  await tellInbox(tx, { changed, events: eventsOf(messages, changed) });
+}
+
+type Thread = { readonly accountId: number; readonly channel: Channel; readonly peer: string };
+const threadOf = ({ accountId, channel, peer }: Thread): string => JSON.stringify([accountId, channel, peer]);
+
+/** What the messages of one person come to, the newest last. */
+function toWritten(arrivals: readonly Placed[]): Written {
+  const [first] = arrivals;
+  const last = arrivals.at(-1);
+  if (!first || !last) throw new Error('a conversation has a message');
+  const { accountId, channel, peer, messageType, text } = last;
+  const newest = Math.max(...arrivals.map(({ at }) => at.getTime()));
+  return {
+    accountId,
+    channel,
+    peer,
+    messageType,
+    text,
+    newChatId: newId(),
+    identity: identityOf(last),
+    profileName: last.profileName ?? '',
+    unread: arrivals.length,
+    windowExpiresAt: channel === 'WHATSAPP' ? new Date(newest + WINDOW_MS) : null,
+    direction: 'INBOUND',
+    at: new Date(),
+  };
+}
+
+/** As senders are written: a number of ours with its plus, a short code as it is. */
+const identityOf = ({ channel, destination }: Arrival): string =>
+  channel === 'SMS' && LONG_NUMBER.test(destination) ? (toE164(destination) ?? destination) : destination;
+/** A short code that begins like a calling code is none. */
+const LONG_NUMBER = /^\d{9,15}$/;
+
+/** Senders that are no contacts become some, as far as the plan has room; those that are stay as they are. */
+async function makeContacts(tx: Db, accountId: number, arrivals: readonly Placed[]): Promise<void> {
+  const names = new Map(arrivals.map(({ peer, profileName }) => [peer, profileName]));
+  const numbers = [...names.keys()].filter((peer) => peer.startsWith('+'));
+  const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));
+  const rows = numbers.flatMap((number) => (known.has(number) ? [] : toContact(number, names.get(number) ?? null)));
+  await upsertContacts(tx, operatorOf(accountId), rows);
+}
+
+function toContact(number: string, name: string | null): UpsertRow[] {
+  const phone = readPhone(number, null);
+  if (!phone) return [];
+  const unknown = { firstName: null, lastName: null, gender: null, email: null, isTest: false, customFields: {} };
+  return [{ ...describePhone(phone), ...unknown, phoneNumber: phone.e164, givenFullName: name?.trim() || null }];
+}
+
+const pendingMedia = ({ media }: Arrival): ThreadMedia | null =>
+  media && { state: 'PENDING', mediaId: null, mimeType: media.mimeType, fileName: media.fileName };
+
+function consentOf({ text }: Arrival) {
+  const word = consentWordOf(text);
+  return word && (word === 'stop' ? 'OPTED_OUT' : 'OPTED_IN');
+}
+
+const eventsOf = (
+  messages: readonly { readonly accountId: number; readonly id: string; readonly chatId: string }[],
+  changed: readonly Changed[],
+) => [
+  ...messages.map(({ accountId, id, chatId }) => ({ accountId, kind: 'message' as const, chatId, messageId: id })),
+  ...changed.map(({ accountId, chatId }) => ({ accountId, kind: 'conversation' as const, chatId, messageId: null })),
+];

@@ -1,0 +1,139 @@
+import type { Pool } from 'pg';
+import { refuseOutsidePlan } from '../../identity/accounts/refuse-outside-plan.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { tenant } from '../../platform/db/tenant.ts';
+import { AppError, invalidFields } from '../../platform/errors.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import type { Clock } from '../../platform/lib/clock.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import { toE164 } from '../../platform/lib/phone.ts';
+import type { Accept } from '../../messaging/sending/accept.ts';
+import { type Draft, type Refusal, REFUSALS, type Verdict } from '../../messaging/sending/draft.ts';
+import { toMedia } from './answer.ts';
+import { compose, type FindFile, type Said } from './compose.ts';
+import type { ReplyIn, SentOut } from './schema.ts';
+import * as db from './sql.ts';
+import { tellInbox } from './tell.ts';
+import { insertThreadMessages } from './thread/sql.ts';
+import { insertWatched } from './watch/sql.ts';
+
+export type ReplyDeps = {
+  readonly pool: Pool;
+  readonly accept: Accept;
+  readonly clock: Clock;
+  readonly findFile: FindFile;
+};
+
+/** How an answer under an Idempotency-Key is kept, in the transaction of the message. */
+export type KeepReply = { claim(tx: Db): Promise<void>; keep(tx: Db, answer: SentOut): Promise<unknown> };
+
+/**
+ * Answers in a conversation, or begins one: the message and its place in the thread are committed together, and it is
+ * charged, sent and tracked like any other. Errors: 400 naming the fields at fault, also when the message is refused
+ * (opted out, no credit); 403 for a channel outside the plan; 404 when there is no such conversation.
+ */
+export async function reply(deps: ReplyDeps, actor: Actor, input: ReplyIn, keep?: KeepReply): Promise<SentOut> {
+  const { accountId } = actor;
+  const ends = await findEnds(tenant(deps.pool, actor), actor, input);
+  refuseOutsidePlan(actor, [ends.channel]);
+  const said = await compose(deps, actor, ends, input);
+  const { draft } = said;
+  let answer: SentOut | undefined;
+  await deps.accept.once(actor, [draft], {
+    async take(tx) {
+      await keep?.claim(tx);
+      await db.claimInboxes(tx, { accountIds: [accountId] });
+      return true;
+    },
+    async keep(tx, [verdict]) {
+      const id = acceptedId(verdict, input);
+      answer = await putIntoThread(tx, { accountId, id, ends, said, at: deps.clock.now() });
+      await keep?.keep(tx, answer);
+    },
+  });
+  if (!answer) throw new AppError('unavailable');
+  return answer;
+}
+
+async function findEnds(tenantDb: Db, { accountId }: Actor, input: ReplyIn): Promise<db.Ends> {
+  const { chatId, channel, destination, channelIdentity: identity } = input;
+  if (chatId !== undefined) {
+    const ends = await db.findEnds(tenantDb, { accountId, chatId });
+    if (!ends) throw new AppError('not_found');
+    return ends;
+  }
+  const missing = Object.entries({ channel, destination, channelIdentity: identity }).flatMap(([field, value]) =>
+    value === undefined ? [{ field, message: 'is required where chatId is not given' }] : [],
+  );
+  if (channel === undefined || destination === undefined || identity === undefined) throw invalidFields(missing);
+  const peer = toE164(destination);
+  if (peer === null) throw invalidFields([{ field: 'destination', message: REFUSALS.bad_destination }]);
+  return { channel, peer, identity };
+}
+
+const FIELDS: Partial<Record<Refusal, keyof ReplyIn>> = {
+  bad_sender: 'channelIdentity',
+  foreign_sender: 'channelIdentity',
+  empty_body: 'text',
+  bad_body: 'text',
+  body_too_long: 'text',
+  no_content: 'text',
+};
+
+function acceptedId(verdict: Verdict | undefined, { chatId }: ReplyIn): string {
+  if (verdict?.kind === 'accepted') return verdict.messageId;
+  if (verdict?.kind !== 'refused') throw new AppError('unavailable');
+  const field = FIELDS[verdict.refusal] ?? (chatId === undefined ? 'destination' : 'chatId');
+  throw invalidFields([{ field, message: REFUSALS[verdict.refusal] }]);
+}
+
+type Sent = {
+  readonly accountId: number;
+  readonly id: string;
+  readonly ends: db.Ends;
+  readonly said: Said;
+  readonly at: Date;
+};
+
+async function putIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent): Promise<SentOut> {
+  const { messageType, media, file, draft } = said;
+  const text = draft.body;
+  const [changed] = await db.insertConversations(tx, {
+    unarchive: false,
+    rows: [
+      {
+        ...ends,
+        identity: draft.sender,
+        accountId,
+        messageType,
+        text,
+        at,
+        newChatId: newId(),
+        profileName: '',
+        unread: 0,
+        windowExpiresAt: null,
+        direction: 'OUTBOUND',
+      },
+    ],
+  });
+  if (!changed) throw new Error('the conversation was not written');
+  const { chatId } = changed;
+  const message = { id, direction: 'OUTBOUND', messageType, text, media, consent: null, at } as const;
+  await insertThreadMessages(tx, [{ ...message, accountId, chatId }]);
+  await insertWatched(tx, { accountId, messageId: id, chatId, dueAt: at });
+  await tellInbox(tx, {
+    changed: [changed],
+    events: [
+      { accountId, kind: 'message', chatId, messageId: id },
+      { accountId, kind: 'conversation', chatId, messageId: null },
+    ],
+  });
+  const { at: _, ...rest } = message;
+  return { ...rest, chatId, media: media && toMedia(media, file ?? undefined), ...before(draft, at) };
+}
+
+/** As tracking tells a message that waits. */
+const before = ({ channel }: Draft, at: Date) => ({
+  deliveryStatus: channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN',
+  timestamp: at.toISOString(),
+});

@@ -1,0 +1,192 @@
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { AppError } from '../../platform/errors.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { type Keep, keeping, once } from '../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, PageOf, PageQuery, pageOf } from '../../platform/http/page.ts';
+import { answerMessages, toConversation } from './answer.ts';
+import { archive, assign, markRead } from './change.ts';
+import { filesOf } from './files.ts';
+import { readFilter, readOrder } from './listing/read-filter.ts';
+import { countConversations, findConversation, listConversations } from './listing/sql.ts';
+import { type KeepReply, reply } from './reply.ts';
+import * as schema from './schema.ts';
+import { countAssignable, findEnds, listAssignable } from './sql.ts';
+import { streamRoutes } from './stream/routes.ts';
+import { listThread } from './thread/sql.ts';
+
+const PATH = '/api/partner-gateway/v1/inbox/conversations';
+const tags = ['Inbox'];
+const ConversationQuery = Type.Object({ ...pageFields, ...schema.conversationFields });
+const Done = Type.Null({ description: 'Done, or it was so already' });
+
+/** Contract 9: conversations. */
+export function inboxRoutes(app: App, deps: ApiDeps): void {
+  const { pool } = deps;
+  const onRequest = requireScope('inbox');
+  const files = filesOf(deps);
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listConversations',
+      summary: 'Conversations, those with the newest message first',
+      querystring: ConversationQuery,
+      response: { 200: PageOf(schema.ConversationOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const db = tenant(pool, actor);
+      const filter = readFilter(actor.accountId, query);
+      const page = { filter, order: readOrder(query.orderBy), limit: query.limit, offset: offsetOf(query) };
+      const [rows, total] = await Promise.all([listConversations(db, page), countConversations(db, page)]);
+      return pageOf(query, rows.map(toConversation), total);
+    },
+  });
+
+  streamRoutes(app, PATH, { ...deps, findFiles: files.findMany });
+
+  app.get(`${PATH}/assignable-users`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listAssignableUsers',
+      summary: 'The people to whom conversations can be assigned, by name',
+      querystring: PageQuery,
+      response: { 200: PageOf(schema.AssignableOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const db = tenant(pool, actor);
+      const { accountId } = actor;
+      const page = { accountId, limit: query.limit, offset: offsetOf(query) };
+      return pageOf(query, await listAssignable(db, page), await countAssignable(db, { accountId }));
+    },
+  });
+
+  app.post(`${PATH}/reply`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'replyInConversation',
+      summary: 'Answer in a conversation, or begin one',
+      description:
+        'On the channel of the conversation and as the number that the person wrote to. A free-form WhatsApp message to ' +
+        'somebody who has not written for 24 hours is accepted and ends CONVERSATION_CLOSED; a template reaches them. A ' +
+        'message that is refused at once (opted out, no credit) is 400.',
+      body: schema.ReplyIn,
+      response: { 202: schema.SentOut },
+    },
+    handler: keeping(deps, ({ actor, body }, answer, keep) => {
+      answer.code(202);
+      return reply({ ...deps, findFile: files.find }, actor, body, keep && keepReply(deps, keep));
+    }),
+  });
+
+  app.get(`${PATH}/:chatId`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findConversation',
+      summary: 'One conversation',
+      params: schema.ChatId,
+      response: { 200: schema.ConversationOut },
+    },
+    handler: async ({ actor, params }) => {
+      const key = { accountId: actor.accountId, chatId: params.chatId };
+      const row = await findConversation(tenant(pool, actor), key);
+      if (!row) throw new AppError('not_found');
+      return toConversation(row);
+    },
+  });
+
+  app.get(`${PATH}/:chatId/messages`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listConversationMessages',
+      summary: 'Messages of a conversation, oldest first',
+      description: 'The newest ones; from `idFrom` on; or those up to `idTo`. Both are included.',
+      params: schema.ChatId,
+      querystring: schema.ThreadQuery,
+      response: { 200: Type.Array(schema.MessageOut) },
+    },
+    handler: async ({ actor, params, query }) => {
+      const db = tenant(pool, actor);
+      const key = { accountId: actor.accountId, chatId: params.chatId };
+      const messages = await listThread(db, { ...key, ...query });
+      if (messages.length === 0 && !(await findEnds(db, key))) throw new AppError('not_found');
+      return answerMessages(db, files.findMany, { ...key, messages });
+    },
+  });
+
+  app.patch(`${PATH}/:chatId/read`, {
+    onRequest,
+    schema: {
+      tags,
+      params: schema.ChatId,
+      response: { 204: Done },
+      operationId: 'readConversation',
+      summary: 'Nothing in it is unread any longer',
+    },
+    handler: async ({ actor, params }, answer) => {
+      await tenantTransaction(pool, actor, (tx) => markRead(tx, actor, params.chatId));
+      return answer.code(204).send(null);
+    },
+  });
+
+  for (const [verb, archived] of [
+    ['archive', true],
+    ['unarchive', false],
+  ] as const)
+    app.patch(`${PATH}/:chatId/${verb}`, {
+      onRequest,
+      schema: {
+        tags,
+        params: schema.ChatId,
+        response: { 204: Done },
+        operationId: `${verb}Conversation`,
+        summary: archived ? 'Out of the list, until the person writes again' : 'Back into the list',
+      },
+      handler: async ({ actor, params }, answer) => {
+        await tenantTransaction(pool, actor, (tx) => archive(tx, actor, params.chatId, archived));
+        return answer.code(204).send(null);
+      },
+    });
+
+  app.post(`${PATH}/:chatId/assignee`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'assignConversation',
+      summary: 'Make somebody responsible, in place of whoever was',
+      params: schema.ChatId,
+      body: schema.AssigneeIn,
+      response: { 204: Done },
+    },
+    handler: once(deps, 204, async ({ actor, params, body }, tx) => {
+      await assign(tx, actor, params.chatId, body.userId);
+      return null;
+    }),
+  });
+
+  app.delete(`${PATH}/:chatId/assignee`, {
+    onRequest,
+    schema: {
+      tags,
+      params: schema.ChatId,
+      response: { 204: Done },
+      operationId: 'unassignConversation',
+      summary: 'Make nobody responsible',
+    },
+    handler: async ({ actor, params }, answer) => {
+      await tenantTransaction(pool, actor, (tx) => assign(tx, actor, params.chatId, null));
+      return answer.code(204).send(null);
+    },
+  });
+}
+
+const keepReply = ({ answers }: ApiDeps, keep: Keep): KeepReply => ({
+  claim: (tx) => answers.claim(tx, keep),
+  keep: (tx, answer) => answers.keep(tx, keep.seal(answer)),
+});

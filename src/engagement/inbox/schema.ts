@@ -1,0 +1,152 @@
+import { type Static, Type } from 'typebox';
+import { CHANNELS } from '../../platform/lib/channel.ts';
+import { STATUS_NAMES } from '../../messaging/states.ts';
+import { CONVERSATION_ORDERS } from './listing/sql.ts';
+
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const oneOf = (values: readonly string[], description: string) =>
+  Type.Enum([...values], { type: 'string', description });
+
+const Channel = Type.Enum([...CHANNELS], { type: 'string' });
+const Direction = oneOf(['INBOUND', 'OUTBOUND'], 'INBOUND: written by the person.');
+const MessageType = Type.String({
+  description: 'TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER.',
+});
+const UserId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+const CHANNEL_LIST = `(${CHANNELS.join('|')})`;
+const ChannelIds = Type.String({
+  pattern: `^${CHANNEL_LIST}(,${CHANNEL_LIST}){0,9}$`,
+  'x-message': `must be one of ${CHANNELS.join(', ')}, or several with commas between them`,
+});
+const ORDER_LIST = CONVERSATION_ORDERS.join('|');
+
+/** The filters and the order of the list, as the query names them. */
+export const conversationFields = {
+  dateFrom: Type.Optional(
+    Type.String({
+      description: 'With a message at this instant or later: yyyy-MM-dd (in UTC) or ISO 8601 with offset.',
+    }),
+  ),
+  channelIds: Type.Optional(
+    Type.Array(ChannelIds, {
+      maxItems: 9,
+      description: 'Channels: with commas between them, or the parameter several times.',
+    }),
+  ),
+  unreadOnly: Type.Boolean({ default: false }),
+  archived: Type.Boolean({ default: false, description: 'Those in the archive, and only those.' }),
+  assignee: Type.Optional(
+    Type.String({
+      pattern: '^(none|[1-9]\\d{0,14})$',
+      'x-message': 'must be the id of a user, or none',
+      description: 'Those of this person (a userId), or with `none` those of nobody.',
+    }),
+  ),
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Part of the name, the number or the e-mail address, in any case.' }),
+  ),
+  orderBy: Type.String({
+    default: '-lastMessageDate',
+    // A plus that is not escaped in a URL is read as a blank.
+    pattern: `^[-+ ]?(${ORDER_LIST})$`,
+    'x-message': `must be ${CONVERSATION_ORDERS.join(' or ')}, behind - for descending or + for ascending`,
+    description: 'The field behind - (descending) or + (ascending).',
+  }),
+};
+const ConversationQuery = Type.Object(conversationFields);
+export type ConversationQuery = Static<typeof ConversationQuery>;
+
+export const ChatId = Type.Object({ chatId: Type.String({ format: 'uuid' }) });
+
+export const ConversationOut = Type.Object({
+  chatId: Type.String({ format: 'uuid' }),
+  channel: Channel,
+  contact: Type.Object({
+    id: orNull(Type.Integer({ description: 'Null: nobody is a contact with this number.' })),
+    name: Type.String({ description: 'Of the contact, or as the network knows the person, or the number.' }),
+    phoneNumber: orNull(Type.String({ description: 'Null: the network names the person by no number.' })),
+    optedOut: Type.Boolean({ description: 'Wants no messages on this channel.' }),
+  }),
+  channelIdentity: Type.String({ description: 'Your number, agent or phone number id, of the newest message.' }),
+  unreadCount: Type.Integer(),
+  lastMessage: Type.Object({
+    text: Type.String({ description: 'Its first 1,000 characters.' }),
+    direction: Direction,
+    timestamp: instant('UTC'),
+    messageType: MessageType,
+  }),
+  lastMessageDate: instant('UTC'),
+  archived: Type.Boolean(),
+  assignee: orNull(Type.Object({ userId: UserId, username: Type.String() })),
+  windowExpiresAt: orNull(
+    instant('WhatsApp: until when a free-form answer reaches the person. Later only templates do.'),
+  ),
+});
+export type ConversationOut = Static<typeof ConversationOut>;
+
+export const ThreadQuery = Type.Object({
+  idFrom: Type.Optional(Type.String({ format: 'uuid', description: 'This message and later ones.' })),
+  idTo: Type.Optional(Type.String({ format: 'uuid', description: 'This message and earlier ones.' })),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 20 }),
+});
+
+const Media = Type.Object({
+  id: orNull(Type.Integer()),
+  state: oneOf(['PENDING', 'STORED', 'FAILED'], 'PENDING: on its way from the network. FAILED: not to be had.'),
+  url: orNull(Type.String({ description: 'Signed: good for a day, without credentials.' })),
+  thumbnailUrl: orNull(Type.String()),
+  mimeType: orNull(Type.String()),
+  fileName: orNull(Type.String()),
+  sizeBytes: orNull(Type.Integer()),
+});
+
+export const MessageOut = Type.Object({
+  id: Type.String({ format: 'uuid', description: 'Of an answer: the messageId.' }),
+  direction: Direction,
+  text: Type.String(),
+  messageType: MessageType,
+  media: orNull(Media),
+  deliveryStatus: orNull(oneOf([...STATUS_NAMES, 'READ'], 'Of an answer. READ: the person has seen it.')),
+  consent: orNull(oneOf(['OPTED_OUT', 'OPTED_IN'], 'What this message did: it is a word like STOP or START.')),
+  timestamp: instant('UTC'),
+});
+export type MessageOut = Static<typeof MessageOut>;
+export const SentOut = Type.Object({ chatId: Type.String({ format: 'uuid' }), ...MessageOut.properties });
+export type SentOut = Static<typeof SentOut>;
+
+const Values = Type.Union([
+  Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 }),
+  Type.Record(Type.String(), Type.String({ maxLength: 1024 })),
+]);
+
+export const ReplyIn = Type.Object({
+  chatId: Type.Optional(Type.String({ format: 'uuid', description: 'Or channel, destination and channelIdentity.' })),
+  channel: Type.Optional(Channel),
+  destination: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'E.164.' })),
+  channelIdentity: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'As whom: a number, an agent or a phone number id.' }),
+  ),
+  text: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  mediaId: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Of PG/media; on RCS and WhatsApp.' }),
+  ),
+  template: Type.Optional(
+    Type.Object({
+      id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'WhatsApp: or name and language.' })),
+      name: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+      language: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })),
+      variables: Type.Optional(Values),
+      headerLink: Type.Optional(Type.String({ pattern: '^https?://[^\\s]{1,2040}$' })),
+    }),
+  ),
+});
+export type ReplyIn = Static<typeof ReplyIn>;
+
+export const AssigneeIn = Type.Object({ userId: UserId });
+export const AssignableOut = Type.Object({
+  id: UserId,
+  username: Type.String(),
+  role: oneOf(['owner', 'admin', 'operator'], 'A viewer answers nobody.'),
+});

@@ -1,0 +1,54 @@
+import type { Db } from '../../../platform/db/query.ts';
+import { answerMessages, type FindFiles, findStatuses, toConversation } from '../answer.ts';
+import { listConversationsById } from '../listing/sql.ts';
+import { listThreadMessages } from '../thread/sql.ts';
+import type { InboxEvent } from './sql.ts';
+
+/** An event as it goes to clients. */
+export type StreamEvent = { readonly id: string; readonly event: string; readonly data: unknown };
+
+/**
+ * Events with what they are about, as it is now: an event that was missed shows today's state, and of what is no longer
+ * there nothing is shown.
+ */
+export async function render(
+  db: Db,
+  findFiles: FindFiles,
+  { accountId, events }: { readonly accountId: number; readonly events: readonly InboxEvent[] },
+): Promise<StreamEvent[]> {
+  const [conversations, messages, statuses] = await Promise.all([
+    findConversations(db, accountId, events),
+    findMessages(db, findFiles, accountId, events),
+    findStatuses(db, { accountId, ids: idsOf(events, 'status') }),
+  ]);
+  return events.flatMap(({ id, kind, chatId, messageId }) => {
+    const data = {
+      conversation: conversations.get(chatId),
+      message: messages.get(messageId ?? ''),
+      status: statusOf(chatId, messageId, statuses.get(messageId ?? '')),
+    }[kind];
+    return data ? [{ id: String(id), event: kind, data }] : [];
+  });
+}
+
+const statusOf = (chatId: string, messageId: string | null, deliveryStatus: string | undefined) =>
+  deliveryStatus && { chatId, messageId, deliveryStatus };
+
+const idsOf = (events: readonly InboxEvent[], kind: InboxEvent['kind']): string[] => [
+  ...new Set(events.flatMap((event) => (event.kind === kind ? (event.messageId ?? []) : []))),
+];
+
+async function findConversations(db: Db, accountId: number, events: readonly InboxEvent[]) {
+  const chatIds = [...new Set(events.flatMap(({ kind, chatId }) => (kind === 'conversation' ? [chatId] : [])))];
+  const rows = chatIds.length > 0 ? await listConversationsById(db, { accountId, chatIds }) : [];
+  return new Map(rows.map((row) => [row.chatId, toConversation(row)]));
+}
+
+async function findMessages(db: Db, findFiles: FindFiles, accountId: number, events: readonly InboxEvent[]) {
+  const wanted = new Map(events.flatMap((e) => (e.kind === 'message' && e.messageId ? [[e.messageId, e]] : [])));
+  const keys = [...wanted].map(([id, { chatId }]) => ({ chatId, id }));
+  if (keys.length === 0) return new Map();
+  const messages = await listThreadMessages(db, { accountId, keys });
+  const answers = await answerMessages(db, findFiles, { accountId, messages });
+  return new Map(answers.map((answer) => [answer.id, { chatId: wanted.get(answer.id)?.chatId, ...answer }]));
+}

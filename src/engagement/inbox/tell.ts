@@ -1,0 +1,42 @@
+import type { Db } from '../../platform/db/query.ts';
+import { type Changed, insertCounts, type Kind } from './sql.ts';
+import { insertInboxEvents, moveLastEvents, type NewInboxEvent } from './stream/sql.ts';
+
+/**
+ * Counts changed conversations for the lists, keeps the events, and tells every process of them when the transaction
+ * commits. Call it once in a transaction that holds these inboxes (`claimInboxes`).
+ */
+export async function tellInbox(
+  tx: Db,
+  { changed, events }: { readonly changed: readonly Changed[]; readonly events: readonly NewInboxEvent[] },
+): Promise<void> {
+  const counts = countsOf(changed);
+  if (counts.length > 0) await insertCounts(tx, counts);
+  if (events.length > 0) await keepEvents(tx, events);
+}
+
+async function keepEvents(tx: Db, events: readonly NewInboxEvent[]): Promise<void> {
+  const byAccount = Map.groupBy(events, (event) => event.accountId);
+  const counts = [...byAccount].map(([accountId, { length: count }]) => ({ accountId, count }));
+  const before = new Map((await moveLastEvents(tx, counts)).map((row) => [row.accountId, row.before]));
+  const rows = [...byAccount].flatMap(([accountId, list]) =>
+    list.map((event, n) => ({ ...event, id: (before.get(accountId) ?? 0) + n + 1 })),
+  );
+  await insertInboxEvents(tx, rows);
+}
+
+/** What is to be added to the counts: each kind once, none of them zero. */
+function countsOf(changed: readonly Changed[]): (Kind & { by: number })[] {
+  const sums = new Map<string, Kind & { by: number }>();
+  const add = (kind: Kind, by: number): void => {
+    const key = JSON.stringify([kind.accountId, kind.archived, kind.channel, kind.unread]);
+    const sum = sums.get(key) ?? { ...kind, by: 0 };
+    sums.set(key, { ...sum, by: sum.by + by });
+  };
+  for (const { accountId, channel, archived, unread, wasArchived, wasUnread } of changed) {
+    add({ accountId, channel, archived, unread: unread > 0 }, 1);
+    if (wasArchived !== null && wasUnread !== null)
+      add({ accountId, channel, archived: wasArchived, unread: wasUnread > 0 }, -1);
+  }
+  return [...sums.values()].filter((sum) => sum.by !== 0);
+}

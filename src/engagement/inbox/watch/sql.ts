@@ -1,0 +1,56 @@
+import { bigint, rowsOf, text, timestamptz, uuid } from '../../../platform/db/columns.ts';
+import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
+
+/** An answer whose status may still change. */
+export type Watched = { accountId: number; messageId: string; chatId: string; status: string };
+
+export const insertWatched = (
+  db: Db,
+  { accountId, messageId, chatId, dueAt }: Omit<Watched, 'status'> & { readonly dueAt: Date },
+): Promise<number> =>
+  exec(
+    db,
+    sql`INSERT INTO inbox_watch (account_id, message_id, chat_id, due_at)
+        VALUES (${accountId}, ${messageId}, ${chatId}, ${dueAt})`,
+  );
+
+/** Those that are due, held until the transaction ends; those that another worker looks at are passed over. */
+export const claimWatched = (db: Db, { limit }: { limit: number }): Promise<Watched[]> =>
+  many(
+    db,
+    sql`SELECT account_id AS "accountId", message_id AS "messageId", chat_id AS "chatId", status FROM inbox_watch
+        WHERE due_at <= now() ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+  );
+
+/** In how many milliseconds the next one is due, or null. */
+export async function findNextWatchedMs(db: Db): Promise<number | null> {
+  const { ms } = await one<{ ms: number | null }>(
+    db,
+    sql`SELECT (extract(epoch FROM min(due_at) - now()) * 1000)::float8 AS ms FROM inbox_watch`,
+  );
+  return ms;
+}
+
+type Key = Pick<Watched, 'accountId' | 'messageId'>;
+const keys = {
+  account_id: bigint((k: Key) => k.accountId),
+  message_id: uuid((k: Key) => k.messageId),
+};
+
+export const moveWatched = (
+  db: Db,
+  rows: readonly (Key & { readonly status: string; readonly dueAt: Date })[],
+): Promise<number> =>
+  exec(
+    db,
+    sql`UPDATE inbox_watch w SET status = u.status, due_at = u.due_at
+        FROM ${rowsOf(rows, { ...keys, status: text((r) => r.status), due_at: timestamptz((r) => r.dueAt) })} AS u
+        WHERE w.account_id = u.account_id AND w.message_id = u.message_id`,
+  );
+
+export const deleteWatched = (db: Db, rows: readonly Key[]): Promise<number> =>
+  exec(
+    db,
+    sql`DELETE FROM inbox_watch w USING ${rowsOf(rows, keys)} AS u
+        WHERE w.account_id = u.account_id AND w.message_id = u.message_id`,
+  );

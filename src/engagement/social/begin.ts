@@ -1,0 +1,55 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { calculatePKCECodeChallenge, generateRandomCodeVerifier } from 'oauth4webapi';
+import type { Db } from '../../platform/db/query.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import type { Platform } from '../../platform/lib/platform.ts';
+import { seal } from '../../platform/lib/secret-box.ts';
+import { callerOf, redirectUriOf, type SocialDeps } from './deps.ts';
+import { authorizeUrl } from './networks/grant.ts';
+import { NETWORKS } from './networks/networks.ts';
+import { insertState } from './sql.ts';
+
+/** Also how long the cookie lives. */
+export const STATE_SECONDS = 600;
+const RANDOM_BYTES = 32;
+
+const newSecret = (): string => randomBytes(RANDOM_BYTES).toString('base64url');
+export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
+/** Where a verifier is sealed for. */
+export const placeOfVerifier = (hash: Buffer): string => `social_state.verifier ${hash.toString('hex')}`;
+
+export type Begun = {
+  readonly authorizeUrl: string;
+  /** For a cookie of the browser that begins: the callback wants it from the same one. Null for a key. */
+  readonly browserSecret: string | null;
+};
+
+/**
+ * Begins a connection: the person goes to the URL and agrees there. Its state is good for ten minutes and one use, and
+ * belongs to who asks, to the account, to the network and, where a person asks, to the browser. Call it in a transaction.
+ * Errors: 502 when the network is not configured.
+ */
+export async function beginConnection(
+  deps: SocialDeps,
+  tx: Db,
+  actor: Actor,
+  { platform }: { readonly platform: Platform },
+): Promise<Begun> {
+  const [network, caller] = [NETWORKS[platform], callerOf(deps, platform)];
+  const { accountId, kind, keyId, userId, username } = actor;
+  const [state, browserSecret] = [newSecret(), kind === 'key' ? null : newSecret()];
+  const [hash, verifier] = [hashOf(state), network.pkce ? generateRandomCodeVerifier() : null];
+  await insertState(tx, {
+    accountId,
+    platform,
+    hash,
+    author: { kind, keyId, userId, username },
+    browserHash: browserSecret === null ? null : hashOf(browserSecret),
+    verifier: verifier === null ? null : seal(deps.secretKey, verifier, placeOfVerifier(hash)),
+    expiresAt: new Date(deps.clock.now().getTime() + STATE_SECONDS * 1000),
+  });
+  const challenge = verifier === null ? null : await calculatePKCECodeChallenge(verifier);
+  const redirectUri = redirectUriOf(deps, platform);
+  return { authorizeUrl: authorizeUrl(network, caller, { state, redirectUri, challenge }), browserSecret };
+}

@@ -1,0 +1,30 @@
+import type { Config } from '../../platform/config.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Clock } from '../../platform/lib/clock.ts';
+import type { Platform } from '../../platform/lib/platform.ts';
+import type { SecretKey } from '../../platform/lib/secret-box.ts';
+import type { Caller } from './networks/network.ts';
+import { createWeb } from './networks/web.ts';
+
+export type SocialDeps = {
+  readonly config: Pick<Config, 'social' | 'publicUrl'>;
+  readonly secretKey: SecretKey;
+  readonly clock: Clock;
+};
+
+/** The way to a network. Errors: 502 naming the settings that are missing. */
+export function callerOf({ config, clock }: Omit<SocialDeps, 'secretKey'>, platform: Platform): Caller {
+  const { clientId, clientSecret } = config.social.clients[platform];
+  const name = platform.toUpperCase();
+  const missing = [
+    ...(clientId === '' ? [`${name}_CLIENT_ID`] : []),
+    ...(clientSecret === '' ? [`${name}_CLIENT_SECRET`] : []),
+  ];
+  if (missing.length > 0)
+    throw new AppError('bad_gateway', { message: `Not configured: ${missing.join(' and ')} of the server` });
+  return { clientId, clientSecret, web: createWeb(config.social), now: clock.now };
+}
+
+/** Where a network sends people back to; registered there, octet for octet. */
+export const redirectUriOf = ({ config }: Pick<SocialDeps, 'config'>, platform: Platform): string =>
+  `${config.publicUrl}/oauth/${platform}/callback`;

@@ -1,0 +1,133 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Pool } from 'pg';
+import { recordAudit } from '../../identity/audit/record.ts';
+import { tenantTransaction } from '../../platform/db/tenant.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Platform } from '../../platform/lib/platform.ts';
+import { open } from '../../platform/lib/secret-box.ts';
+import { hashOf, placeOfVerifier } from './begin.ts';
+import { callerOf, redirectUriOf, type SocialDeps } from './deps.ts';
+import { exchangeCode } from './networks/grant.ts';
+import type { Caller, Grant, Network, Profile } from './networks/network.ts';
+import { NETWORKS } from './networks/networks.ts';
+import { NetworkFailure } from './networks/web.ts';
+import { refreshAtOf } from './refresh-at.ts';
+import { deleteState, insertProfile, type State } from './sql.ts';
+import { sealTokens } from './tokens.ts';
+
+type Returned = {
+  readonly platform: Platform;
+  /** The query that the network sent the person back with. */
+  readonly parameters: URLSearchParams;
+  /** What the browser brought from the beginning. */
+  readonly browserSecret: string | null;
+};
+
+/**
+ * Ends a connection that `beginConnection` began: checks and uses up its state, has the code exchanged, and keeps the
+ * profile with its tokens, in place of an earlier one.
+ * Errors: 400 when the state is not ours, not for this network or browser, used or over, when the person refused, or when
+ * scopes or pages are missing; 502 when the network fails.
+ */
+export async function finishConnection(deps: SocialDeps & { pool: Pool }, returned: Returned): Promise<void> {
+  const { platform, parameters } = returned;
+  const state = await takeState(deps, returned);
+  const [network, caller] = [NETWORKS[platform], callerOf(deps, platform)];
+  const verifier =
+    state.verifier === null ? null : open(deps.secretKey, state.verifier, placeOfVerifier(state.hash)).toString();
+  const said = {
+    parameters,
+    state: parameters.get('state') ?? '',
+    redirectUri: redirectUriOf(deps, platform),
+    verifier,
+  };
+  refuseError(network, parameters);
+  const { grant, profile } = await orBadGateway(network, () => fetchProfile(network, caller, said));
+  refuseLess(network, grant, profile);
+  await keepProfile(deps, state, { grant, profile });
+}
+
+async function takeState({ pool, clock }: SocialDeps & { pool: Pool }, returned: Returned): Promise<State> {
+  const given = returned.parameters.getAll('state');
+  const state = given.length === 1 ? await deleteState(pool, { hash: hashOf(String(given[0])) }) : undefined;
+  const ours =
+    state?.platform === returned.platform &&
+    state.expiresAt > clock.now() &&
+    isSameBrowser(state.browserHash, returned.browserSecret);
+  if (!state || !ours)
+    throw new AppError('invalid', {
+      message: 'This sign-in was not begun here, or is over: connect the profile again',
+    });
+  return state;
+}
+
+const isSameBrowser = (hash: Buffer | null, secret: string | null): boolean =>
+  hash === null || (secret !== null && timingSafeEqual(hash, hashOf(secret)));
+
+/** Cancelled, mostly. The words of the query are anybody's: none of them is shown. */
+function refuseError({ label }: Network, parameters: URLSearchParams): void {
+  if (parameters.has('error'))
+    throw new AppError('invalid', { message: `${label} did not grant access: connect the profile again to retry` });
+}
+
+type Fetched = { readonly grant: Grant; readonly profile: Profile };
+type Said = Parameters<typeof exchangeCode>[2];
+
+async function fetchProfile(network: Network, caller: Caller, said: Said): Promise<Fetched> {
+  const short = await exchangeCode(network, caller, said);
+  const grant = network.lengthen ? await network.lengthen(caller, short) : short;
+  return { grant, profile: await network.describe(caller, grant.access) };
+}
+
+async function orBadGateway<T>({ label }: Network, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof NetworkFailure)) throw error;
+    throw new AppError('bad_gateway', { message: `${label}: ${error.message}` });
+  }
+}
+
+const granted = ({ grant, profile }: Fetched): readonly string[] => profile.scopes ?? grant.scopes;
+
+/** People may untick scopes and pages. */
+function refuseLess(network: Network, grant: Grant, profile: Profile): void {
+  const scopes = granted({ grant, profile });
+  const missing = network.needed.filter((scope) => !scopes.includes(scope));
+  if (missing.length > 0)
+    throw new AppError('invalid', {
+      message: `${network.label} did not grant ${missing.join(', ')}: connect it again`,
+    });
+  if (profile.externalId === '')
+    throw new AppError('bad_gateway', { message: `${network.label}: its answer names no profile` });
+  if (network.platform === 'facebook' && profile.linked.length === 0)
+    throw new AppError('invalid', { message: 'No page was granted: choose at least one when connecting' });
+}
+
+async function keepProfile(deps: SocialDeps & { pool: Pool }, state: State, fetched: Fetched): Promise<void> {
+  const { accountId, platform, author } = state;
+  const { grant, profile } = fetched;
+  const tokens = { access: grant.access, refresh: grant.refresh, linked: profile.linkedTokens };
+  await tenantTransaction(deps.pool, { accountId }, async (tx) => {
+    await insertProfile(tx, {
+      accountId,
+      platform,
+      externalId: profile.externalId,
+      username: profile.username,
+      profileName: profile.name,
+      pictureUrl: profile.pictureUrl,
+      linked: [...profile.linked],
+      scopes: [...granted(fetched)],
+      tokens: sealTokens(deps.secretKey, state, tokens),
+      tokenExpiresAt: grant.expiresAt,
+      refreshAt: refreshAtOf(NETWORKS[platform], grant, deps.clock.now()),
+      connectedBy: author.userId,
+    });
+    const detail = { platform, profile: profile.name, linked: profile.linked.length };
+    await recordAudit(
+      tx,
+      { accountId, ...author },
+      { action: 'social.connect', subject: `social:${platform}`, detail },
+    );
+  });
+}

@@ -1,0 +1,87 @@
+import { createHmac } from 'node:crypto';
+import { listIn, memberOf, wordsIn } from '../../../carriers/json.ts';
+import { type Caller, DAY_MS, endOf, type Grant, type Network, type Profile } from './network.ts';
+import { ask, NetworkFailure } from './web.ts';
+
+const GRAPH = 'https://graph.facebook.com/v23.0';
+const PAGES_AT_MOST = 2000;
+const PAGE_FIELDS = 'id,name,access_token';
+
+/** Calls with a token carry the proof that they come from the application that it was given to. */
+const provenOf = ({ clientSecret }: Caller, access: string) => ({
+  access_token: access,
+  appsecret_proof: createHmac('sha256', clientSecret).update(access).digest('hex'),
+});
+
+const asked = (caller: Caller, path: string, access: string, query: Readonly<Record<string, string>> = {}) =>
+  ask(caller.web, `${GRAPH}${path}`, { query: { ...query, ...provenOf(caller, access) } });
+
+/** The token of an hour becomes one of about sixty days. There is no refresh token: after them the person is asked. */
+async function lengthen(caller: Caller, grant: Grant): Promise<Grant> {
+  const { clientId, clientSecret } = caller;
+  const json = await ask(caller.web, `${GRAPH}/oauth/access_token`, {
+    form: {
+      grant_type: 'fb_exchange_token',
+      client_id: clientId,
+      client_secret: clientSecret,
+      fb_exchange_token: grant.access,
+    },
+  });
+  const access = wordsIn(json, 'access_token');
+  if (access === '') throw new NetworkFailure('The network gave no long-lived token', { over: false });
+  return { ...grant, access, expiresAt: endOf(caller, memberOf(json, 'expires_in')) };
+}
+
+async function describe(caller: Caller, access: string): Promise<Profile> {
+  const me = await asked(caller, '/me', access, { fields: 'id,name,picture' });
+  const granted = await asked(caller, '/me/permissions', access);
+  const scopes = listIn(granted, 'data')
+    .filter((entry) => wordsIn(entry, 'status') === 'granted')
+    .map((entry) => wordsIn(entry, 'permission'));
+  const pages = await listPages(caller, access);
+  return {
+    externalId: wordsIn(me, 'id'),
+    username: null,
+    name: wordsIn(me, 'name'),
+    pictureUrl: wordsIn(memberOf(memberOf(me, 'picture'), 'data'), 'url') || null,
+    scopes,
+    linked: pages.map((page) => ({ id: wordsIn(page, 'id'), name: wordsIn(page, 'name'), type: 'PAGE' })),
+    linkedTokens: Object.fromEntries(pages.map((page) => [wordsIn(page, 'id'), wordsIn(page, 'access_token')])),
+  };
+}
+
+/** Page by page. The address of the next page holds the token, so only its place is taken from it. */
+async function listPages(caller: Caller, access: string): Promise<unknown[]> {
+  const pages: unknown[] = [];
+  for (let after = ''; pages.length < PAGES_AT_MOST; ) {
+    const from = after === '' ? {} : { after };
+    const json = await asked(caller, '/me/accounts', access, { fields: PAGE_FIELDS, limit: '100', ...from });
+    pages.push(...listIn(json, 'data'));
+    const paging = memberOf(json, 'paging');
+    after = wordsIn(memberOf(paging, 'cursors'), 'after');
+    if (after === '' || memberOf(paging, 'next') === undefined) break;
+  }
+  return pages;
+}
+
+/** Protocol sheet 1. */
+export const facebook: Network = {
+  platform: 'facebook',
+  label: 'Facebook',
+  issuer: 'https://www.facebook.com',
+  authorizeUrl: 'https://www.facebook.com/v23.0/dialog/oauth',
+  tokenUrl: `${GRAPH}/oauth/access_token`,
+  clientIdName: 'client_id',
+  scopes: ['pages_show_list', 'pages_manage_posts', 'pages_read_engagement', 'business_management'],
+  scopeSeparator: ',',
+  needed: ['pages_show_list'],
+  pkce: false,
+  extras: {},
+  lengthen,
+  describe,
+  leadMs: 7 * DAY_MS,
+  async revoke(caller, { access, externalId }) {
+    const path = `${GRAPH}/${encodeURIComponent(externalId)}/permissions`;
+    await ask(caller.web, path, { method: 'DELETE', query: provenOf(caller, access) });
+  },
+};

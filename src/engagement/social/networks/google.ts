@@ -1,0 +1,81 @@
+import { listIn, wordsIn } from '../../../carriers/json.ts';
+import { type Caller, type Linked, MINUTE_MS, type Network, type Profile } from './network.ts';
+import { ask, NetworkFailure } from './web.ts';
+
+const OAUTH = 'https://oauth2.googleapis.com';
+const ACCOUNTS = 'https://mybusinessaccountmanagement.googleapis.com/v1/accounts';
+const INFORMATION = 'https://mybusinessbusinessinformation.googleapis.com/v1';
+const PAGES_AT_MOST = 50;
+const BUSINESS = 'https://www.googleapis.com/auth/business.manage';
+
+async function describe(caller: Caller, access: string): Promise<Profile> {
+  const me = await ask(caller.web, 'https://www.googleapis.com/oauth2/v3/userinfo', { bearer: access });
+  return {
+    externalId: wordsIn(me, 'sub'),
+    username: wordsIn(me, 'email') || null,
+    name: wordsIn(me, 'name'),
+    pictureUrl: wordsIn(me, 'picture') || null,
+    scopes: null,
+    linked: await listLocations(caller, access).catch(noneWithoutQuota),
+    linkedTokens: {},
+  };
+}
+
+/** A project that Google has not approved has a quota of nothing and is answered 403 or 429. */
+function noneWithoutQuota(error: unknown): Linked[] {
+  if (error instanceof NetworkFailure && !error.over) return [];
+  throw error;
+}
+
+async function listLocations(caller: Caller, access: string): Promise<Linked[]> {
+  const accounts = await listAll(caller, access, ACCOUNTS, 'accounts', { pageSize: '20' });
+  const linked: Linked[] = [];
+  for (const account of accounts) {
+    const name = wordsIn(account, 'name');
+    const query = { readMask: 'name,title', pageSize: '100' };
+    const locations = await listAll(caller, access, `${INFORMATION}/${name}/locations`, 'locations', query);
+    // v4 of the interface wants both names, v1 the second.
+    const idOf = (location: unknown): string => `${name}/${wordsIn(location, 'name')}`;
+    linked.push(...locations.map((each) => ({ id: idOf(each), name: wordsIn(each, 'title'), type: 'LOCATION' })));
+  }
+  return linked;
+}
+
+async function listAll(
+  { web }: Caller,
+  bearer: string,
+  address: string,
+  field: string,
+  query: Readonly<Record<string, string>>,
+): Promise<unknown[]> {
+  const all: unknown[] = [];
+  let pageToken = '';
+  for (let page = 0; page < PAGES_AT_MOST; page++) {
+    const from = pageToken === '' ? {} : { pageToken };
+    const json = await ask(web, address, { query: { ...query, ...from }, bearer });
+    all.push(...listIn(json, field));
+    pageToken = wordsIn(json, 'nextPageToken');
+    if (pageToken === '') break;
+  }
+  return all;
+}
+
+/** Protocol sheet 4. Without `prompt=consent` a refresh token comes with the first consent only. */
+export const google: Network = {
+  platform: 'google',
+  label: 'Google',
+  issuer: 'https://accounts.google.com',
+  authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+  tokenUrl: `${OAUTH}/token`,
+  clientIdName: 'client_id',
+  scopes: [BUSINESS, 'openid', 'email', 'profile'],
+  scopeSeparator: ' ',
+  needed: [BUSINESS],
+  pkce: true,
+  extras: { access_type: 'offline', prompt: 'consent', include_granted_scopes: 'true' },
+  describe,
+  leadMs: 5 * MINUTE_MS,
+  async revoke({ web }, { access, refresh }) {
+    await ask(web, `${OAUTH}/revoke`, { form: { token: refresh ?? access } });
+  },
+};

@@ -1,0 +1,126 @@
+import * as oauth from 'oauth4webapi';
+import { listIn, memberOf } from '../../../carriers/json.ts';
+import { type Caller, endOf, type Grant, type Network, scopesOf } from './network.ts';
+import { NetworkFailure, readAnswer } from './web.ts';
+
+/** The URL at which a person agrees. `challenge` where the network has PKCE. */
+export function authorizeUrl(
+  network: Network,
+  { clientId, web }: Caller,
+  { state, redirectUri, challenge }: { state: string; redirectUri: string; challenge: string | null },
+): string {
+  const url = new URL(web.at(network.authorizeUrl));
+  const pkce = challenge === null ? {} : { code_challenge: challenge, code_challenge_method: 'S256' };
+  const parameters = {
+    [network.clientIdName]: clientId,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    scope: network.scopes.join(network.scopeSeparator),
+    state,
+    ...pkce,
+    ...network.extras,
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+type Answered = {
+  /** The query of the callback. */
+  readonly parameters: URLSearchParams;
+  readonly state: string;
+  readonly redirectUri: string;
+  readonly verifier: string | null;
+};
+
+/**
+ * What a code is worth, after the answer was checked: one `state`, one `iss` if any and ours, no `error`. The code is used
+ * once and never again. Rejects with a NetworkFailure.
+ */
+export async function exchangeCode(network: Network, caller: Caller, answered: Answered): Promise<Grant> {
+  const [server, client] = [serverOf(network, caller), { client_id: caller.clientId }];
+  const { state, redirectUri, verifier } = answered;
+  const parameters = new URLSearchParams(answered.parameters);
+  // Instagram adds it to what it sends back.
+  const code = parameters.get('code');
+  if (code?.endsWith('#_')) parameters.set('code', code.slice(0, -2));
+  return orFailure(async () => {
+    const checked = oauth.validateAuthResponse(server, client, parameters, state);
+    const proof = verifier ?? oauth.nopkce;
+    const [auth, options] = [authenticate(network, caller), optionsOf(caller)];
+    const response = await oauth.authorizationCodeGrantRequest(
+      server,
+      client,
+      auth,
+      checked,
+      redirectUri,
+      proof,
+      options,
+    );
+    return toGrant(caller, await oauth.processAuthorizationCodeResponse(server, client, await usual(response)));
+  });
+}
+
+/** New tokens for a refresh token; where the network gives no new one of these, the old one goes on. */
+export function refreshGrant(network: Network, caller: Caller, refresh: string): Promise<Grant> {
+  const [server, client] = [serverOf(network, caller), { client_id: caller.clientId }];
+  return orFailure(async () => {
+    const auth = authenticate(network, caller);
+    const response = await oauth.refreshTokenGrantRequest(server, client, auth, refresh, optionsOf(caller));
+    const grant = toGrant(caller, await oauth.processRefreshTokenResponse(server, client, await usual(response)));
+    return { ...grant, refresh: grant.refresh ?? refresh };
+  });
+}
+
+const serverOf = (network: Network, { web }: Caller): oauth.AuthorizationServer => ({
+  issuer: network.issuer,
+  token_endpoint: web.at(network.tokenUrl),
+});
+
+/** All five want the secret in the body; TikTok names the id otherwise. */
+const authenticate =
+  ({ clientIdName }: Network, { clientId, clientSecret }: Caller): oauth.ClientAuth =>
+  (_server, _client, body) => {
+    body.set(clientIdName, clientId);
+    body.set('client_secret', clientSecret);
+  };
+
+const optionsOf = ({ web }: Caller): oauth.TokenEndpointRequestOptions => ({
+  [oauth.customFetch]: (url, { method, headers, body }) => web.fetch(url, { method, headers, body }),
+  // For a network that stands in for the real ones, on this machine; those are asked with https alone.
+  [oauth.allowInsecureRequests]: true,
+});
+
+/** The answer as the standard has it: Instagram wraps it and leaves things out, identity tokens are not asked for. */
+async function usual(response: Response): Promise<Response> {
+  const json = await readAnswer(response);
+  const wrapped = listIn(json, 'data')[0] ?? json;
+  const access = memberOf(wrapped, 'access_token');
+  const scopes = scopesOf(memberOf(wrapped, 'scope') ?? memberOf(wrapped, 'permissions'));
+  const [refresh, expires] = [memberOf(wrapped, 'refresh_token'), memberOf(wrapped, 'expires_in')];
+  return Response.json({
+    access_token: access,
+    token_type: 'bearer',
+    scope: scopes.join(' '),
+    ...(refresh !== undefined && { refresh_token: refresh }),
+    ...(expires !== undefined && { expires_in: expires }),
+  });
+}
+
+const toGrant = (caller: Caller, answer: oauth.TokenEndpointResponse): Grant => ({
+  access: answer.access_token,
+  refresh: answer.refresh_token ?? null,
+  expiresAt: endOf(caller, answer.expires_in),
+  scopes: scopesOf(answer.scope),
+});
+
+/** What the library finds wrong, in words of ours: its own errors hold the parameters, codes and tokens among them. */
+async function orFailure(work: () => Promise<Grant>): Promise<Grant> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NetworkFailure) throw error;
+    const refused = error instanceof oauth.AuthorizationResponseError;
+    const message = refused ? 'The person or the network refused' : 'The answer is not that of this network';
+    throw new NetworkFailure(message, { over: true });
+  }
+}

@@ -1,0 +1,56 @@
+import { memberOf, wordsIn } from '../../../carriers/json.ts';
+import { type Caller, DAY_MS, endOf, type Grant, type Network, type Profile } from './network.ts';
+import { ask, NetworkFailure } from './web.ts';
+
+const GRAPH = 'https://graph.instagram.com';
+
+async function longLived(caller: Caller, path: string, query: Readonly<Record<string, string>>): Promise<Grant> {
+  const json = await ask(caller.web, `${GRAPH}${path}`, { query });
+  const access = wordsIn(json, 'access_token');
+  if (access === '') throw new NetworkFailure('The network gave no long-lived token', { over: false });
+  return { access, refresh: null, expiresAt: endOf(caller, memberOf(json, 'expires_in')), scopes: [] };
+}
+
+/** The token of an hour becomes one of sixty days. */
+const lengthen = async (caller: Caller, { access, scopes }: Grant): Promise<Grant> => {
+  const query = { grant_type: 'ig_exchange_token', client_secret: caller.clientSecret, access_token: access };
+  return { ...(await longLived(caller, '/access_token', query)), scopes };
+};
+
+/** Sixty days more, for a token that is a day old and has not ended. */
+const renew = (caller: Caller, access: string): Promise<Grant> =>
+  longLived(caller, '/refresh_access_token', { grant_type: 'ig_refresh_token', access_token: access });
+
+async function describe({ web }: Caller, access: string): Promise<Profile> {
+  const fields = 'user_id,username,name,profile_picture_url';
+  const me = await ask(web, `${GRAPH}/v23.0/me`, { query: { fields, access_token: access } });
+  const username = wordsIn(me, 'username');
+  return {
+    externalId: wordsIn(me, 'user_id'),
+    username,
+    name: wordsIn(me, 'name') || username,
+    pictureUrl: wordsIn(me, 'profile_picture_url') || null,
+    scopes: null,
+    linked: [],
+    linkedTokens: {},
+  };
+}
+
+/** Protocol sheet 2: professional accounts, by their own sign-in. It has no way to revoke. */
+export const instagram: Network = {
+  platform: 'instagram',
+  label: 'Instagram',
+  issuer: 'https://www.instagram.com',
+  authorizeUrl: 'https://www.instagram.com/oauth/authorize',
+  tokenUrl: 'https://api.instagram.com/oauth/access_token',
+  clientIdName: 'client_id',
+  scopes: ['instagram_business_basic', 'instagram_business_content_publish', 'instagram_business_manage_comments'],
+  scopeSeparator: ',',
+  needed: ['instagram_business_basic'],
+  pkce: false,
+  extras: { enable_fb_login: '0' },
+  lengthen,
+  describe,
+  renew,
+  leadMs: 15 * DAY_MS,
+};

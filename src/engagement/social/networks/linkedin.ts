@@ -1,0 +1,78 @@
+import { listIn, memberOf, wordsIn } from '../../../carriers/json.ts';
+import { type Caller, DAY_MS, type Linked, type Network, type Profile } from './network.ts';
+import { ask, NetworkFailure } from './web.ts';
+
+const OAUTH = 'https://www.linkedin.com/oauth/v2';
+const API = 'https://api.linkedin.com/v2';
+const PAGE = 100;
+const ORGANISATIONS_AT_MOST = 2000;
+const TARGET = 'organizationalTarget';
+/** Those who may post. */
+const ROLES = new Set(['ADMINISTRATOR', 'CONTENT_ADMINISTRATOR']);
+
+async function describe(caller: Caller, access: string): Promise<Profile> {
+  const me = await ask(caller.web, `${API}/userinfo`, { bearer: access });
+  return {
+    externalId: wordsIn(me, 'sub'),
+    username: wordsIn(me, 'email') || null,
+    name: wordsIn(me, 'name'),
+    pictureUrl: wordsIn(me, 'picture') || null,
+    scopes: null,
+    linked: await listOrganisations(caller, access),
+    linkedTokens: {},
+  };
+}
+
+/** Applications without the organisation scopes are answered 403: then there are none. */
+async function listOrganisations({ web }: Caller, access: string): Promise<Linked[]> {
+  const linked: Linked[] = [];
+  const headers = { 'X-Restli-Protocol-Version': '2.0.0' };
+  const fixed = {
+    q: 'roleAssignee',
+    state: 'APPROVED',
+    projection: `(elements*(role,${TARGET}~(localizedName)))`,
+    count: String(PAGE),
+  };
+  for (let start = 0; start < ORGANISATIONS_AT_MOST; start += PAGE) {
+    const query = { ...fixed, start: String(start) };
+    const json = await ask(web, `${API}/organizationalEntityAcls`, { query, bearer: access, headers }).catch(
+      noneIfRefused,
+    );
+    const elements = listIn(json, 'elements');
+    linked.push(...elements.filter((each) => ROLES.has(wordsIn(each, 'role'))).map(organisationOf));
+    if (elements.length < PAGE) break;
+  }
+  return linked;
+}
+
+function noneIfRefused(error: unknown): undefined {
+  if (error instanceof NetworkFailure && !error.over) return undefined;
+  throw error;
+}
+
+const organisationOf = (element: unknown): Linked => ({
+  id: wordsIn(element, TARGET),
+  name: wordsIn(memberOf(element, `${TARGET}~`), 'localizedName'),
+  type: 'ORGANISATION',
+});
+
+/** Protocol sheet 3. Refresh tokens only for approved applications; the others ask the person after sixty days. */
+export const linkedin: Network = {
+  platform: 'linkedin',
+  label: 'LinkedIn',
+  issuer: 'https://www.linkedin.com',
+  authorizeUrl: `${OAUTH}/authorization`,
+  tokenUrl: `${OAUTH}/accessToken`,
+  clientIdName: 'client_id',
+  scopes: ['openid', 'profile', 'email', 'w_member_social', 'rw_organization_admin', 'w_organization_social'],
+  scopeSeparator: ' ',
+  needed: ['openid', 'profile'],
+  pkce: false,
+  extras: {},
+  describe,
+  leadMs: 7 * DAY_MS,
+  async revoke({ web, clientId, clientSecret }, { access, refresh }) {
+    const form = { client_id: clientId, client_secret: clientSecret, token: refresh ?? access };
+    await ask(web, `${OAUTH}/revoke`, { form });
+  },
+};

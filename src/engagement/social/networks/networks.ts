@@ -1,0 +1,10 @@
+import type { Platform } from '../../../platform/lib/platform.ts';
+import { facebook } from './facebook.ts';
+import { google } from './google.ts';
+import { instagram } from './instagram.ts';
+import { linkedin } from './linkedin.ts';
+import type { Network } from './network.ts';
+import { tiktok } from './tiktok.ts';
+
+/** The table of networks. */
+export const NETWORKS: Readonly<Record<Platform, Network>> = { facebook, instagram, linkedin, google, tiktok };

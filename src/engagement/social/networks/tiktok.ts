@@ -1,0 +1,42 @@
+import { memberOf, wordsIn } from '../../../carriers/json.ts';
+import { type Caller, MINUTE_MS, type Network, type Profile } from './network.ts';
+import { ask } from './web.ts';
+
+const API = 'https://open.tiktokapis.com/v2';
+
+async function describe({ web }: Caller, access: string): Promise<Profile> {
+  const fields = 'open_id,avatar_url,display_name,username';
+  const json = await ask(web, `${API}/user/info/`, { query: { fields }, bearer: access });
+  const user = memberOf(memberOf(json, 'data'), 'user');
+  return {
+    externalId: wordsIn(user, 'open_id'),
+    username: wordsIn(user, 'username') || null,
+    name: wordsIn(user, 'display_name'),
+    pictureUrl: wordsIn(user, 'avatar_url') || null,
+    scopes: null,
+    linked: [],
+    linkedTokens: {},
+  };
+}
+
+/** Protocol sheet 5. Each refresh ends the refresh token that it was asked with. */
+export const tiktok: Network = {
+  platform: 'tiktok',
+  label: 'TikTok',
+  issuer: 'https://www.tiktok.com',
+  authorizeUrl: 'https://www.tiktok.com/v2/auth/authorize/',
+  tokenUrl: `${API}/oauth/token/`,
+  clientIdName: 'client_key',
+  scopes: ['user.info.basic', 'user.info.profile', 'video.publish', 'video.upload'],
+  scopeSeparator: ',',
+  needed: ['user.info.basic', 'user.info.profile'],
+  // Its form of PKCE for web applications is not documented, and for others is not that of the standard.
+  pkce: false,
+  extras: {},
+  describe,
+  leadMs: 10 * MINUTE_MS,
+  async revoke({ web, clientId, clientSecret }, { access }) {
+    const form = { client_key: clientId, client_secret: clientSecret, token: access };
+    await ask(web, `${API}/oauth/revoke/`, { form });
+  },
+};

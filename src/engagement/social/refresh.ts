@@ -1,0 +1,84 @@
+import type { Pool } from 'pg';
+import { recordAudit, systemOf } from '../../identity/audit/record.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import { callerOf, type SocialDeps } from './deps.ts';
+import { refreshGrant } from './networks/grant.ts';
+import type { Grant } from './networks/network.ts';
+import { NETWORKS } from './networks/networks.ts';
+import { NetworkFailure } from './networks/web.ts';
+import { refreshAtOf } from './refresh-at.ts';
+import { claimDue, deleteOldStates, moveDisconnected, moveFailed, moveTokens, type ProfileRow } from './sql.ts';
+import { openTokens, sealTokens } from './tokens.ts';
+
+type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
+
+const MINUTE_MS = 60_000;
+/** A request takes ten seconds at most. */
+const LEASE_MS = MINUTE_MS;
+/** Tried for nearly two days, at first after a minute, in the end every six hours. */
+const TRIES = 15;
+const MOST_WAIT_MS = 6 * 60 * MINUTE_MS;
+
+/**
+ * Renews the tokens of the profile that is due first. When the network says that the grant is over, or does not answer
+ * for nearly two days, the profile is disconnected.
+ *
+ * @returns false when none is due
+ */
+export async function refreshNext(deps: RefreshDeps): Promise<boolean> {
+  const now = deps.clock.now();
+  await deleteOldStates(deps.pool, { before: now });
+  const profile = await claimDue(deps.pool, { now, leaseMs: LEASE_MS });
+  if (!profile) return false;
+  try {
+    await keepRenewed(deps, profile, await renewed(deps, profile));
+  } catch (error) {
+    await noteFailure(deps, profile, error);
+  }
+  return true;
+}
+
+async function renewed(deps: RefreshDeps, profile: ProfileRow): Promise<Grant> {
+  const [network, caller] = [NETWORKS[profile.platform], callerOf(deps, profile.platform)];
+  const { access, refresh } = openTokens(deps.secretKey, profile, profile.tokens);
+  if (refresh !== null) return refreshGrant(network, caller, refresh);
+  if (network.renew) return network.renew(caller, access);
+  throw new NetworkFailure('The token is over and the network renews none', { over: true });
+}
+
+/** Kept before anybody uses it: a network that gave a new refresh token takes the old one no more. */
+async function keepRenewed({ pool, secretKey, clock }: RefreshDeps, profile: ProfileRow, grant: Grant): Promise<void> {
+  const { linked } = openTokens(secretKey, profile, profile.tokens);
+  const { accountId, platform, version } = profile;
+  await moveTokens(pool, {
+    accountId,
+    platform,
+    version,
+    tokens: sealTokens(secretKey, profile, { access: grant.access, refresh: grant.refresh, linked }),
+    tokenExpiresAt: grant.expiresAt,
+    refreshAt: refreshAtOf(NETWORKS[platform], grant, clock.now()),
+  });
+}
+
+async function noteFailure({ pool, log, clock }: RefreshDeps, profile: ProfileRow, error: unknown): Promise<void> {
+  const { accountId, platform, version, failures } = profile;
+  const reason = error instanceof Error ? error.message : String(error);
+  const over = (error instanceof NetworkFailure && error.over) || failures + 1 >= TRIES;
+  log.warn({ accountId, channel: platform, reason }, over ? 'a social profile is disconnected' : 'no new token yet');
+  if (over) return giveUp(pool, { accountId, platform, version, reason });
+  const waitMs = Math.min(MOST_WAIT_MS, MINUTE_MS * 2 ** failures);
+  await moveFailed(pool, { accountId, platform, version, refreshAt: new Date(clock.now().getTime() + waitMs) });
+}
+
+const giveUp = (pool: Pool, profile: Parameters<typeof moveDisconnected>[1]): Promise<void> =>
+  transaction(pool, async (tx) => {
+    if ((await moveDisconnected(tx, profile)) === 0) return;
+    const { accountId, platform, reason } = profile;
+    const subject = `social:${platform}`;
+    await recordAudit(tx, systemOf(accountId), {
+      action: 'social.disconnected',
+      subject,
+      detail: { platform, reason },
+    });
+  });

@@ -1,0 +1,93 @@
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { AppError } from '../../platform/errors.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { keeping } from '../../platform/http/idempotency.ts';
+import { isPlatform, type Platform } from '../../platform/lib/platform.ts';
+import { beginConnection } from './begin.ts';
+import { cookieOf } from './cookie.ts';
+import { disconnect } from './disconnect.ts';
+import { ConnectOut, PlatformParams, ProfileDetailOut, ProfileOut, toProfileOut } from './schema.ts';
+import { findProfile, listProfiles } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/socials';
+const ONE = `${PATH}/:platform`;
+const tags = ['Social profiles'];
+
+/** Contract 11: profiles at social networks. Who may make keys may connect them: both hand out access. */
+export function socialRoutes(app: App, deps: ApiDeps): void {
+  const { pool } = deps;
+  const onRequest = requireScope('keys');
+
+  app.get(PATH, {
+    schema: {
+      tags,
+      operationId: 'listSocials',
+      summary: 'Connected profiles',
+      response: { 200: Type.Array(ProfileOut) },
+    },
+    handler: async ({ actor }) => (await listProfiles(tenant(pool, actor), actor)).map(toProfileOut),
+  });
+
+  app.get(ONE, {
+    schema: {
+      tags,
+      operationId: 'findSocial',
+      summary: 'The profile at one network, with what is linked to it',
+      params: PlatformParams,
+      response: { 200: ProfileDetailOut },
+    },
+    handler: async ({ actor: { accountId }, params }) => {
+      const profile = await findProfile(tenant(pool, { accountId }), { accountId, platform: platformOf(params) });
+      if (!profile) throw new AppError('not_found');
+      return { ...toProfileOut(profile), linked: profile.linked };
+    },
+  });
+
+  app.post(`${ONE}/connect`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'connectSocial',
+      summary: 'Begin to connect a profile: where the person has to agree',
+      description:
+        'The URL is good for ten minutes and one use; an earlier profile of the network is replaced at its end. Asked ' +
+        'for by a person (Basic), the answer sets a cookie, and only the browser that has it can end the connection. A ' +
+        'key has no browser: give its URL to nobody but the person whose profile it shall be. 502 names what is not ' +
+        'configured.',
+      params: PlatformParams,
+      response: { 200: ConnectOut },
+    },
+    handler: keeping(deps, async ({ actor, params }, reply, keep) => {
+      const platform = platformOf(params);
+      return tenantTransaction(pool, actor, async (tx) => {
+        if (keep) await deps.answers.claim(tx, keep);
+        const { authorizeUrl, browserSecret } = await beginConnection(deps, tx, actor, { platform });
+        if (browserSecret !== null) reply.header('set-cookie', cookieOf(browserSecret));
+        if (keep) await deps.answers.keep(tx, keep.seal({ authorizeUrl }));
+        return { authorizeUrl };
+      });
+    }),
+  });
+
+  app.delete(ONE, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'disconnectSocial',
+      summary: 'Revoke the access at the network and forget the profile',
+      params: PlatformParams,
+      response: { 204: Type.Null({ description: 'Forgotten' }) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await disconnect(deps, actor, { platform: platformOf(params) });
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function platformOf({ platform }: { readonly platform: string }): Platform {
+  if (!isPlatform(platform)) throw new AppError('not_found');
+  return platform;
+}

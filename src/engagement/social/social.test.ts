@@ -1,0 +1,345 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../platform/config.ts';
+import { exec, many, one, sql } from '../../platform/db/query.ts';
+import { silentLog } from '../../platform/lib/log.ts';
+import { PLATFORMS, type Platform } from '../../platform/lib/platform.ts';
+import { loadSecretKey } from '../../platform/secret-key.ts';
+import { type OauthServer, startOauthServer } from '../../../test/support/oauth-server.ts';
+import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
+import type { SocialDeps } from './deps.ts';
+import { refreshNext } from './refresh.ts';
+import { findProfile } from './sql.ts';
+import { openTokens } from './tokens.ts';
+
+const SOCIALS = '/api/partner-gateway/v1/socials';
+const DAY_MS = 86_400_000;
+
+let networks: OauthServer;
+let program: TestProgram;
+let usual: OauthServer['script'];
+beforeAll(async () => {
+  networks = await startOauthServer();
+  usual = { ...networks.script };
+  // Without a worker: tests refresh at instants of their own.
+  program = await startTestProgram({ roles: { worker: false }, environment: networks.environment });
+});
+afterAll(async () => {
+  await program[Symbol.asyncDispose]();
+  await networks[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  Object.assign(networks.script, usual);
+  await exec(program.pool, sql`TRUNCATE social_profile, social_state`);
+});
+
+const basic = () => ({
+  'x-api-key': '',
+  authorization: `Basic ${Buffer.from(`${program.account.username}:${program.account.password}`).toString('base64')}`,
+});
+
+async function begin(platform: Platform, headers: Record<string, string> = {}) {
+  const answer = await program.client.request('POST', `${SOCIALS}/${platform}/connect`, { headers });
+  const { authorizeUrl } = answer.body as { authorizeUrl: string };
+  return { ...answer, authorizeUrl, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
+}
+
+/** What a browser does that the network sends back. */
+const comeBack = (back: URL | undefined, headers: Record<string, string> = {}) =>
+  program.client.request('GET', `${back?.pathname}${back?.search}`, { headers: { 'x-api-key': '', ...headers } });
+
+const connect = async (platform: Platform) => comeBack(await networks.visit((await begin(platform)).authorizeUrl));
+const show = (platform: Platform) => program.client.request('GET', `${SOCIALS}/${platform}`);
+const countProfiles = async () =>
+  (await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_profile`)).n;
+
+const PEOPLE: Readonly<Record<Platform, object>> = {
+  facebook: { username: null, profileName: 'Ada Acme', linkedCount: 3 },
+  instagram: { username: 'acme', profileName: 'Acme', linkedCount: 0 },
+  linkedin: { username: 'ada@acme.test', profileName: 'Ada Acme', linkedCount: 2 },
+  google: { username: 'ada@acme.test', profileName: 'Ada Acme', linkedCount: 3 },
+  tiktok: { username: 'acme', profileName: 'Acme', linkedCount: 0 },
+};
+
+describe.each(PLATFORMS)('%s', (platform) => {
+  test('is connected by a code, and shown with what is linked and without its tokens', async () => {
+    const answer = await connect(platform);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    const { body } = await show(platform);
+    expect(body).toMatchObject({ platform, disconnected: false, ...PEOPLE[platform] });
+    const list = await program.client.request('GET', SOCIALS);
+    expect(list.body).toEqual([expect.objectContaining({ platform })]);
+    expect(JSON.stringify([body, list.body])).not.toMatch(/token"|access|secret/);
+    const expires = Date.parse((body as { tokenExpiresAt: string }).tokenExpiresAt);
+    expect(expires).toBeGreaterThan(Date.now() + 50 * DAY_MS);
+  });
+
+  test('is revoked where the network can, and forgotten', async () => {
+    await connect(platform);
+    const good = networks.live(platform).length;
+    expect((await program.client.request('DELETE', `${SOCIALS}/${platform}`)).status).toBe(204);
+    expect(networks.live(platform)).toHaveLength(platform === 'instagram' ? good : 0);
+    expect((await show(platform)).status).toBe(404);
+    expect((await program.client.request('DELETE', `${SOCIALS}/${platform}`)).status).toBe(404);
+  });
+
+  test('a state counts once, and a person who refuses connects nothing', async () => {
+    const back = await networks.visit((await begin(platform)).authorizeUrl);
+    expect((await comeBack(back)).status).toBe(200);
+    await exec(program.pool, sql`TRUNCATE social_profile`);
+    expect((await comeBack(back)).status).toBe(400);
+    networks.script.cancel = true;
+    expect((await connect(platform)).status).toBe(400);
+    expect(await countProfiles()).toBe(0);
+  });
+});
+
+test('who comes back reads in their language that it is connected, on a page that leads to the profiles', async () => {
+  const backFrom = async (language: string) =>
+    comeBack(await networks.visit((await begin('google')).authorizeUrl), { 'accept-language': language });
+  const english = await backFrom('fr, en;q=0.8, it;q=0.5');
+  expect(english.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(english.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(english.body).toMatch(
+    /<html lang="en">[^]*Google is connected[^]*<a href="\/social">Back to the console<\/a>/,
+  );
+  const italian = await backFrom('it-IT,it;q=0.9,en;q=0.8');
+  expect(italian.body).toMatch(/<html lang="it">[^]*Google è collegato[^]*<a href="\/social">Torna alla console<\/a>/);
+});
+
+test('who refuses, or comes back with what is over, reads so on such a page, with nothing of it taken for markup', async () => {
+  const page = { accept: 'text/html,*/*;q=0.8', 'accept-language': 'it' };
+  networks.script.cancel = true;
+  const refused = await comeBack(await networks.visit((await begin('google')).authorizeUrl), page);
+  expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+  expect(refused.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(refused.body).toMatch(/Non è stato possibile collegare Google[^]*did not grant access[^]*href="\/social"/);
+  networks.script.cancel = false;
+  const back = await networks.visit((await begin('google')).authorizeUrl);
+  back?.searchParams.delete('code');
+  back?.searchParams.append('error', 'x');
+  back?.searchParams.append('error_description', '<img src=x onerror=alert(1)>');
+  const hostile = await comeBack(back, page);
+  expect(hostile.status).toBeGreaterThanOrEqual(400);
+  expect(hostile.body).not.toContain('<img');
+});
+
+test('a network that is not configured is 502 naming what is missing, and an unknown one 404', async () => {
+  await using bare = await startTestProgram({ roles: { worker: false }, environment: { GOOGLE_CLIENT_ID: 'x' } });
+  const connectAt = (platform: string) => bare.client.request('POST', `${SOCIALS}/${platform}/connect`);
+  expect(await connectAt('facebook')).toMatchObject({
+    status: 502,
+    body: { message: 'Not configured: FACEBOOK_CLIENT_ID and FACEBOOK_CLIENT_SECRET of the server' },
+  });
+  expect(await connectAt('google')).toMatchObject({
+    status: 502,
+    body: { message: 'Not configured: GOOGLE_CLIENT_SECRET of the server' },
+  });
+  expect((await connectAt('myspace')).status).toBe(404);
+});
+
+test('a state is over after ten minutes, and belongs to its network', async () => {
+  const late = await networks.visit((await begin('google')).authorizeUrl);
+  await exec(program.pool, sql`UPDATE social_state SET expires_at = now() - interval '1 second'`);
+  expect((await comeBack(late)).status).toBe(400);
+  const other = await networks.visit((await begin('google')).authorizeUrl);
+  if (other) other.pathname = '/oauth/linkedin/callback';
+  expect((await comeBack(other)).status).toBe(400);
+  expect(await countProfiles()).toBe(0);
+});
+
+test('what a person began ends in the same browser only', async () => {
+  const other = await begin('google', basic());
+  const { authorizeUrl } = await begin('google', basic());
+  expect((await comeBack(await networks.visit(authorizeUrl), { cookie: other.cookie })).status).toBe(400);
+  expect((await comeBack(await networks.visit((await begin('google', basic())).authorizeUrl))).status).toBe(400);
+  expect(other.headers.get('set-cookie')).toMatch(/^__Host-.*; Secure; HttpOnly; SameSite=Lax$/);
+  const own = await comeBack(await networks.visit(other.authorizeUrl), { cookie: `a=b; ${other.cookie}` });
+  expect(own.status).toBe(200);
+});
+
+test('an answer of another issuer, with two states, or for an account that was suspended is refused', async () => {
+  networks.script.iss = 'https://evil.test';
+  expect((await connect('google')).status).toBe(502);
+  networks.script.iss = 'https://accounts.google.com';
+  expect((await connect('google')).status).toBe(200);
+  await exec(program.pool, sql`TRUNCATE social_profile`);
+  const doubled = await networks.visit((await begin('google')).authorizeUrl);
+  doubled?.searchParams.append('state', 'another');
+  expect((await comeBack(doubled)).status).toBe(400);
+  const suspended = await networks.visit((await begin('google')).authorizeUrl);
+  await exec(program.pool, sql`UPDATE account SET status = 'suspended'`);
+  expect((await comeBack(suspended)).status).toBe(400);
+  await exec(program.pool, sql`UPDATE account SET status = 'active'`);
+  expect(await countProfiles()).toBe(0);
+});
+
+test('a challenge that was taken out of the URL leaves a code that is worth nothing', async () => {
+  const url = new URL((await begin('google')).authorizeUrl);
+  expect(url.searchParams.get('code_challenge_method')).toBe('S256');
+  url.searchParams.delete('code_challenge');
+  url.searchParams.delete('code_challenge_method');
+  expect((await comeBack(await networks.visit(url.href))).status).toBe(502);
+  expect(await countProfiles()).toBe(0);
+});
+
+test('without a scope that is needed, or a page, nothing is connected, and the answer says what is missing', async () => {
+  networks.script.without = ['instagram_business_basic', 'pages_show_list'];
+  expect(await connect('instagram')).toMatchObject({
+    status: 400,
+    body: { message: 'Instagram did not grant instagram_business_basic: connect it again' },
+  });
+  expect((await connect('facebook')).status).toBe(400);
+  Object.assign(networks.script, { without: [], pages: 0 });
+  expect((await connect('facebook')).status).toBe(400);
+  expect(await countProfiles()).toBe(0);
+});
+
+test.each(['facebook', 'google'] as const)('all of 250 linked things of %s are kept', async (platform) => {
+  networks.script.pages = 250;
+  await connect(platform);
+  const { body } = await show(platform);
+  const { linked } = body as { linked: { id: string }[] };
+  expect(new Set(linked.map(({ id }) => id)).size).toBe(250);
+});
+
+test('a project that Google has not approved is connected without locations', async () => {
+  networks.script.noQuota = true;
+  expect((await connect('google')).status).toBe(200);
+  expect((await show('google')).body).toMatchObject({ linkedCount: 0 });
+});
+
+test('a network that does not answer is 502, and its words hold no address', async () => {
+  const back = await networks.visit((await begin('tiktok')).authorizeUrl);
+  networks.script.away = true;
+  const answer = await comeBack(back);
+  expect(answer).toMatchObject({ status: 502 });
+  expect(JSON.stringify(answer.body)).not.toContain('127.0.0.1');
+});
+
+test('who connected and disconnected stands in the audit log, and no token stands anywhere in the database', async () => {
+  for (const platform of PLATFORMS) await connect(platform);
+  await program.client.request('DELETE', `${SOCIALS}/tiktok`);
+  const { rows } = await program.pool.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+  );
+  let dump = '';
+  for (const { name } of rows)
+    dump += (await program.pool.query<{ t: string }>(`SELECT t::text FROM ${name} AS t`)).rows.map(({ t }) => t).join();
+  expect(dump).toContain('social.connect');
+  expect(dump).toContain('social.disconnect');
+  expect([...networks.secrets].filter((secret) => dump.includes(secret))).toEqual([]);
+});
+
+test('tokens open for their account and network only', async () => {
+  await connect('google');
+  const of = { accountId: program.account.accountId, platform: 'google' } as const;
+  const profile = await findProfile(program.pool, of);
+  const { secretKey } = await depsAt(new Date());
+  expect(openTokens(secretKey, of, profile?.tokens ?? Buffer.alloc(0)).access).toMatch(/^google-access-/);
+  for (const place of [
+    { ...of, accountId: 99 },
+    { ...of, platform: 'tiktok' as const },
+  ])
+    expect(() => openTokens(secretKey, place, profile?.tokens ?? Buffer.alloc(0))).toThrow();
+});
+
+async function depsAt(at: Date): Promise<SocialDeps> {
+  const config = loadConfig(program.environment);
+  return { config, secretKey: await loadSecretKey(config), clock: { now: () => at } };
+}
+const refreshAllAt = async (at: Date): Promise<number> => {
+  const deps = { ...(await depsAt(at)), pool: program.pool, log: silentLog };
+  let count = 0;
+  while (await refreshNext(deps)) count++;
+  return count;
+};
+const accessOf = async (platform: Platform) => {
+  const of = { accountId: program.account.accountId, platform };
+  const profile = await findProfile(program.pool, of);
+  return openTokens((await depsAt(new Date())).secretKey, of, profile?.tokens ?? Buffer.alloc(0)).access;
+};
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+
+describe('before a token ends', () => {
+  test.each(['instagram', 'linkedin', 'google', 'tiktok'] as const)('that of %s is renewed, once', async (platform) => {
+    await connect(platform);
+    const before = await accessOf(platform);
+    expect(await refreshAllAt(new Date())).toBe(0);
+    const soon = new Date(inDays(60).getTime() - 60_000);
+    expect(await refreshAllAt(soon)).toBe(1);
+    expect(await accessOf(platform)).not.toBe(before);
+    const { body } = await show(platform);
+    expect(body).toMatchObject({ disconnected: false });
+    expect(Date.parse((body as { tokenExpiresAt: string }).tokenExpiresAt)).toBeGreaterThan(inDays(100).getTime());
+  });
+
+  test('two workers at once renew it once: TikTok ends the old refresh token', async () => {
+    await connect('tiktok');
+    const counts = await Promise.all([1, 2, 3].map(() => refreshAllAt(inDays(59.999))));
+    expect(counts.reduce((sum, count) => sum + count)).toBe(1);
+    expect(await refreshAllAt(inDays(119.999))).toBe(1);
+    expect((await show('tiktok')).body).toMatchObject({ disconnected: false });
+  });
+});
+
+describe('a profile is disconnected', () => {
+  const lastAudited = () =>
+    one(program.pool, sql`SELECT action, actor_kind AS kind FROM audit_entry ORDER BY id DESC LIMIT 1`);
+  const wordsOf = async () =>
+    many<{ platform: string }>(program.pool, sql`SELECT platform FROM social_profile WHERE disconnected IS NOT NULL`);
+
+  test.each(['facebook', 'linkedin', 'google'] as const)(
+    'when the token of %s ends and cannot be renewed',
+    async (platform) => {
+      networks.script.refreshTokens = false;
+      await connect(platform);
+      await refreshAllAt(inDays(59));
+      expect(await wordsOf()).toEqual([]);
+      await refreshAllAt(inDays(61));
+      expect(await wordsOf()).toEqual([{ platform }]);
+      expect((await show(platform)).body).toMatchObject({ disconnected: true });
+    },
+  );
+
+  test.each(['instagram', 'linkedin', 'google', 'tiktok'] as const)(
+    'when a person took back what %s was granted, at once',
+    async (platform) => {
+      await connect(platform);
+      networks.takeBack(platform);
+      expect(await refreshAllAt(inDays(59.999))).toBe(1);
+      expect(await wordsOf()).toEqual([{ platform }]);
+      expect(await lastAudited()).toMatchObject({ action: 'social.disconnected', kind: 'system' });
+      expect(await refreshAllAt(inDays(200))).toBe(0);
+      expect((await connect(platform)).status).toBe(200);
+      expect((await show(platform)).body).toMatchObject({ disconnected: false });
+    },
+  );
+
+  test('when the network is away for days, and not at once', async () => {
+    await connect('google');
+    networks.script.away = true;
+    let at = inDays(59.999).getTime();
+    for (const end = at + DAY_MS; at < end; at += 1_800_000) await refreshAllAt(new Date(at));
+    expect(await wordsOf()).toEqual([]);
+    networks.script.away = false;
+    await refreshAllAt(new Date(at + DAY_MS));
+    expect((await show('google')).body).toMatchObject({ disconnected: false });
+    networks.script.away = true;
+    at += 61 * DAY_MS;
+    for (const end = at + 4 * DAY_MS; at < end; at += 1_800_000) await refreshAllAt(new Date(at));
+    expect(await wordsOf()).toEqual([{ platform: 'google' }]);
+  });
+});
+
+test('the same Idempotency-Key begins one connection', async () => {
+  const headers = { 'idempotency-key': 'begin-1' };
+  const [first, second] = [await begin('google', headers), await begin('google', headers)];
+  expect(second.authorizeUrl).toBe(first.authorizeUrl);
+  expect((await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_state`)).n).toBe(1);
+});
+
+test('states that nobody came back with are swept', async () => {
+  await begin('google');
+  await refreshAllAt(new Date(Date.now() + 11 * 60_000));
+  expect((await one<{ n: number }>(program.pool, sql`SELECT count(*) AS n FROM social_state`)).n).toBe(0);
+});

@@ -1,0 +1,18 @@
+import { type Author, recordAudit } from '../audit/record.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { type AccountStatus, moveAccountStatus } from './sql.ts';
+
+/**
+ * Suspends or resumes the author's account; its next request sees it. One that has the status already keeps it. Call it
+ * in a transaction.
+ */
+export async function changeStatus(
+  tx: Db,
+  author: Author,
+  { from, to }: { from: AccountStatus; to: AccountStatus },
+): Promise<void> {
+  const { accountId } = author;
+  if ((await moveAccountStatus(tx, { accountId, from, to })) === 0) return;
+  const action = to === 'suspended' ? 'account.suspend' : 'account.resume';
+  await recordAudit(tx, author, { action, subject: `account:${accountId}` });
+}

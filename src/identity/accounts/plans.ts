@@ -1,0 +1,3 @@
+import type { Plan } from '../../platform/http/actor.ts';
+
+export const PLANS: readonly Plan[] = ['production', 'trial', 'unlimited'];

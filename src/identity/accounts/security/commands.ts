@@ -1,0 +1,63 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Pool } from 'pg';
+import { operatorOf } from '../../audit/record.ts';
+import type { CommandContext } from '../../../platform/cli.ts';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { invalidFields } from '../../../platform/errors.ts';
+import { findAccount } from '../find.ts';
+import { openToAll, setRate } from './operate.ts';
+import { type AllowList, findAllowList } from './sql.ts';
+
+type LimitOptions = { perMinute?: number; perSecond?: number; plan?: true };
+
+/** `account limit` and `account allow-list`. */
+export function registerSecurityCommands(account: Command, context: CommandContext): void {
+  account
+    .command('limit')
+    .argument('<account>', 'name or id')
+    .option('--per-minute <n>', 'requests a minute of each key; 0 for no limit', parseCount)
+    .option('--per-second <n>', 'of those in one second; without it a twentieth of a minute', parseCount)
+    .option('--plan', 'as the plan says')
+    .description('set how often each key of the account may call; the next request sees it')
+    .action(async (reference: string, options: LimitOptions) =>
+      context.report(await context.withDatabase((pool) => limit(pool, reference, options)), showLimit),
+    );
+
+  account
+    .command('allow-list')
+    .argument('<account>', 'name or id')
+    .option('--clear', 'let every address in again: for an owner who is locked out')
+    .description('show the addresses that the account may be used from')
+    .action(async (reference: string, { clear = false }: { clear?: boolean }) =>
+      context.report(await context.withDatabase((pool) => allowList(pool, reference, clear)), showAllowList),
+    );
+}
+
+async function limit(pool: Pool, reference: string, options: LimitOptions) {
+  const { perMinute = null, perSecond = null, plan = false } = options;
+  if (plan === (perMinute !== null) || (plan && perSecond !== null) || perSecond === 0)
+    throw invalidFields([{ field: '--per-minute', message: 'give it (and --per-second from 1), or --plan alone' }]);
+  const { id: accountId, name } = await findAccount(pool, { reference });
+  await transaction(pool, (tx) => setRate(tx, operatorOf(accountId), { perMinute, perSecond }));
+  return { accountId, name, perMinute, perSecond };
+}
+
+const showLimit = ({ name, perMinute }: { name: string; perMinute: number | null }): string =>
+  perMinute === null
+    ? `Keys of ${name} have the limit of its plan.`
+    : `Keys of ${name} have ${perMinute === 0 ? 'no limit' : `${perMinute} requests a minute`}.`;
+
+async function allowList(pool: Pool, reference: string, clear: boolean) {
+  const { id: accountId, name } = await findAccount(pool, { reference });
+  if (clear) await transaction(pool, (tx) => openToAll(tx, operatorOf(accountId)));
+  const list = await findAllowList(pool, { accountId });
+  return { accountId, name, enforced: list?.enforced === true, ipAllowList: list?.ipAllowList ?? [] };
+}
+
+const showAllowList = ({ name, enforced, ipAllowList }: { name: string } & AllowList): string =>
+  [enforced ? `${name} may be used from:` : `${name} may be used from every address.`, ...ipAllowList].join('\n  ');
+
+function parseCount(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0.');
+  return Number(text);
+}

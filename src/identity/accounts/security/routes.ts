@@ -1,0 +1,50 @@
+import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { requireScope } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { canonicalAddress } from '../../../platform/lib/address.ts';
+import { changeAllowList } from './change.ts';
+import { SecurityIn, SecurityOut } from './schema.ts';
+import { findAllowList } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/account/security';
+const tags = ['Account'];
+
+/** Contract 12: from which addresses the account may be used. For owners and admins, and keys with the scope `keys`. */
+export function securityRoutes(app: App, { pool }: ApiDeps): void {
+  const onRequest = requireScope('keys');
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'getAccountSecurity',
+      summary: 'From which addresses the account may be used',
+      response: { 200: SecurityOut },
+    },
+    handler: async ({ actor, ip }) => {
+      const found = await findAllowList(tenant(pool, actor), { accountId: actor.accountId });
+      if (!found) throw new AppError('not_found');
+      return { ...found, callerAddress: canonicalAddress(ip) ?? ip };
+    },
+  });
+
+  app.put(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'putAccountSecurity',
+      summary: 'Change from which addresses the account may be used',
+      description:
+        'Holds from the next request on. An IPv4-mapped IPv6 address is its IPv4 address. Behind a proxy the address ' +
+        'is the one that the trusted proxies saw. A list that would refuse your own address is 400 unless `force` is true.',
+      body: SecurityIn,
+      response: { 200: SecurityOut },
+    },
+    handler: async ({ actor, body, ip }) => {
+      const input = { ...body, force: body.force === true, ip };
+      const changed = await tenantTransaction(pool, actor, (tx) => changeAllowList(tx, actor, input));
+      return { ...changed, callerAddress: canonicalAddress(ip) ?? ip };
+    },
+  });
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../operations/accounts/create.ts';
+import { type Db, many, sql } from '../../platform/db/query.ts';
+import { silentLog } from '../../platform/lib/log.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { trackUsage } from './last-used.ts';
+import { moveLastUsed } from './sql.ts';
+
+let database: TestDatabase;
+let keyId: number;
+/** Every statement of the tracker under test. */
+let writes = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await createAccount(database.pool, { name: 'Usage', plan: 'production' });
+  keyId = (await many<{ id: number }>(database.pool, sql`SELECT id FROM api_key`))[0]?.id ?? 0;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const lastUsed = async (): Promise<Date | null | undefined> =>
+  (await many<{ at: Date | null }>(database.pool, sql`SELECT last_used_at AS at FROM api_key WHERE id = ${keyId}`))[0]
+    ?.at;
+
+const counting = (fail: () => boolean = () => false): Db => ({
+  query: (query) => {
+    writes++;
+    return fail() ? Promise.reject(new Error('away')) : database.pool.query(query);
+  },
+});
+
+test('a key is written at once when first used, then at most once in the gap, and the last use is never forgotten', async () => {
+  writes = 0;
+  const usage = trackUsage({ db: counting(), log: silentLog, flushEveryMs: 3_600_000, minGapMs: 3_600_000 });
+  usage.used(keyId);
+  await usage.flush();
+  const first = await lastUsed();
+  expect(first).toBeInstanceOf(Date);
+  while (Date.now() <= (first?.getTime() ?? 0)) await new Promise((resolve) => setImmediate(resolve));
+  usage.used(keyId);
+  usage.used(keyId);
+  await usage.flush();
+  expect(writes).toBe(1);
+  await usage.close();
+  expect(writes).toBe(2);
+  expect(await lastUsed()).not.toEqual(first);
+});
+
+test('a flush without a use writes nothing, and neither does closing', async () => {
+  writes = 0;
+  const usage = trackUsage({ db: counting(), log: silentLog, minGapMs: 0 });
+  usage.used(keyId);
+  await usage.flush();
+  await usage.flush();
+  await usage.close();
+  expect(writes).toBe(1);
+});
+
+test('a failed write is told, harms nobody and is made up for', async () => {
+  const told: string[] = [];
+  let away = true;
+  const log = { ...silentLog, warn: (_fields: object, message: string) => void told.push(message) };
+  const usage = trackUsage({ db: counting(() => away), log });
+  const before = await lastUsed();
+  usage.used(keyId);
+  await usage.flush();
+  expect(told).toHaveLength(1);
+  away = false;
+  await usage.flush();
+  expect(await lastUsed()).not.toEqual(before);
+  await usage.close();
+});
+
+test('uses are flushed in the background', async () => {
+  writes = 0;
+  const usage = trackUsage({ db: counting(), log: silentLog, flushEveryMs: 5, minGapMs: 0 });
+  usage.used(keyId);
+  await expect.poll(() => writes, { timeout: 5_000 }).toBe(1);
+  await usage.close();
+});
+
+test('a later time is never replaced by an earlier one', async () => {
+  const now = new Date();
+  await moveLastUsed(database.pool, { ids: [keyId], times: [now] });
+  await moveLastUsed(database.pool, { ids: [keyId], times: [new Date(now.getTime() - 60_000)] });
+  expect(await lastUsed()).toEqual(now);
+});

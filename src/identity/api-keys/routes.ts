@@ -1,0 +1,116 @@
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { AppError } from '../../platform/errors.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { once } from '../../platform/http/idempotency.ts';
+import { pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
+import { createKey } from './create.ts';
+import { hashOfKey } from './key.ts';
+import { revokeKey } from './revoke.ts';
+import { rotateKey } from './rotate.ts';
+import { issued, KeyId, KeyIn, KeyIssued, KeyOut, KeyValue, listed, RotateIn } from './schema.ts';
+import { countKeys, findKeyByHash, listKeys } from './sql.ts';
+
+const PATH = '/api/partner-gateway/v1/authentication';
+const tags = ['API keys'];
+
+const KeyQuery = Type.Object({
+  ...pageFields,
+  userId: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Only the keys that this user made.' }),
+  ),
+  status: Type.Optional(Type.Enum(['active', 'expired'], { type: 'string', description: 'Only keys in this state.' })),
+});
+
+/** Contract 2: the keys of the caller's account. All need the scope `keys`; a foreign id answers as an unknown one. */
+export function apiKeyRoutes(app: App, { pool, answers }: ApiDeps): void {
+  const onRequest = requireScope('keys');
+
+  app.post(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'createApiKey',
+      summary: 'Make a key; its value is shown this once',
+      description: 'A caller cannot give scopes that it lacks itself (403).',
+      body: KeyIn,
+      response: { 201: KeyIssued },
+    },
+    handler: once({ pool, answers }, 201, async ({ actor, body }, tx) => {
+      const expiresAt = body.expiresAt ? new Date(body.expiresAt) : undefined;
+      return issued(await createKey(tx, actor, { ...body, expiresAt }));
+    }),
+  });
+
+  app.get(PATH, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listApiKeys',
+      summary: 'The keys of the account, oldest first, without their values',
+      querystring: KeyQuery,
+      response: { 200: PageOf(KeyOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const { userId = null, status, page, limit } = query;
+      const expired = status === undefined ? null : status === 'expired';
+      const filter = { accountId: actor.accountId, userId, expired };
+      const db = tenant(pool, actor);
+      const [rows, total] = await Promise.all([listKeys(db, { ...filter, page, limit }), countKeys(db, filter)]);
+      return pageOf(query, rows.map(listed), total);
+    },
+  });
+
+  app.get(`${PATH}/:value`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findApiKey',
+      summary: 'The record of a key, by its value',
+      description: 'A value before a rotation finds its key while its grace lasts.',
+      params: KeyValue,
+      response: { 200: KeyOut },
+    },
+    handler: async ({ actor, params }) => {
+      const hash = hashOfKey(params.value);
+      const key = hash && (await findKeyByHash(tenant(pool, actor), { accountId: actor.accountId, hash }));
+      if (!key) throw new AppError('not_found');
+      return listed(key);
+    },
+  });
+
+  app.post(`${PATH}/:id/rotate`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'rotateApiKey',
+      summary: 'Give a key a new value, shown this once',
+      description:
+        'Id, scopes and expiry stay. The value before lives on for `graceSeconds`; deleting the key ends both. ' +
+        'A caller that lacks a scope of the key gets 403, an expired key 409.',
+      params: KeyId,
+      body: RotateIn,
+      response: { 200: KeyIssued },
+    },
+    handler: once({ pool, answers }, 200, async ({ actor, params, body }, tx) => {
+      const input = { id: params.id, graceSeconds: body?.graceSeconds ?? 0 };
+      return issued(await rotateKey(tx, actor, input));
+    }),
+  });
+
+  app.delete(`${PATH}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'deleteApiKey',
+      summary: 'Revoke a key: its next request gets 401',
+      params: KeyId,
+      response: { 204: Type.Null({ description: 'Revoked' }) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await tenantTransaction(pool, actor, (tx) => revokeKey(tx, actor, params));
+      return reply.code(204).send(null);
+    },
+  });
+}

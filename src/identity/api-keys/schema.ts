@@ -1,0 +1,96 @@
+import { type Static, Type } from 'typebox';
+import { SCOPES } from '../../platform/lib/scope.ts';
+import type { IssuedKey } from './create.ts';
+import type { KeyRow } from './sql.ts';
+
+const MAX_GRACE_SECONDS = 7 * 24 * 3600;
+
+const text = (maxLength: number, description: string) => Type.String({ maxLength, description });
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const Operation = Type.Enum([...SCOPES], {
+  type: 'string',
+  description: 'A channel that may be sent on, or an area of the interface that may be used.',
+});
+
+export const KeyIn = Type.Object({
+  name: Type.Optional(text(200, 'For people, to tell keys apart.')),
+  description: Type.Optional(text(1000, 'For people.')),
+  operations: Type.Optional(
+    Type.Array(Operation, {
+      minItems: 1,
+      maxItems: 100,
+      description: 'Default: all that the caller has. Scopes that the caller lacks are refused with 403.',
+    }),
+  ),
+  expiresAt: Type.Optional(orNull(instant('ISO 8601 with offset, in the future. Default: never.'))),
+});
+
+/** No body at all is fine. */
+export const RotateIn = Type.Union([
+  Type.Object({
+    graceSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_GRACE_SECONDS,
+        description:
+          'How long the value before lives on (default 0: it ends at once). Values of earlier rotations keep their own time.',
+      }),
+    ),
+  }),
+  Type.Null(),
+]);
+
+export const KeyIssued = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  description: Type.String(),
+  apiKey: Type.String({ description: '`pg_live_` and 43 base64url characters. Shown this once.' }),
+  operations: Type.Array(Type.String()),
+  createdAt: instant('UTC'),
+  expiresAt: orNull(instant('UTC')),
+});
+
+export const KeyOut = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  description: Type.String(),
+  prefix: Type.String({ description: 'The first 12 characters of the current value.' }),
+  username: orNull(Type.String({ description: 'Who made it; null when the operator did.' })),
+  operations: Type.Array(Type.String()),
+  trafficType: Type.Enum(['production', 'trial'], { type: 'string' }),
+  createdAt: instant('UTC'),
+  lastUsedAt: orNull(instant('UTC, exact to about a minute.')),
+  expiresAt: orNull(instant('UTC')),
+  status: Type.Enum(['active', 'expired'], { type: 'string' }),
+});
+
+export const KeyId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+export const KeyValue = Type.Object({ value: Type.String({ description: 'The value of a key, as it was shown.' }) });
+
+/** A fresh key as the interface writes it. */
+export const issued = (key: IssuedKey): Static<typeof KeyIssued> => ({
+  id: key.id,
+  name: key.name,
+  description: key.description,
+  apiKey: key.apiKey,
+  operations: [...key.operations],
+  createdAt: key.createdAt.toISOString(),
+  expiresAt: key.expiresAt?.toISOString() ?? null,
+});
+
+/** A key in lists. The plan `unlimited` sends production traffic too. */
+export const listed = (key: KeyRow): Static<typeof KeyOut> => ({
+  id: key.id,
+  name: key.name,
+  description: key.description,
+  prefix: key.prefix,
+  username: key.username,
+  operations: key.operations,
+  trafficType: key.plan === 'trial' ? 'trial' : 'production',
+  createdAt: key.createdAt.toISOString(),
+  lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+  expiresAt: key.expiresAt?.toISOString() ?? null,
+  status: key.expired ? 'expired' : 'active',
+});

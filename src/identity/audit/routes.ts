@@ -1,0 +1,52 @@
+import { Type } from 'typebox';
+import { tenant } from '../../platform/db/tenant.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
+import { firstIdAt } from '../../platform/lib/ids.ts';
+import { AuditOut, instant, listed } from './schema.ts';
+import { countAuditEntries, listAuditEntries } from './sql.ts';
+
+const AuditQuery = Type.Object({
+  ...pageFields,
+  userId: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'What this person did, or a key that they made.',
+    }),
+  ),
+  action: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly this, for example `api-key.create`.' })),
+  subject: Type.Optional(Type.String({ maxLength: 400, description: 'Exactly this, for example `api-key:12`.' })),
+  from: Type.Optional(instant('ISO 8601 with offset; entries from then on.')),
+  to: Type.Optional(instant('ISO 8601 with offset; entries before then.')),
+});
+
+const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
+
+/** Who changed what in the caller's account. Needs the scope `keys`, which owners and admins have. */
+export function auditRoutes(app: App, { pool }: ApiDeps): void {
+  app.get('/api/partner-gateway/v1/audit', {
+    onRequest: requireScope('keys'),
+    schema: {
+      tags: ['Account'],
+      operationId: 'listAuditEntries',
+      summary: 'Who changed what, newest first',
+      description: 'What the operator of the gateway did to the account is listed too.',
+      querystring: AuditQuery,
+      response: { 200: PageOf(AuditOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const { userId = null, action = null, subject = null } = query;
+      const range = { fromId: idAt(query.from), toId: idAt(query.to) };
+      const filter = { accountId: actor.accountId, userId, action, subject, ...range };
+      const db = tenant(pool, actor);
+      const page = { limit: query.limit, offset: offsetOf(query) };
+      const [rows, total] = await Promise.all([
+        listAuditEntries(db, { ...filter, ...page }),
+        countAuditEntries(db, filter),
+      ]);
+      return pageOf(query, rows.map(listed), total);
+    },
+  });
+}

@@ -1,0 +1,153 @@
+import { hashOfKey } from '../api-keys/key.ts';
+import { trackUsage, type UsageTracker } from '../api-keys/last-used.ts';
+import { listLiveKeys, type LiveKey } from '../api-keys/sql.ts';
+import { groupCommit } from '../../platform/db/group-commit.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { shareCounts } from '../../platform/db/share-counts.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Actor, Admitted, Authenticate, CheckPassword } from '../../platform/http/actor.ts';
+import { networkOf } from '../../platform/lib/address.ts';
+import { channelSet } from '../../platform/lib/channel.ts';
+import { readCredentials } from '../../platform/lib/credentials.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import type { RateLimiter } from '../../platform/lib/rate-limit.ts';
+import { scopesOfKey, scopesOfRole } from '../../platform/lib/scope.ts';
+import { sessionCheck } from '../sessions/check.ts';
+import { moveLastSeen } from '../sessions/sql.ts';
+import { createPasswordCheck } from '../users/check-password.ts';
+import { noteNetworks } from '../users/known-networks.ts';
+import { createLoginLimits, type LoginLimits } from '../users/login-limits.ts';
+import { listLogins, type Login } from '../users/sql.ts';
+import { countRequest, rateOf, refuseAtGate } from '../accounts/gate.ts';
+
+export type Authenticator = {
+  readonly authenticate: Authenticate;
+  /** For who signs in. */
+  readonly checkPassword: CheckPassword;
+  /** The channels of NOTIFY by which processes tell each other what they counted; what comes goes to `onNotify`. */
+  readonly channels: readonly string[];
+  onNotify(channel: string, payload: string): void;
+  /** Writes what is left of `lastUsedAt`, `lastSeenAt` and of the counts; call it before the pool is closed. */
+  close(): Promise<void>;
+};
+
+const REQUESTS_CHANNEL = 'heliograph_requests';
+const FAILURES_CHANNEL = 'heliograph_failures';
+
+/**
+ * Finds out who calls. Every request reads its key, its user or its session from the database, all that wait at this
+ * moment in one query (two under way at most), and nothing is cached: a revoked key, a changed password, an ended
+ * session, a suspended account, another allow-list and another limit hold from the next request on, on every process.
+ */
+export function createAuthenticator({ pool, log }: { pool: Db; log: Log }): Authenticator {
+  const usage = trackUsage({ db: pool, log });
+  const seen = trackUsage({ db: pool, log, move: moveLastSeen });
+  const requests = shareCounts({ db: pool, log, channel: REQUESTS_CHANNEL });
+  const failures = shareCounts({ db: pool, log, channel: FAILURES_CHANNEL });
+  const limits = createLoginLimits(failures);
+  const byKey = keyCheck({ db: pool, usage, requests, limits });
+  const byPassword = passwordCheck({ db: pool, log, requests, limits });
+  const bySession = sessionCheck({ db: pool, usage: seen, requests });
+  return {
+    authenticate: async (call) => {
+      const { ip } = call;
+      const shown = readCredentials(call);
+      if (shown.kind === 'key') return byKey(shown.value, ip);
+      if (shown.kind === 'basic') return byPassword(shown, ip);
+      if (shown.kind === 'session') return bySession(shown.token, ip);
+      throw new AppError('unauthenticated');
+    },
+    checkPassword: byPassword,
+    channels: [REQUESTS_CHANNEL, FAILURES_CHANNEL],
+    onNotify: (channel, payload) => (channel === REQUESTS_CHANNEL ? requests : failures).onNotify(payload),
+    close: async () => void (await Promise.all([usage, seen, requests, failures].map((each) => each.close()))),
+  };
+}
+
+type KeyDeps = {
+  readonly db: Db;
+  readonly usage: UsageTracker;
+  readonly requests: RateLimiter;
+  readonly limits: LoginLimits;
+};
+
+function keyCheck({ db, usage, requests, limits }: KeyDeps): (value: string, ip: string) => Promise<Admitted> {
+  const findKey = groupCommit({ flush: (hashes: Buffer[]) => findLiveKeys(db, hashes), inFlight: 2 });
+  return async (value, ip) => {
+    const hash = hashOfKey(value);
+    const key = hash && (await findKey(hash));
+    if (!key) throw limits.wrongKey(networkOf(ip));
+    usage.used(key.keyId);
+    refuseAtGate(key, ip);
+    return { actor: actorOfKey(key), headers: countRequest(requests, `k${key.keyId}`, rateOf(key)) };
+  };
+}
+
+type PasswordDeps = {
+  readonly db: Db;
+  readonly log: Log;
+  readonly requests: RateLimiter;
+  readonly limits: LoginLimits;
+};
+
+function passwordCheck({ db, log, requests, limits }: PasswordDeps): CheckPassword {
+  const checkPassword = createPasswordCheck(limits);
+  const noteNetwork = noteNetworks({ db, log });
+  const findLogin = groupCommit({ flush: (usernames: string[]) => findLogins(db, usernames), inFlight: 2 });
+  return async ({ username, password }, ip) => {
+    const network = networkOf(ip);
+    const login = isUsername(username) ? await findLogin(username) : undefined;
+    const known = login?.networks.includes(network) === true;
+    // Also without a login: it must take as long as with one.
+    await checkPassword({ username, network, known }, password, login?.passwordHash);
+    if (!login) throw new AppError('unauthenticated');
+    refuseAtGate(login, ip);
+    await noteNetwork(login.userId, network);
+    const headers = countRequest(requests, `u${login.userId}`, rateOf(login));
+    return { actor: actorOfLogin(login), headers, passwordHash: login.passwordHash };
+  };
+}
+
+/** One that the table could hold. A NUL would fail the query, and with it everybody else in the batch. */
+const isUsername = (name: string): boolean => name.length <= 200 && !name.includes('\0');
+
+async function findLiveKeys(db: Db, hashes: Buffer[]): Promise<(LiveKey | undefined)[]> {
+  const wanted = hashes.map((hash) => hash.toString('hex'));
+  const distinct = new Map(wanted.map((hex, index) => [hex, hashes[index]] as const));
+  const rows = await listLiveKeys(db, { hashes: [...distinct.values()].filter((hash) => hash !== undefined) });
+  const found = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
+  return wanted.map((hex) => found.get(hex));
+}
+
+async function findLogins(db: Db, usernames: string[]): Promise<(Login | undefined)[]> {
+  const rows = await listLogins(db, { usernames: [...new Set(usernames)] });
+  const found = new Map(rows.map((row) => [row.username, row]));
+  return usernames.map((username) => found.get(username));
+}
+
+const actorOfKey = (key: LiveKey): Actor => ({
+  kind: 'key',
+  accountId: key.accountId,
+  keyId: key.keyId,
+  userId: key.userId,
+  username: key.username,
+  role: key.role,
+  operations: scopesOfKey(key.role, key.operations),
+  plan: key.plan,
+  channels: channelSet(key.channels),
+  hasOptOuts: key.hasOptOuts,
+});
+
+const actorOfLogin = (login: Login): Actor => ({
+  kind: 'user',
+  accountId: login.accountId,
+  keyId: null,
+  userId: login.userId,
+  username: login.username,
+  role: login.role,
+  operations: scopesOfRole(login.role),
+  plan: login.plan,
+  channels: channelSet(login.channels),
+  hasOptOuts: login.hasOptOuts,
+  isOperator: login.isOperator,
+});

@@ -1,0 +1,61 @@
+import { countRequest, refuseAtGate } from '../accounts/gate.ts';
+import type { UsageTracker } from '../api-keys/last-used.ts';
+import { groupCommit } from '../../platform/db/group-commit.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Actor, Admitted } from '../../platform/http/actor.ts';
+import { channelSet } from '../../platform/lib/channel.ts';
+import type { Rate, RateLimiter } from '../../platform/lib/rate-limit.ts';
+import { scopesOfRole } from '../../platform/lib/scope.ts';
+import { roleIn } from './role.ts';
+import { type LiveSession, listLiveSessions } from './sql.ts';
+import { hashOfToken } from './token.ts';
+
+/** Of each session, whatever the plan: a page asks several times to show itself. */
+const RATE: Rate = { perMinute: 1200, perSecond: 60 };
+
+type Deps = { readonly db: Db; readonly usage: UsageTracker; readonly requests: RateLimiter };
+
+/**
+ * Who shows the token of a session, read from the database as keys are. The person's own account says whether they are
+ * let in, whichever account they look at. A token that is none is 401 and counts against nobody: it cannot be guessed,
+ * and a page left open over the end of its session must not use up the tries of its network.
+ */
+export function sessionCheck({ db, usage, requests }: Deps): (token: string, ip: string) => Promise<Admitted> {
+  const find = groupCommit({ flush: (hashes: Buffer[]) => findLiveSessions(db, hashes), inFlight: 2 });
+  return async (token, ip) => {
+    const hash = hashOfToken(token);
+    const session = hash && (await find(hash));
+    if (!session) throw new AppError('unauthenticated');
+    usage.used(session.sessionId);
+    refuseAtGate(session, ip);
+    return { actor: actorOf(session), headers: countRequest(requests, `c${session.sessionId}`, RATE) };
+  };
+}
+
+async function findLiveSessions(db: Db, hashes: Buffer[]): Promise<(LiveSession | undefined)[]> {
+  const rows = await listLiveSessions(db, { hashes });
+  const found = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
+  return hashes.map((hash) => found.get(hash.toString('hex')));
+}
+
+function actorOf(row: LiveSession): Actor {
+  const { accountId, plan, channels, hasOptOuts } = row.acting ?? row;
+  const { sessionId: id, userId, username, isOperator, createdAt, expiresAt } = row;
+  const session = { id, accountId: row.accountId, userId, username, role: row.role, createdAt, expiresAt };
+  const role = roleIn(accountId, session);
+  return {
+    kind: row.acting ? 'operator' : 'user',
+    accountId,
+    keyId: null,
+    userId: row.acting ? null : userId,
+    username,
+    role,
+    operations: scopesOfRole(role),
+    plan,
+    channels: channelSet(channels),
+    hasOptOuts,
+    isOperator,
+    session,
+  };
+}

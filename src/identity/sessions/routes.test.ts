@@ -1,0 +1,60 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { NewAccount } from '../../operations/accounts/create.ts';
+import { type Browser, openSessionStage, sessionIdOf, SESSIONS } from '../../../test/support/session-stage.ts';
+
+const stage = await openSessionStage();
+afterAll(() => stage[Symbol.asyncDispose]());
+
+let account: NewAccount;
+beforeEach(async () => {
+  account = await stage.newAccount();
+});
+
+test('are shown to their person, and those of all to who has the scope keys', async () => {
+  const viewer = await stage.person(account.accountId, 'viewer');
+  const [owner, theirs] = [await stage.signIn(account), await stage.signIn(viewer)];
+  const total = async ({ ask }: Browser, query = '') => (await ask('GET', `${SESSIONS}${query}`)).body.total;
+  expect([await total(owner), await total(theirs)]).toEqual([1, 1]);
+  expect([await total(owner, '?all=true'), await total(owner, `?userId=${viewer.id}`)]).toEqual([2, 1]);
+  expect(await total(theirs, `?userId=${viewer.id}`)).toBe(1);
+  for (const query of ['?all=true', `?userId=${owner.answer.body.user.id}`])
+    expect((await theirs.ask('GET', `${SESSIONS}${query}`)).status).toBe(403);
+  const byKey = await stage.call('GET', SESSIONS, { headers: { 'x-api-key': account.apiKey } });
+  expect(byKey.body.data.map(({ current }: { current: boolean }) => current)).toEqual([false, false]);
+  const stranger = await stage.signIn(await stage.newAccount());
+  expect(await total(stranger, '?all=true')).toBe(1);
+  expect(await total(stranger, `?userId=${viewer.id}`)).toBe(0);
+});
+
+test('are ended by their person, or by who may touch that role', async () => {
+  const [admin, viewer] = [
+    await stage.signIn(await stage.person(account.accountId, 'admin')),
+    await stage.signIn(await stage.person(account.accountId, 'viewer')),
+  ];
+  const [owner, second] = [await stage.signIn(account), await stage.signIn(account)];
+  const end = async (by: Browser, of: Browser) =>
+    (await by.ask('DELETE', `${SESSIONS}/${await sessionIdOf(of)}`)).status;
+  expect(await end(viewer, admin)).toBe(404);
+  expect(await end(admin, owner)).toBe(403);
+  expect(await end(owner, second)).toBe(204);
+  const viewerId = await sessionIdOf(viewer);
+  expect(await end(admin, viewer)).toBe(204);
+  expect((await admin.ask('DELETE', `${SESSIONS}/${viewerId}`)).status).toBe(404);
+  expect([await stage.statusOf(second), await stage.statusOf(viewer), await stage.statusOf(owner)]).toEqual([
+    401, 401, 200,
+  ]);
+  expect(await end(viewer, viewer).catch(() => 'gone')).toBe('gone');
+  const entry = (await stage.auditOf(account.accountId)).at(-1);
+  expect(entry).toMatchObject({ action: 'session.end', username: admin.answer.body.user.username });
+});
+
+test('of another account answer exactly like those that there are not', async () => {
+  const stranger = await stage.signIn(await stage.newAccount());
+  const owner = await stage.signIn(account);
+  const id = await sessionIdOf(stranger);
+  const foreign = await owner.ask('DELETE', `${SESSIONS}/${id}`);
+  const unknown = await owner.ask('DELETE', `${SESSIONS}/9000000000`);
+  const face = ({ status, body }: typeof foreign) => [status, body.message];
+  expect(face(foreign)).toEqual(face(unknown));
+  expect([foreign.status, await stage.statusOf(stranger)]).toEqual([404, 200]);
+});

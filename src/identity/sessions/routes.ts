@@ -1,0 +1,143 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { demandScope, requireOperator } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
+import { refuseForeign } from '../../platform/http/same-origin.ts';
+import { ErrorOut, ref } from '../../platform/http/schema.ts';
+import { isSecure, sessionCookie } from '../../platform/lib/session-cookie.ts';
+import { endSession, signOut } from './end.ts';
+import { AccountIn, listed, SessionEntry, sessionFilters, SessionOut, SessionParams, SignInBody } from './schema.ts';
+import { showSession } from './show.ts';
+import { signIn } from './sign-in.ts';
+import { countSessions, listSessions, SESSION_SECONDS } from './sql.ts';
+import { switchAccount } from './switch-account.ts';
+
+const PG = '/api/partner-gateway/v1';
+const ONE = `${PG}/session`;
+const tags = ['Sessions'];
+const Ended = { 204: Type.Null({ description: 'Ended' }) };
+
+/** Who is asked for no credentials because they bring them along. Register it where nobody is. */
+export function signInRoutes(app: App, { pool, checkPassword }: ApiDeps): void {
+  app.post(ONE, {
+    onRequest: refuseForeign,
+    schema: {
+      tags,
+      operationId: 'signIn',
+      summary: 'Sign in: the answer sets the cookie of a session',
+      description:
+        'For pages of the console: needs the header `X-Heliograph-Console: 1` and our own origin (403). Passwords are ' +
+        'checked, and failed attempts limited, as with Basic. Afterwards every route takes the cookie; with it, all ' +
+        'that may change something needs that header and our own origin too.',
+      security: [],
+      body: SignInBody,
+      response: { 200: SessionOut, 401: ref(ErrorOut), 403: ref(ErrorOut), 429: ref(ErrorOut) },
+    },
+    handler: async (request, reply) => {
+      const { ip, body } = request;
+      const { actor, headers, passwordHash } = await checkPassword(body, ip);
+      reply.headers({ ...headers, 'cache-control': 'no-store' });
+      const input = { ip, passwordHash, userAgent: request.headers['user-agent'] ?? '' };
+      const begun = await tenantTransaction(pool, actor, (tx) => signIn(tx, actor, input));
+      giveCookie(request, reply, begun.token, SESSION_SECONDS);
+      return showSession(tenant(pool, actor), begun.actor);
+    },
+  });
+}
+
+/** People who are signed in. */
+export function sessionRoutes(app: App, { pool }: ApiDeps): void {
+  app.get(ONE, {
+    schema: {
+      tags,
+      operationId: 'findSession',
+      summary: 'Who is signed in, which account they look at, and what they may do',
+      description: 'For sessions; 403 to keys and passwords.',
+      response: { 200: SessionOut },
+    },
+    handler: ({ actor }) => showSession(tenant(pool, actor), actor),
+  });
+
+  app.delete(ONE, {
+    schema: { tags, operationId: 'signOut', summary: 'Sign out', response: Ended },
+    handler: async (request, reply) => {
+      const { session } = request.actor;
+      if (session) await tenantTransaction(pool, session, (tx) => signOut(tx, session));
+      giveCookie(request, reply, '', 0);
+      return reply.code(204).send(null);
+    },
+  });
+
+  app.put(`${ONE}/account`, {
+    onRequest: requireOperator(),
+    schema: {
+      tags,
+      operationId: 'switchAccount',
+      summary: 'Look at another account, as an operator of the gateway',
+      description:
+        'With the role of an owner, also in a suspended account. Its audit log tells when you came and went.',
+      body: AccountIn,
+      response: { 200: SessionOut },
+    },
+    handler: async ({ actor, body }) => {
+      const next = await transaction(pool, (tx) => switchAccount(tx, actor, body));
+      return showSession(tenant(pool, next), next);
+    },
+  });
+
+  app.get(`${PG}/sessions`, {
+    schema: {
+      tags,
+      operationId: 'listSessions',
+      summary: 'Where you are signed in, newest first',
+      description: 'With the scope `keys` also where others of the account are: by `userId`, or `all`.',
+      querystring: Type.Object({ ...pageFields, ...sessionFilters }),
+      response: { 200: PageOf(SessionEntry) },
+    },
+    handler: async (request) => {
+      const { actor, query } = request;
+      const whose = { accountId: actor.accountId, userId: whoseOf(request, query) };
+      const db = tenant(pool, actor);
+      const page = { limit: query.limit, offset: offsetOf(query) };
+      const [rows, total] = await Promise.all([listSessions(db, { ...whose, ...page }), countSessions(db, whose)]);
+      return pageOf(
+        query,
+        rows.map((row) => listed(row, actor.session?.id)),
+        total,
+      );
+    },
+  });
+
+  app.delete(`${PG}/sessions/:id`, {
+    schema: {
+      tags,
+      operationId: 'endSession',
+      summary: 'End a session: its next request gets 401',
+      description:
+        'Your own; with the scope `keys` also that of another person of the account. Only an owner ends those of ' +
+        'owners (403).',
+      params: SessionParams,
+      response: Ended,
+    },
+    handler: async ({ actor, params }, reply) => {
+      await tenantTransaction(pool, actor, (tx) => endSession(tx, actor, params));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+type Filter = { readonly userId?: number; readonly all: boolean };
+
+/** Whose sessions are asked for; null for everybody's, as always where the caller is no person of the account. */
+function whoseOf(request: Pick<FastifyRequest, 'actor' | 'method'>, { userId, all }: Filter): number | null {
+  const { kind, userId: own } = request.actor;
+  const whose = all ? null : (userId ?? (kind === 'user' ? own : null));
+  if (kind !== 'user' || whose !== own) demandScope(request, 'keys');
+  return whose;
+}
+
+const giveCookie = (request: FastifyRequest, reply: FastifyReply, token: string, maxAgeSeconds: number): void =>
+  void reply.header('set-cookie', sessionCookie(token, maxAgeSeconds, isSecure(request)));

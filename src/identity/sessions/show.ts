@@ -1,0 +1,34 @@
+import type { Static } from 'typebox';
+import { creditOf } from '../../money/credit/show.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import { toChannels } from '../../platform/lib/channel.ts';
+import { SCOPES, scopesOfRole } from '../../platform/lib/scope.ts';
+import { roleIn } from './role.ts';
+import type { SessionOut } from './schema.ts';
+import { findShownAccount } from './sql.ts';
+
+/**
+ * Who is signed in, which account they look at, and what they may do there. `db` is that account's.
+ * Errors: 403 to credentials that are no session.
+ */
+export async function showSession(
+  db: Db,
+  { accountId, isOperator = false, session }: Pick<Actor, 'accountId' | 'isOperator' | 'session'>,
+): Promise<Static<typeof SessionOut>> {
+  if (!session) throw new AppError('forbidden', { message: 'These credentials are no session' });
+  const [account, { currency }] = await Promise.all([findShownAccount(db, { accountId }), creditOf(db, { accountId })]);
+  if (!account) throw new AppError('not_found');
+  const role = roleIn(accountId, session);
+  const operations = scopesOfRole(role);
+  return {
+    user: { id: session.userId, username: session.username, role: session.role, isOperator },
+    account: { ...account, channels: toChannels(account.channels), currency },
+    ownAccountId: session.accountId,
+    role,
+    operations: SCOPES.filter((scope) => operations.has(scope)),
+    createdAt: session.createdAt.toISOString(),
+    expiresAt: session.expiresAt.toISOString(),
+  };
+}

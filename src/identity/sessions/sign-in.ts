@@ -1,0 +1,41 @@
+import { recordAudit } from '../audit/record.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import { canonicalAddress } from '../../platform/lib/address.ts';
+import { deleteSurplusSessions, insertSession } from './sql.ts';
+import { makeToken } from './token.ts';
+
+const USER_AGENT_LENGTH = 200;
+/** More browsers than a person has; a program that signs in again and again ends its oldest. */
+const MOST_SESSIONS = 50;
+
+export type SignedIn = {
+  /** Is shown this once. */
+  readonly token: string;
+  /** The actor with the session. */
+  readonly actor: Actor;
+};
+
+/**
+ * Begins a session of a person whose password was right, always with a token of its own. Call it in a transaction.
+ * Errors: 401 when the password was changed meanwhile, 403 to whoever is no person.
+ */
+export async function signIn(
+  tx: Db,
+  actor: Actor,
+  input: { passwordHash: string; ip: string; userAgent: string },
+): Promise<SignedIn> {
+  const { accountId, userId, username, role } = actor;
+  if (userId === null || username === null) throw new AppError('forbidden');
+  const { token, hash } = makeToken();
+  const address = canonicalAddress(input.ip) ?? null;
+  const userAgent = input.userAgent.slice(0, USER_AGENT_LENGTH);
+  const { passwordHash } = input;
+  const made = await insertSession(tx, { accountId, userId, passwordHash, hash, address, userAgent });
+  if (!made) throw new AppError('unauthenticated');
+  await deleteSurplusSessions(tx, { accountId, userId, most: MOST_SESSIONS });
+  const detail = { address, userAgent };
+  await recordAudit(tx, actor, { action: 'session.create', subject: `session:${made.id}`, detail });
+  return { token, actor: { ...actor, session: { ...made, accountId, userId, username, role } } };
+}

@@ -1,0 +1,37 @@
+import { operatorOf, recordAudit } from '../audit/record.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import { findShownAccount, moveActingAccount } from './sql.ts';
+
+/**
+ * Lets an operator look at another account, also a suspended one; null leads back to their own. That an operator came
+ * and went stands in the log of the account that they looked at. Answers the actor as of the next request, as far as the
+ * session shows it. Call it in a transaction of no account: it touches several.
+ * Errors: 403 to who is no operator, or has no session; 404 for an unknown account.
+ */
+export async function switchAccount(
+  tx: Db,
+  actor: Actor,
+  { accountId }: { accountId: number | null },
+): Promise<Pick<Actor, 'accountId' | 'isOperator' | 'session'>> {
+  const { session, isOperator = false } = actor;
+  if (!session || !isOperator)
+    throw new AppError('forbidden', { message: 'Only operators who are signed in may do this' });
+  const [from, to] = [actor.accountId, accountId ?? session.accountId];
+  if (!(await findShownAccount(tx, { accountId: to }))) throw new AppError('not_found');
+  const { id, accountId: own, username } = session;
+  const moved = await moveActingAccount(tx, { accountId: own, id, actingAccountId: to === own ? null : to });
+  if (moved === 0) throw new AppError('unauthenticated');
+  const visits = [
+    { at: from, looks: false },
+    { at: to, looks: true },
+  ].filter(({ at }) => from !== to && at !== own);
+  for (const { at, looks } of visits)
+    await recordAudit(tx, operatorOf(at, username), {
+      action: 'session.switch',
+      subject: `account:${at}`,
+      detail: { looks },
+    });
+  return { accountId: to, isOperator, session };
+}

@@ -1,0 +1,24 @@
+import { recordAudit } from '../audit/record.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import type { Role } from '../../platform/lib/scope.ts';
+import { requireAuthority } from './authority.ts';
+import { hashPassword, refuseEasyPassword } from './password.ts';
+import { insertUser, type UserRow } from './sql.ts';
+
+export type UserInput = { readonly username: string; readonly password: string; readonly role: Role };
+
+/**
+ * Makes a person of the actor's account. Call it in a transaction. Errors: 403 when the actor may not give that role,
+ * 400 when the password is the username, 409 when the username is taken, here or in any other account.
+ */
+export async function addUser(tx: Db, actor: Actor, { username, password, role }: UserInput): Promise<UserRow> {
+  requireAuthority(actor, role);
+  refuseEasyPassword('password', { username, password });
+  const passwordHash = await hashPassword(password);
+  const user = await insertUser(tx, { accountId: actor.accountId, username, passwordHash, role });
+  if (!user) throw new AppError('conflict', { message: 'This username is taken' });
+  await recordAudit(tx, actor, { action: 'user.create', subject: `user:${user.id}`, detail: { username, role } });
+  return { ...user, username, role, isOperator: false };
+}

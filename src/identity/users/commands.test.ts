@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { registerAccountCommands } from '../../operations/accounts/commands.ts';
+import { createAccount, createDemoAccount } from '../../operations/accounts/create.ts';
+import { many, sql } from '../../platform/db/query.ts';
+import { type Commanded, commandsOn } from '../../../test/support/command.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { registerOperatorCommands } from './commands.ts';
+
+let database: TestDatabase;
+let run: (...args: readonly string[]) => Promise<Commanded>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  run = commandsOn(database, registerOperatorCommands, registerAccountCommands);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const operators = async (): Promise<string[]> =>
+  ((await run('operator', 'list')).answer as { username: string }[]).map(({ username }) => username);
+
+test('the owner of the first account is an operator, those of later ones only when it is said', async () => {
+  const demo = await createDemoAccount(database.pool);
+  await run('account', 'create', '--name', 'Plain');
+  await run('account', 'create', '--name', 'Trusted', '--operator');
+  expect(await operators()).toEqual([demo?.username, 'trusted']);
+});
+
+test('a person is made an operator and is none again, and the log says so once each', async () => {
+  const { accountId, username } = await createAccount(database.pool, { name: 'Someone', plan: 'trial' });
+  for (let i = 0; i < 2; i++)
+    expect((await run('operator', 'grant', username)).answer).toMatchObject({ username, accountId, isOperator: true });
+  expect(await operators()).toContain(username);
+  for (let i = 0; i < 2; i++)
+    expect((await run('operator', 'revoke', username)).answer).toMatchObject({ username, isOperator: false });
+  expect(await operators()).not.toContain(username);
+  const log = await many(
+    database.pool,
+    sql`SELECT actor_kind AS kind, detail FROM audit_entry
+      WHERE account_id = ${accountId} AND action = 'user.operator' ORDER BY id`,
+  );
+  expect(log).toEqual([true, false].map((isOperator) => ({ kind: 'operator', detail: { isOperator } })));
+});
+
+test('a name that nobody has is told', async () => {
+  const { code, stderr } = await run('operator', 'grant', 'nobody');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('There is no user nobody')]);
+});

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../operations/accounts/create.ts';
+import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
+import { silentLog } from '../../platform/lib/log.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { noteNetworks } from './known-networks.ts';
+import { listLogins } from './sql.ts';
+
+let database: TestDatabase;
+let userId: number;
+let username: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  ({ username } = await createAccount(database.pool, { name: 'Traveller', plan: 'production' }));
+  const user = sql`SELECT id FROM app_user WHERE username = ${username}`;
+  userId = (await one<{ id: number }>(database.pool, user)).id;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** The database, with its statements counted, and away when told so. */
+function counting(isAway: () => boolean = () => false) {
+  const counted = { statements: 0 };
+  const db: Db = {
+    query: (query) => {
+      counted.statements++;
+      return isAway() ? Promise.reject(new Error('away')) : database.pool.query(query);
+    },
+  };
+  return { db, counted };
+}
+
+const networks = async () => (await listLogins(database.pool, { usernames: [username] }))[0]?.networks;
+const age = (network: string, days: number) =>
+  exec(
+    database.pool,
+    sql`UPDATE login_network SET seen_at = now() - make_interval(days => ${days}) WHERE network = ${network}`,
+  );
+
+test('each place is written once, however often somebody comes from there', async () => {
+  const { db, counted } = counting();
+  const note = noteNetworks({ db, log: silentLog });
+  await Promise.all(Array.from({ length: 10 }, () => note(userId, '192.0.2.1/32')));
+  await note(userId, '192.0.2.1/32');
+  await note(userId, '2001:db8::/64');
+  expect(counted.statements).toBe(2);
+  expect((await networks())?.toSorted()).toEqual(['192.0.2.1/32', '2001:db8::/64']);
+});
+
+test('a place that was not seen for 90 days is known no more, and is forgotten at the next one', async () => {
+  const note = noteNetworks({ db: database.pool, log: silentLog });
+  await note(userId, '192.0.2.2/32');
+  await age('192.0.2.2/32', 91);
+  expect(await networks()).not.toContain('192.0.2.2/32');
+  await note(userId, '192.0.2.3/32');
+  const kept = await many<{ network: string }>(database.pool, sql`SELECT network::text FROM login_network`);
+  expect(kept.map(({ network }) => network)).not.toContain('192.0.2.2/32');
+});
+
+test('a place that is seen again after a long time is known again', async () => {
+  await noteNetworks({ db: database.pool, log: silentLog })(userId, '192.0.2.4/32');
+  await age('192.0.2.4/32', 91);
+  await noteNetworks({ db: database.pool, log: silentLog })(userId, '192.0.2.4/32');
+  expect(await networks()).toContain('192.0.2.4/32');
+});
+
+test('a failed write is told, harms nobody and is made up for at the next time', async () => {
+  const told: string[] = [];
+  let away = true;
+  const log = { ...silentLog, warn: (_: object, message: string) => void told.push(message) };
+  const note = noteNetworks({ db: counting(() => away).db, log });
+  await note(userId, '192.0.2.5/32');
+  expect(told).toEqual(['from where a user came in could not be written']);
+  away = false;
+  await note(userId, '192.0.2.5/32');
+  expect(await networks()).toContain('192.0.2.5/32');
+});

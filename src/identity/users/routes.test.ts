@@ -1,0 +1,234 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import type { NewAccount } from '../../operations/accounts/create.ts';
+import { apiKeyRoutes } from '../api-keys/routes.ts';
+import { many, one, sql } from '../../platform/db/query.ts';
+import type { Role } from '../../platform/lib/scope.ts';
+import { type Method, openRoutes } from '../../../test/support/routes.ts';
+import { userRoutes } from './routes.ts';
+
+const PATH = '/users';
+const KEYS = '/authentication';
+const PASSWORD = 'correct horse battery';
+
+const { pool, newAccount, ...routes } = await openRoutes([userRoutes, apiKeyRoutes]);
+afterAll(() => routes[Symbol.asyncDispose]());
+
+/** The owner's Basic credentials, and their id. */
+let owner: string;
+let ownerId: number;
+let account: NewAccount;
+beforeEach(async () => {
+  account = await newAccount();
+  owner = basic(account.username, account.password);
+  ownerId = await idOf(account.username);
+});
+
+const basic = (username: string, password: string): string =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+const idOf = async (username: string): Promise<number> =>
+  (await one<{ id: number }>(pool, sql`SELECT id FROM app_user WHERE username = ${username}`)).id;
+
+/** `as` is a key, or what Basic sends. */
+const call = (as: string, method: Method, url: string, body?: object) => routes.call(method, url, body, as);
+
+let next = 0;
+/** A new person of this role, with an id and Basic credentials. */
+async function person(role: Role, as = owner) {
+  const username = `person-${++next}@example.com`;
+  const { status, body } = await call(as, 'POST', PATH, { username, password: PASSWORD, role });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return { id: Number(body.id), username, basic: basic(username, PASSWORD) };
+}
+const keyOf = async (as: string, operations?: string[]): Promise<string> =>
+  (await call(as, 'POST', KEYS, operations ? { operations } : {})).body.apiKey;
+const audit = () =>
+  many<{ action: string; subject: string; username: string; detail: object }>(
+    pool,
+    sql`SELECT action, subject, username, detail FROM audit_entry
+      WHERE account_id = ${account.accountId} AND action LIKE 'user.%' ORDER BY id`,
+  );
+const rolesOf = async (accountId: number): Promise<string[]> =>
+  (await many<{ role: string }>(pool, sql`SELECT role FROM app_user WHERE account_id = ${accountId} ORDER BY id`)).map(
+    ({ role }) => role,
+  );
+
+describe('people', () => {
+  test('are made, listed, found, changed and removed, and the log says by whom', async () => {
+    const { id, username, basic: own } = await person('admin');
+    const record = { id, username, role: 'admin', isOperator: false, createdAt: expect.stringMatching(/Z$/) };
+    expect(await call(own, 'GET', `${PATH}/${id}`)).toEqual({ status: 200, body: record });
+    const list = await call(own, 'GET', `${PATH}?limit=1&page=1`);
+    expect(list.body).toEqual({ data: [record], page: 1, limit: 1, total: 2 });
+    expect((await call(owner, 'PUT', `${PATH}/${id}`, { role: 'viewer' })).body).toEqual({ ...record, role: 'viewer' });
+    expect(await call(owner, 'DELETE', `${PATH}/${id}`)).toEqual({ status: 204, body: null });
+    expect((await call(owner, 'GET', `${PATH}/${id}`)).status).toBe(404);
+    expect((await call(own, 'GET', PATH)).status).toBe(401);
+    const [subject, by] = [`user:${id}`, account.username];
+    expect(await audit()).toEqual([
+      { action: 'user.create', subject, username: by, detail: { username, role: 'admin' } },
+      { action: 'user.role', subject, username: by, detail: { from: 'admin', to: 'viewer' } },
+      { action: 'user.delete', subject, username: by, detail: { username, role: 'viewer' } },
+    ]);
+  });
+
+  test('need a name that nobody has, here or elsewhere, and a password that is not it', async () => {
+    const other = await newAccount();
+    const bodies = [
+      [{ username: 'x', password: 'short', role: 'king' }, 400, ['password', 'role']],
+      [{ username: 'Not valid', password: PASSWORD, role: 'viewer' }, 400, ['username']],
+      [{ username: 'a.long.username', password: 'A.Long.Username', role: 'viewer' }, 400, ['password']],
+      [{}, 400, ['username', 'password', 'role']],
+      [{ username: account.username, password: PASSWORD, role: 'viewer' }, 409, undefined],
+      [{ username: other.username, password: PASSWORD, role: 'viewer' }, 409, undefined],
+    ] as const;
+    for (const [body, status, fields] of bodies) {
+      const answer = await call(owner, 'POST', PATH, body);
+      expect(answer.status, JSON.stringify(body)).toBe(status);
+      expect(answer.body.details?.map(({ field }: { field: string }) => field)).toEqual(fields);
+    }
+    expect(await rolesOf(account.accountId)).toEqual(['owner']);
+  });
+
+  test('of another account answer exactly like people whom there is not', async () => {
+    const stranger = await newAccount();
+    const foreign = await idOf(stranger.username);
+    for (const [method, body] of [
+      ['GET'],
+      ['PUT', { role: 'viewer' }],
+      ['PUT', { password: PASSWORD }],
+      ['DELETE'],
+    ] as const) {
+      const [answer, unknown] = [
+        await call(owner, method, `${PATH}/${foreign}`, body),
+        await call(owner, method, `${PATH}/999999999`, body),
+      ];
+      expect(answer.status).toBe(404);
+      expect({ ...answer.body, requestId: '' }).toEqual({ ...unknown.body, requestId: '' });
+    }
+    expect(await rolesOf(stranger.accountId)).toEqual(['owner']);
+  });
+});
+
+describe('who may', () => {
+  test('an operator and a viewer may not see or change people, an admin may', async () => {
+    const [admin, operator, viewer] = [await person('admin'), await person('operator'), await person('viewer')];
+    for (const { basic: as } of [operator, viewer]) {
+      expect((await call(as, 'GET', PATH)).status).toBe(403);
+      expect((await call(as, 'DELETE', `${PATH}/${admin.id}`)).status).toBe(403);
+    }
+    expect((await call(admin.basic, 'DELETE', `${PATH}/${viewer.id}`)).status).toBe(204);
+  });
+
+  test('only an owner makes, changes and removes owners', async () => {
+    const admin = await person('admin');
+    const input = { username: 'new-owner', password: PASSWORD, role: 'owner' };
+    expect((await call(admin.basic, 'POST', PATH, input)).status).toBe(403);
+    expect((await call(admin.basic, 'PUT', `${PATH}/${admin.id}`, { role: 'owner' })).status).toBe(403);
+    expect((await call(admin.basic, 'PUT', `${PATH}/${ownerId}`, { password: PASSWORD })).status).toBe(403);
+    expect((await call(admin.basic, 'PUT', `${PATH}/${ownerId}`, { role: 'viewer' })).status).toBe(403);
+    expect((await call(admin.basic, 'DELETE', `${PATH}/${ownerId}`)).status).toBe(403);
+    expect(await rolesOf(account.accountId)).toEqual(['owner', 'admin']);
+    expect((await call(owner, 'PUT', `${PATH}/${admin.id}`, { role: 'owner' })).status).toBe(200);
+  });
+
+  test('a key cannot make, nor take over, a person with more scopes than its own', async () => {
+    const narrow = await keyOf(owner, ['keys']);
+    const viewer = await person('viewer');
+    const input = { username: 'helper', password: PASSWORD, role: 'viewer' };
+    expect((await call(narrow, 'POST', PATH, input)).status).toBe(403);
+    expect((await call(narrow, 'PUT', `${PATH}/${viewer.id}`, { password: 'another password' })).status).toBe(403);
+    expect((await call(viewer.basic, 'GET', KEYS)).status).toBe(403);
+    expect((await call(await keyOf(owner), 'POST', PATH, input)).status).toBe(201);
+  });
+
+  test('the last owner can be neither removed nor demoted', async () => {
+    expect((await call(owner, 'DELETE', `${PATH}/${ownerId}`)).status).toBe(409);
+    expect((await call(owner, 'PUT', `${PATH}/${ownerId}`, { role: 'admin' })).status).toBe(409);
+    expect((await call(owner, 'PUT', `${PATH}/${ownerId}`, { role: 'owner' })).status).toBe(200);
+    const second = await person('owner');
+    expect((await call(owner, 'PUT', `${PATH}/${ownerId}`, { role: 'admin' })).status).toBe(200);
+    expect((await call(second.basic, 'DELETE', `${PATH}/${second.id}`)).status).toBe(409);
+  });
+
+  test('of two owners who remove each other at the same moment one is left', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { accountId, ...first } = await newAccount();
+      const [one_, two] = [
+        basic(first.username, first.password),
+        await person('owner', basic(first.username, first.password)),
+      ];
+      const answers = await Promise.all([
+        call(one_, 'DELETE', `${PATH}/${two.id}`),
+        call(two.basic, 'PUT', `${PATH}/${await idOf(first.username)}`, { role: 'viewer' }),
+      ]);
+      expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
+      expect((await rolesOf(accountId)).filter((role) => role === 'owner')).toHaveLength(1);
+    }
+  });
+});
+
+describe('keys follow their maker', () => {
+  test('a removed person takes the keys that they made along, and nobody else loses any', async () => {
+    const admin = await person('admin');
+    const [theirs, others] = [await keyOf(admin.basic), await keyOf(owner)];
+    expect((await call(owner, 'DELETE', `${PATH}/${admin.id}`)).status).toBe(204);
+    expect((await call(theirs, 'GET', KEYS)).status).toBe(401);
+    expect((await call(others, 'GET', KEYS)).status).toBe(200);
+  });
+
+  test('a demoted person loses with the next request what their role had, and so do their keys', async () => {
+    const admin = await person('admin');
+    const key = await keyOf(admin.basic);
+    await call(owner, 'PUT', `${PATH}/${admin.id}`, { role: 'operator' });
+    expect((await call(admin.basic, 'GET', KEYS)).status).toBe(403);
+    expect((await call(key, 'GET', KEYS)).status).toBe(403);
+  });
+});
+
+describe('passwords', () => {
+  test('everybody changes their own with the current one, a viewer too, and the old one ends', async () => {
+    const { id, username, basic: old } = await person('viewer');
+    const input = { currentPassword: PASSWORD, newPassword: 'a new long password' };
+    expect(await call(old, 'PUT', `${PATH}/me/password`, input)).toEqual({ status: 204, body: null });
+    expect((await call(old, 'PUT', `${PATH}/me/password`, input)).status).toBe(401);
+    const again = basic(username, input.newPassword);
+    const wrong = await call(again, 'PUT', `${PATH}/me/password`, input);
+    expect([wrong.status, wrong.body.details[0].field]).toEqual([400, 'currentPassword']);
+    const easy = { currentPassword: input.newPassword, newPassword: username.toUpperCase() };
+    expect((await call(again, 'PUT', `${PATH}/me/password`, easy)).body.details[0].field).toBe('newPassword');
+    expect((await audit()).at(-1)).toMatchObject({
+      action: 'user.password',
+      subject: `user:${id}`,
+      username,
+      detail: {},
+    });
+  });
+
+  test('the current one cannot be guessed there: wrong ones are limited as those of people who come in', async () => {
+    const statuses = new Set<number>();
+    for (let i = 0; !statuses.has(429); i++) {
+      const input = { currentPassword: `wrong ${i}`, newPassword: 'a new long password' };
+      statuses.add((await call(owner, 'PUT', `${PATH}/me/password`, input)).status);
+    }
+    expect(statuses).toEqual(new Set([400, 429]));
+  });
+
+  test('a key has none to change, and nobody sets their own without the current one', async () => {
+    const key = await keyOf(owner);
+    const input = { currentPassword: account.password, newPassword: PASSWORD };
+    expect((await call(key, 'PUT', `${PATH}/me/password`, input)).status).toBe(403);
+    for (const as of [owner, key])
+      expect((await call(as, 'PUT', `${PATH}/${ownerId}`, { password: PASSWORD })).status).toBe(403);
+    expect((await call(owner, 'GET', PATH)).status).toBe(200);
+  });
+
+  test('an admin gives somebody a new one: the old one ends with the next request', async () => {
+    const { id, username, basic: old } = await person('operator');
+    expect((await call(owner, 'PUT', `${PATH}/${id}`, { password: 'given by the owner' })).status).toBe(200);
+    expect((await call(basic(username, 'given by the owner'), 'GET', PATH)).status).toBe(403);
+    expect((await call(old, 'GET', PATH)).status).toBe(401);
+    const everything = JSON.stringify(await many(pool, sql`SELECT * FROM audit_entry`));
+    for (const secret of ['given by the owner', PASSWORD, account.password, account.apiKey])
+      expect(everything).not.toContain(secret);
+  });
+});

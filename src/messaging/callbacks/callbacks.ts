@@ -1,0 +1,88 @@
+import { Type } from 'typebox';
+import { AppError } from '../../platform/errors.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { CallbackRequest } from '../../network/connections/kinds/callback.ts';
+import type { ConnectionKind } from '../../network/connections/sql.ts';
+
+/** Meta sends up to 3 MB. */
+const LIMIT_BYTES = 4 * 1024 * 1024;
+const PATH = '/api/callbacks';
+const tags = ['Operation'];
+const EMPTY = Buffer.alloc(0);
+
+const Params = Type.Object({ connectionName: Type.String() });
+const Text = Type.String({ description: 'The text that was asked for, or nothing.' });
+
+type Deps = Pick<ApiDeps, 'receivers' | 'storeCallback' | 'log'>;
+
+/**
+ * Where WhatsApp and RCS tell what became of messages and what people write. The carrier's signature is the credential.
+ * Answered 200 only when everything that it told is committed; what comes twice changes nothing.
+ */
+export function callbackRoutes(app: App, deps: Deps): void {
+  app.register(async (scope: App) => {
+    takeOctets(scope);
+    scope.get(`${PATH}/whatsapp/:connectionName`, {
+      schema: {
+        tags,
+        security: [],
+        params: Params,
+        response: { 200: Text },
+        operationId: 'verifyWhatsappCallback',
+        summary: 'The question of Meta whether this address is ours',
+        description: 'Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
+      },
+      handler: ({ params, query, headers }, reply) => {
+        reply.type(PLAIN);
+        const request = { method: 'GET', query: asRecord(query), headers, body: EMPTY } as const;
+        return answer(deps, 'whatsapp', params.connectionName, request);
+      },
+    });
+    for (const kind of ['whatsapp', 'rcs'] as const)
+      scope.post(`${PATH}/${kind}/:connectionName`, {
+        bodyLimit: LIMIT_BYTES,
+        schema: {
+          tags,
+          security: [],
+          params: Params,
+          response: { 200: Text },
+          operationId: kind === 'whatsapp' ? 'receiveWhatsappCallback' : 'receiveRcsCallback',
+          summary: `Statuses and messages of ${kind === 'whatsapp' ? 'WhatsApp' : 'RCS'}`,
+          description: '401 when the signature is missing or not of this body; 404 for a connection that is not known.',
+        },
+        handler: ({ params, query, headers, body }, reply) => {
+          reply.type(PLAIN);
+          const octets = Buffer.isBuffer(body) ? body : EMPTY;
+          const request = { method: 'POST', query: asRecord(query), headers, body: octets } as const;
+          return answer(deps, kind, params.connectionName, request);
+        },
+      });
+  });
+}
+
+const PLAIN = 'text/plain; charset=utf-8';
+
+/** The body as it came, of whatever type it says that it is. */
+function takeOctets(scope: App): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, octets, done) => done(null, octets));
+}
+
+const asRecord = (query: unknown): Record<string, unknown> =>
+  typeof query === 'object' && query !== null ? { ...query } : {};
+
+/** The text to answer with. Throws what the carrier is refused with. */
+async function answer(deps: Deps, kind: ConnectionKind, name: string, request: CallbackRequest): Promise<string> {
+  const receiver = deps.receivers.find(kind, name);
+  if (!receiver) throw new AppError('not_found');
+  const read = receiver.read(request);
+  if (read.kind === 'handshake') return read.text;
+  if (read.kind === 'refused') throw new AppError('forbidden');
+  if (read.kind === 'forged')
+    throw new AppError('unauthenticated', { message: 'The signature is missing, or not of this body' });
+  if (read.kind === 'malformed') throw new AppError('invalid', { message: 'The body is no callback of this carrier' });
+  for (const note of read.notes)
+    deps.log.info({ connection: name, reason: note }, 'a part of a callback was passed over');
+  await deps.storeCallback(receiver.connectionId, read);
+  return '';
+}

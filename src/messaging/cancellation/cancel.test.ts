@@ -1,0 +1,139 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { exec, many, sql } from '../../platform/db/query.ts';
+import { rescueChunks } from '../../network/dispatch/rescue.ts';
+import { claimChunks, moveIntents } from '../../network/dispatch/sql.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import { actor } from '../../../test/support/drafts.ts';
+import { createTestDatabase } from '../../../test/support/database.ts';
+import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { pumpOn } from '../../../test/support/pump.ts';
+import { listChunks, listUnknownIds, queueMessages, statesOf } from '../../../test/support/queue.ts';
+import { accepted, createScriptedCarrier, retry } from '../../../test/support/scripted-carrier.ts';
+import { until } from '../../../test/support/until.ts';
+import { cancelMessage } from './cancel.ts';
+import { settleOutcomes } from '../messages/deliver.ts';
+import { STATUS } from '../states.ts';
+
+const PRICE = 10;
+
+const database = await createTestDatabase();
+const { pool } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+
+let accountId: number;
+beforeEach(async () => {
+  await exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk, unknown_outcome`);
+  accountId = await accountWith(pool, 10_000);
+});
+
+/** Messages that wait, each at 10 micro-units that are frozen. */
+const queue = (count: number, size = 1000): Promise<string[]> =>
+  queueMessages(pool, { accountId, count, size, priceMicros: PRICE });
+
+const cancel = (id: string, of = accountId): Promise<boolean> =>
+  cancelMessage(pool, actor(of), { id, now: new Date() });
+const statusOf = async (id = ''): Promise<number | undefined> => (await statesOf(pool, [id])).get(id)?.status;
+const queueEmpty = (): Promise<boolean> =>
+  until('the queue is empty', async () => (await listChunks(pool)).length === 0);
+
+test('a message that waits ends DELETED with its credit back, once, and its history says who wanted it', async () => {
+  const [id = '', other = ''] = await queue(2);
+  expect(await cancel(id)).toBe(true);
+  expect(await cancel(id)).toBe(false);
+  expect((await statesOf(pool, [id])).get(id)).toMatchObject({ status: STATUS.DELETED, errorCode: 'CANCELLED' });
+  expect(await booksOf(pool, accountId)).toMatchObject({ available: 9990, frozen: 10, earned: 0 });
+  expect(await many(pool, sql`SELECT kind, text FROM message_event WHERE message_id = ${id}`)).toEqual([
+    { kind: 'cancelled', text: 'the client' },
+  ]);
+  const audit = await many(
+    pool,
+    sql`SELECT action, key_id AS "keyId" FROM audit_entry WHERE subject = ${`message:${id}`}`,
+  );
+  expect(audit).toEqual([{ action: 'message.cancel', keyId: 1 }]);
+  const carrier = createScriptedCarrier();
+  pumpOn(pool, carrier);
+  await queueEmpty();
+  expect(carrier.submitted).toEqual([other]);
+});
+
+test('of a place in the queue whose messages are all cancelled nothing is left', async () => {
+  const ids = await queue(3);
+  for (const id of ids) expect(await cancel(id)).toBe(true);
+  expect(await listChunks(pool)).toEqual([]);
+});
+
+test('another account cancels nothing', async () => {
+  const [id = ''] = await queue(1);
+  expect(await cancel(id, await accountWith(pool, 0))).toBe(false);
+  expect(await cancel(newId())).toBe(false);
+  expect(await statusOf(id)).toBeUndefined();
+});
+
+test('a worker that holds a message in memory does not write it once it is cancelled', async () => {
+  const ids = await queue(30);
+  const answers: (() => void)[] = [];
+  const carrier = createScriptedCarrier({
+    window: 10,
+    script: ({ messageId }) => new Promise((resolve) => answers.push(() => resolve(accepted(messageId)))),
+  });
+  pumpOn(pool, carrier);
+  await until('a window is under way', () => answers.length === 10);
+  const underWay = ids.slice(0, 10);
+  const waiting = ids.slice(10);
+  expect(await cancel(underWay[0] ?? '')).toBe(false);
+  for (const id of [waiting[3] ?? '', waiting.at(-1) ?? '']) expect(await cancel(id)).toBe(true);
+  const sent = ids.filter((id) => id !== waiting[3] && id !== waiting.at(-1));
+  await until('all others are sent', () => {
+    answers.shift()?.();
+    return carrier.submitted.length === sent.length;
+  });
+  for (const answer of answers) answer();
+  await queueEmpty();
+  expect(carrier.submitted).toEqual(sent);
+  expect(await booksOf(pool, accountId)).toMatchObject({ available: 10_000 - 280, frozen: 0, earned: 280 });
+});
+
+test('a message that waits for another attempt is cancelled as well, and its credit returns', async () => {
+  const [id = ''] = await queue(1);
+  const carrier = createScriptedCarrier({ script: () => retry(60_000) });
+  pumpOn(pool, carrier);
+  await until('the first attempt is recorded', async () => (await statusOf(id)) === STATUS.ACCEPTED);
+  expect(await cancel(id)).toBe(true);
+  expect(await statusOf(id)).toBe(STATUS.DELETED);
+  expect(await booksOf(pool, accountId)).toMatchObject({ available: 10_000, frozen: 0 });
+});
+
+test('each message is cancelled or sent, never both and never neither, while a worker sends as fast as it can', async () => {
+  const ids = await queue(600, 100);
+  const carrier = createScriptedCarrier({ window: 5 });
+  pumpOn(pool, carrier);
+  const cancelled = new Set<string>();
+  const tries = ids.filter((_, i) => i % 3 !== 0).toReversed();
+  const canceller = async (): Promise<void> => {
+    for (let id = tries.pop(); id !== undefined; id = tries.pop()) if (await cancel(id)) cancelled.add(id);
+  };
+  await Promise.all([canceller(), canceller(), canceller()]);
+  await queueEmpty();
+  const sent = new Set(carrier.submitted);
+  expect(sent.size).toBe(carrier.submitted.length);
+  expect(ids.filter((id) => sent.has(id) === cancelled.has(id))).toEqual([]);
+  expect(cancelled.size).toBeGreaterThan(0);
+  const states = await statesOf(pool, ids);
+  expect(ids.filter((id) => (states.get(id)?.status === STATUS.DELETED) !== cancelled.has(id))).toEqual([]);
+  expect(await booksOf(pool, accountId)).toMatchObject({ frozen: 0, earned: PRICE * sent.size });
+});
+
+test('what was cancelled stays so when the worker that held it dies', async () => {
+  const ids = await queue(4);
+  const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 4711, messages: 4, belowPriority: 9 });
+  expect(await cancel(ids[1] ?? '')).toBe(true);
+  expect(await cancel(ids[3] ?? '')).toBe(true);
+  await moveIntents(pool, { owner: 4711, intents: new Map([[chunk?.id ?? 0, 2]]) });
+  await rescueChunks(pool, settleOutcomes);
+  expect(await listUnknownIds(pool)).toEqual(new Set([ids[0]]));
+  const carrier = createScriptedCarrier();
+  pumpOn(pool, carrier);
+  await queueEmpty();
+  expect(carrier.submitted).toEqual([ids[2]]);
+  expect([await statusOf(ids[1]), await statusOf(ids[3])]).toEqual([STATUS.DELETED, STATUS.DELETED]);
+});

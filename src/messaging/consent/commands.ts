@@ -1,0 +1,72 @@
+import { type Command, Option } from 'commander';
+import { findAccount } from '../../identity/accounts/find.ts';
+import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { type CommandContext, table } from '../../platform/cli.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { invalidFields } from '../../platform/errors.ts';
+import { type Channel, CHANNELS } from '../../platform/lib/channel.ts';
+import { toE164 } from '../../platform/lib/phone.ts';
+import { optIn, optOut } from './record.ts';
+import { listOptOuts, type OptOutRow } from './sql.ts';
+
+const SHOWN = 10_000;
+
+/** `consent list`, `consent out` and `consent in`. */
+export function registerConsentCommands(program: Command, context: CommandContext): void {
+  const consent = program.command('consent').description('which numbers want no messages of which account');
+
+  consent
+    .command('list')
+    .argument('<account>', 'name or id')
+    .description(`the opt-outs of an account by number, the first ${SHOWN}`)
+    .action(async (reference: string) => {
+      const rows = await context.withDatabase(async (pool) => {
+        const { id: accountId } = await findAccount(pool, { reference });
+        return listOptOuts(pool, { accountId, limit: SHOWN });
+      });
+      context.report(rows, showOptOuts);
+    });
+
+  addCommand(consent, context, 'out', 'refuse sends of an account to a number');
+  addCommand(consent, context, 'in', 'let an account send to a number again');
+}
+
+function addCommand(consent: Command, context: CommandContext, way: 'in' | 'out', description: string): void {
+  consent
+    .command(way)
+    .argument('<account>', 'name or id')
+    .argument('<number>', 'with its country code')
+    .addOption(new Option('--channel <channel>', 'one channel; default: all').choices(CHANNELS))
+    .description(description)
+    .action(async (account: string, number: string, { channel }: { channel?: Channel }) =>
+      context.report(
+        await change(context, way, { account, number, channels: channel ? [channel] : CHANNELS }),
+        ({ phoneNumber, changed }) =>
+          `${phoneNumber}: opted ${way} of ${changed.join(', ') || 'nothing that was not'}.`,
+      ),
+    );
+}
+
+type Input = { readonly account: string; readonly number: string; readonly channels: readonly Channel[] };
+
+function change(context: CommandContext, way: 'in' | 'out', { account, number, channels }: Input) {
+  const phoneNumber = toE164(number);
+  if (phoneNumber === null)
+    throw invalidFields([{ field: 'number', message: 'must be a number with its country code' }]);
+  return context.withDatabase((pool) =>
+    transaction(pool, async (tx) => {
+      const { id: accountId } = await findAccount(tx, { reference: account });
+      const rows = channels.map((channel) => ({ accountId, phoneNumber, channel, source: 'OPERATOR' as const }));
+      const changed = (await (way === 'out' ? optOut(tx, rows) : optIn(tx, rows))).map((row) => row.channel).sort();
+      const event = { action: `consent.${way}`, subject: `number:${phoneNumber}`, detail: { channels: changed } };
+      await recordAudit(tx, operatorOf(accountId), event);
+      return { accountId, phoneNumber, changed };
+    }),
+  );
+}
+
+const showOptOuts = (rows: readonly OptOutRow[]): string =>
+  table(
+    ['NUMBER', 'CHANNEL', 'SOURCE', 'SINCE'],
+    rows.map(({ phoneNumber, channel, source, createdAt }) => [phoneNumber, channel, source, createdAt.toISOString()]),
+  );

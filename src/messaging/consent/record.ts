@@ -1,0 +1,81 @@
+import { moveHasOptOuts } from '../../identity/accounts/sql.ts';
+import { type Author, recordAudit } from '../../identity/audit/record.ts';
+import type { Db } from '../../platform/db/query.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
+import { toE164 } from '../../platform/lib/phone.ts';
+import { type ConsentWord, consentWordOf } from './words.ts';
+import * as db from './sql.ts';
+
+/**
+ * Notes that numbers want no messages on a channel, in the caller's transaction: from its commit on sends to them are
+ * refused. What stands already keeps its source and time. Answers what is new.
+ */
+export async function optOut(tx: Db, rows: readonly db.OptOut[]): Promise<db.Consent[]> {
+  if (rows.length === 0) return [];
+  const added = await db.insertOptOuts(tx, [...new Map(rows.map((row) => [keyOf(row), row])).values()]);
+  const accountIds = [...new Set(rows.map((row) => row.accountId))].sort((a, b) => a - b);
+  await moveHasOptOuts(tx, { accountIds });
+  return added;
+}
+
+/** Takes opt-outs back, whoever made them, in the caller's transaction. Answers which there were. */
+export const optIn = (tx: Db, rows: readonly db.Consent[]): Promise<db.Consent[]> =>
+  rows.length === 0 ? Promise.resolve([]) : db.deleteOptOuts(tx, rows);
+
+/**
+ * Makes these the channels on which a number wants no messages, and all others open. Changes stand in the audit log.
+ * Call it in a transaction.
+ */
+export async function setOptOuts(
+  tx: Db,
+  author: Author,
+  input: { phoneNumber: string; channels: readonly Channel[]; source: db.OptOutSource },
+): Promise<void> {
+  const { phoneNumber, channels, source } = input;
+  const { accountId } = author;
+  const standing = (await db.listOptOutsOf(tx, { accountId, phoneNumber })).map((row) => row.channel);
+  const out = channels.filter((channel) => !standing.includes(channel));
+  const back = standing.filter((channel) => !channels.includes(channel));
+  if (out.length + back.length === 0) return;
+  await optOut(
+    tx,
+    out.map((channel) => ({ accountId, phoneNumber, channel, source })),
+  );
+  await optIn(
+    tx,
+    back.map((channel) => ({ accountId, phoneNumber, channel })),
+  );
+  const detail = { optedOut: out, optedIn: back };
+  await recordAudit(tx, author, { action: 'consent.update', subject: `number:${phoneNumber}`, detail });
+}
+
+/** A message from a handset: who wrote, in whatever form the carrier writes numbers, and what. */
+export type Heard = {
+  readonly accountId: number;
+  readonly channel: Channel;
+  readonly source: string;
+  readonly body: string;
+};
+
+/**
+ * Obeys STOP and START, in the transaction that stores the messages: of several from one number the last one counts.
+ * Messages of other content cost a look-up in memory.
+ */
+export async function obeyWords(tx: Db, messages: readonly Heard[]): Promise<void> {
+  const last = new Map<string, { row: db.Consent; word: ConsentWord }>();
+  for (const message of messages) {
+    const word = consentWordOf(message.body);
+    const phoneNumber = word && toE164(message.source);
+    if (word === null || phoneNumber === null) continue;
+    const row = { accountId: message.accountId, phoneNumber, channel: message.channel };
+    last.set(keyOf(row), { row, word });
+  }
+  const rows = (wanted: ConsentWord) => [...last.values()].flatMap(({ row, word }) => (word === wanted ? [row] : []));
+  await optOut(
+    tx,
+    rows('stop').map((row) => ({ ...row, source: 'STOP' as const })),
+  );
+  await optIn(tx, rows('start'));
+}
+
+const keyOf = ({ accountId, phoneNumber, channel }: db.Consent): string => `${accountId}/${phoneNumber}/${channel}`;

@@ -1,0 +1,226 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Outcome } from '../../carriers/outcome.ts';
+import { freeze } from '../../money/credit/charge.ts';
+import { exec, many, one, sql } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { claimChunks, insertChunks, moveIntents } from '../../network/dispatch/sql.ts';
+import { createWaker } from '../../network/dispatch/wake.ts';
+import { timeOfId } from '../../platform/lib/ids.ts';
+import { createTestDatabase } from '../../../test/support/database.ts';
+import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
+import { accountWith, booksOf } from '../../../test/support/money.ts';
+import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
+import { receipt } from '../../../test/support/receipts.ts';
+import { retry } from '../../../test/support/scripted-carrier.ts';
+import { createAccept } from '../sending/accept.ts';
+import { settleOutcomes } from '../messages/deliver.ts';
+import { loadJobs } from '../messages/load.ts';
+import { receiveReceipts } from '../messages/receive-receipt.ts';
+import { EXPIRED_BY_US, insertMessages, type NewMessage } from '../messages/sql.ts';
+import { STATUS } from '../states.ts';
+import { deadlinesOf } from './deadlines.ts';
+import { endDeadlines, expireQueued, expireUsual } from './expire.ts';
+import * as db from './sql.ts';
+import { GIVEN_UP_AFTER_MS } from '../messages/validity.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const PRICE = 10;
+
+const database = await createTestDatabase();
+const { pool } = database;
+afterAll(() => database[Symbol.asyncDispose]());
+
+let accountId: number;
+beforeEach(async () => {
+  await exec(
+    pool,
+    sql`TRUNCATE message, message_state, message_event, message_deadline, dispatch_chunk, unknown_outcome, nameless_submit`,
+  );
+  accountId = await accountWith(pool, 1000);
+});
+
+const ACCEPTED: Outcome = { kind: 'accepted', carrierIds: ['C1'] };
+const UNKNOWN: Outcome = { kind: 'unknown', text: 'no answer', carrierIds: [] };
+const now = (): Date => new Date();
+const inMs = (ms: number) => (): Date => new Date(Date.now() + ms);
+
+/** A message whose price is frozen, that waits at connection 1. */
+async function queued(more: Partial<NewMessage> = {}): Promise<string> {
+  const message = newMessage({ accountId, priceMicros: PRICE, ...more });
+  await transaction(pool, async (tx) => {
+    await insertMessages(tx, [message]);
+    await insertChunks(tx, [
+      { accountId, connectionId: 1, priority: 0, availableAt: message.scheduledAt, ids: [message.id] },
+    ]);
+    await freeze(tx, [{ accountId, micros: PRICE }], message.id);
+  });
+  return message.id;
+}
+
+/** The same, and the carrier has answered. */
+async function submitted(outcome: Outcome, more: Partial<NewMessage> = {}): Promise<string> {
+  const id = await queued(more);
+  const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 1, messages: 1, belowPriority: 9 });
+  const job = chunk && (await loadJobs(pool, [chunk]))[0]?.[0];
+  await exec(pool, sql`DELETE FROM dispatch_chunk`);
+  await transaction(pool, (tx) => settleOutcomes(tx, [resultOf(id, outcome, { accountId, job: job ?? null })], false));
+  return id;
+}
+
+const due = (...ids: string[]) => db.insertDeadlines(pool, [{ accountId, dueAt: new Date(Date.now() - 1), ids }]);
+const stateOf = async (id: string) => (await statesOf(pool, [id])).get(id);
+const EXPIRED = { status: STATUS.EXPIRED, errorCode: EXPIRED_BY_US };
+const returned = { available: 1000, frozen: 0, earned: 0 };
+
+describe('deadlines', () => {
+  test('follow from the validity, or from the schedule, and the usual validity has none', () => {
+    const at = new Date('2027-01-31T08:00:00.300Z');
+    const [plain, valid, scheduled, both] = [
+      newMessage(),
+      newMessage({ validUntil: at }),
+      newMessage({ scheduledAt: at }),
+      newMessage({ validUntil: at, scheduledAt: new Date('2027-01-30T08:00:00Z') }),
+    ] as const;
+    const simulated = newMessage({ validUntil: at, simulation: true });
+    expect(deadlinesOf([plain, valid, scheduled, both, simulated])).toEqual([
+      { accountId: 1, dueAt: new Date('2027-01-31T08:01:01Z'), ids: [valid.id, both.id] },
+      { accountId: 1, dueAt: new Date('2027-02-03T08:00:01Z'), ids: [scheduled.id] },
+    ]);
+  });
+
+  test('are shared by up to a thousand messages of one request', () => {
+    const many2 = Array.from({ length: 2500 }, () => newMessage({ scheduledAt: new Date('2027-01-31T08:00:00Z') }));
+    expect(deadlinesOf(many2).map(({ ids }) => ids.length)).toEqual([1000, 1000, 500]);
+  });
+
+  test('are committed with the messages', async () => {
+    const accept = createAccept({ pool, tables: freeOver(() => [1]), waker: createWaker(pool) });
+    const validUntil = new Date(Date.now() + HOUR_MS);
+    await accept.many(actor(accountId), [draft({ validUntil }), draft(), draft({ validUntil })]);
+    expect(await db.findNextDeadlineMs(pool)).toBeGreaterThan(HOUR_MS);
+    const row = await one<{ count: number }>(pool, sql`SELECT cardinality(ids) AS count FROM message_deadline`);
+    expect(row.count).toBe(2);
+    expect(await endDeadlines(pool, now)).toBe(0);
+  });
+
+  test.each([
+    ['the carrier took and said no more of', ACCEPTED],
+    ['the carrier never answered', UNKNOWN],
+  ])('end as EXPIRED what %s; nobody pays for it', async (_, outcome) => {
+    const id = await submitted(outcome, { refundUndelivered: true });
+    await due(id);
+    expect(await endDeadlines(pool, now)).toBe(1);
+    expect(await stateOf(id)).toMatchObject(EXPIRED);
+    expect(await booksOf(pool, accountId)).toMatchObject(returned);
+    expect(await listUnknownIds(pool)).toEqual(new Set());
+    expect(await db.findNextDeadlineMs(pool)).toBeNull();
+  });
+
+  test('what the carrier has earned by taking it stays earned', async () => {
+    const id = await submitted(ACCEPTED);
+    await due(id);
+    await endDeadlines(pool, now);
+    expect(await stateOf(id)).toMatchObject(EXPIRED);
+    expect(await booksOf(pool, accountId)).toMatchObject({ available: 990, earned: 10 });
+  });
+
+  test('what still waits is taken from the queue, at the first attempt and at a later one', async () => {
+    const [first, second] = [await submitted(retry(60_000)), await queued()];
+    await insertChunks(pool, [{ accountId, connectionId: 1, priority: 0, availableAt: null, ids: [first] }]);
+    await due(first, second);
+    await endDeadlines(pool, now);
+    expect([await stateOf(first), await stateOf(second)]).toMatchObject([EXPIRED, EXPIRED]);
+    expect(await listChunks(pool)).toEqual([]);
+    expect(await booksOf(pool, accountId)).toMatchObject(returned);
+  });
+
+  test('what a carrier is being given at that moment is put off until its answer is recorded', async () => {
+    const id = await queued();
+    const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1, belowPriority: 9 });
+    await moveIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
+    await due(id);
+    await endDeadlines(pool, now);
+    expect(await stateOf(id)).toBeUndefined();
+    expect(await db.findNextDeadlineMs(pool)).toBeGreaterThan(MINUTE_MS / 2);
+    await transaction(pool, (tx) => settleOutcomes(tx, [resultOf(id, ACCEPTED, { accountId })], false));
+    await exec(pool, sql`UPDATE message_deadline SET due_at = now()`);
+    await endDeadlines(pool, now);
+    expect(await stateOf(id)).toMatchObject(EXPIRED);
+  });
+
+  test('what has its end keeps it, and what asked for no receipt stays with the carrier', async () => {
+    const [ended, silent] = [await submitted(ACCEPTED), await submitted(ACCEPTED, { wantReceipt: false })];
+    const received = { accountId, messageId: ended, part: null, connectionId: 1, receivedAt: now() };
+    await transaction(pool, (tx) => receiveReceipts(tx, [{ ...received, receipt: receipt('C1') }]));
+    await due(ended, silent);
+    await endDeadlines(pool, now);
+    expect(await stateOf(ended)).toMatchObject({ status: STATUS.DELIVERED });
+    expect(await stateOf(silent)).toMatchObject({ status: STATUS.ACCEPTED });
+  });
+
+  test('a price that only a receipt could return is earned at once where no receipt was asked for', async () => {
+    await submitted(ACCEPTED, { wantReceipt: false, refundUndelivered: true });
+    expect(await booksOf(pool, accountId)).toMatchObject({ frozen: 0, earned: 10 });
+  });
+
+  test('two workers at once end each message once', async () => {
+    const ids = [await submitted(UNKNOWN), await submitted(UNKNOWN), await submitted(UNKNOWN)];
+    for (const id of ids) await due(id);
+    await Promise.all([endDeadlines(pool, now), endDeadlines(pool, now), endDeadlines(pool, now)]);
+    expect((await statesOf(pool, ids)).values().every((state) => state.status === STATUS.EXPIRED)).toBe(true);
+    expect(await booksOf(pool, accountId)).toMatchObject(returned);
+  });
+});
+
+describe('the usual validity', () => {
+  const from = async (id: string): Promise<void> => {
+    await exec(pool, sql`UPDATE expiry_progress SET done_to = ${new Date(timeOfId(id).getTime() - 1000)}`);
+  };
+  const later = inMs(GIVEN_UP_AFTER_MS + MINUTE_MS);
+  const expireAll = async (at: () => Date): Promise<number> => {
+    for (;;) {
+      const waitMs = await expireUsual(pool, at);
+      if (waitMs > 0) return waitMs;
+    }
+  };
+
+  test('ends after 48 hours and a day for the receipt, not before', async () => {
+    const id = await submitted(UNKNOWN);
+    await from(id);
+    await expireAll(inMs(GIVEN_UP_AFTER_MS - MINUTE_MS));
+    expect(await stateOf(id)).toMatchObject({ status: STATUS.UNKNOWN });
+    expect(await expireAll(later)).toBeLessThanOrEqual(10_000);
+    expect(await stateOf(id)).toMatchObject(EXPIRED);
+    expect(await booksOf(pool, accountId)).toMatchObject(returned);
+  });
+
+  test('leaves those with a validity or a schedule to their deadlines', async () => {
+    const valid = await submitted(ACCEPTED, { validUntil: new Date(Date.now() + 96 * HOUR_MS) });
+    const scheduled = await submitted(ACCEPTED);
+    await exec(pool, sql`UPDATE message SET scheduled_at = now() + interval '30 days' WHERE id = ${scheduled}`);
+    await from(valid);
+    await expireAll(later);
+    expect([await stateOf(valid), await stateOf(scheduled)]).toMatchObject([{ status: 1 }, { status: 1 }]);
+  });
+
+  test('the mark is moved by one worker, and never back', async () => {
+    const mark = new Date('2026-01-01T00:00:00Z');
+    await exec(pool, sql`UPDATE expiry_progress SET done_to = ${mark}`);
+    await db.moveProgress(pool, { from: new Date(mark.getTime() - 1), to: new Date(0) });
+    expect(await db.findProgress(pool)).toEqual(mark);
+  });
+
+  test('ends for what has waited all the time at a connection that is away', async () => {
+    const [old, young] = [await queued(), await queued()];
+    const scheduled = await queued({ scheduledAt: new Date(Date.now() + HOUR_MS) });
+    await exec(pool, sql`UPDATE dispatch_chunk SET available_at = now() - interval '3 days' WHERE ids[1] = ${old}`);
+    expect(await expireQueued(pool, now)).toBe(0);
+    expect(await expireQueued(pool, later)).toBe(1);
+    expect(await expireQueued(pool, later)).toBe(0);
+    expect(await stateOf(old)).toMatchObject(EXPIRED);
+    expect(
+      (await many<{ id: string }>(pool, sql`SELECT ids[1] AS id FROM dispatch_chunk ORDER BY 1`)).map((r) => r.id),
+    ).toEqual([young, scheduled]);
+  });
+});

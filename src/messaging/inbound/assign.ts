@@ -1,0 +1,46 @@
+import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { connectionNamed } from '../../network/connections/find.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError, invalidFields } from '../../platform/errors.ts';
+import { plainNumber } from './number.ts';
+import * as db from './sql.ts';
+
+type Named = {
+  /** As the carrier writes it, or `*` for every other number of the connection. */
+  readonly number: string;
+  /** Name of the connection. */
+  readonly connection: string;
+  readonly by: string;
+};
+
+/**
+ * Gives a number to an account: messages to it are that one's. Assigning it again gives it to another one. Call it in a
+ * transaction. Errors: 400, and 404 for the connection.
+ */
+export async function assignNumber(
+  tx: Db,
+  { accountId, ...named }: Named & { readonly accountId: number },
+): Promise<{ number: string }> {
+  const numbered = await findNumbered(tx, named);
+  await db.insertNumber(tx, { ...numbered, accountId });
+  await record(tx, accountId, 'number.assign', named);
+  return { number: numbered.number };
+}
+
+/** Takes a number from its account, whose messages are kept. Call it in a transaction. Errors: 400, 404. */
+export async function removeNumber(tx: Db, named: Named): Promise<void> {
+  const accountId = await db.deleteNumber(tx, await findNumbered(tx, named));
+  if (accountId === undefined)
+    throw new AppError('not_found', { message: `No account has ${named.number} on ${named.connection}` });
+  await record(tx, accountId, 'number.remove', named);
+}
+
+const record = (tx: Db, accountId: number, action: string, { number, connection, by }: Named): Promise<void> =>
+  recordAudit(tx, operatorOf(accountId, by), { action, subject: `number:${number}`, detail: { connection } });
+
+async function findNumbered(tx: Db, named: Named): Promise<db.Numbered> {
+  const number = plainNumber(named.number);
+  if (!/^(\d{1,20}|\*)$/.test(number))
+    throw invalidFields([{ field: 'number', message: 'must be up to 20 digits, or *' }]);
+  return { connectionId: (await connectionNamed(tx, named.connection)).id, number };
+}

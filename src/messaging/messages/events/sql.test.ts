@@ -1,0 +1,76 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { newId } from '../../../platform/lib/ids.ts';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { explain } from '../../../../test/support/plans.ts';
+import { insertEvents, listEvents, type NewEvent } from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const event = (messageId: string, more: Partial<NewEvent> = {}): NewEvent => ({
+  accountId: 1,
+  messageId,
+  kind: 'receipt',
+  connectionId: null,
+  text: null,
+  ...more,
+});
+const textsOf = async (accountId: number, messageId: string): Promise<(string | null)[]> =>
+  (await listEvents(pool, { accountId, messageId })).map(({ text }) => text);
+
+test('events of one transaction keep their order, and no message sees those of another', async () => {
+  const [mine, other] = [newId(), newId()];
+  const texts = Array.from({ length: 300 }, (_, n) => String(n));
+  await transaction(pool, async (tx) => {
+    await insertEvents(
+      tx,
+      texts.map((text, n) => event(n % 3 === 2 ? other : mine, { text })),
+    );
+    await insertEvents(tx, [event(mine, { text: 'last' })]);
+  });
+  expect(await textsOf(1, mine)).toEqual([...texts.filter((_, n) => n % 3 !== 2), 'last']);
+  expect(await textsOf(1, other)).toHaveLength(100);
+  expect(await textsOf(2, mine)).toEqual([]);
+});
+
+test('words come back as they were said, except for a NUL', async () => {
+  const id = newId();
+  const text = 'stat:Olá "\\{},;\n\u0001 😀';
+  await insertEvents(pool, [
+    event(id, { text, details: { code: 'a\\u0000"\0', carrierIds: ['1,2'] } }),
+    event(id, { text: 'a\0b' }),
+  ]);
+  expect(await textsOf(1, id)).toEqual([text, 'a\ufffdb']);
+  expect((await listEvents(pool, { accountId: 1, messageId: id }))[0]?.details).toEqual({
+    code: 'a\\u0000"\ufffd',
+    carrierIds: ['1,2'],
+  });
+});
+
+test('an event is of the time of its transaction, unless it says when it was', async () => {
+  const id = newId();
+  const earlier = new Date('2026-11-21T10:00:00.123Z');
+  const before = Date.now();
+  await insertEvents(pool, [event(id), event(id, { at: earlier })]);
+  const [own, told] = await listEvents(pool, { accountId: 1, messageId: id });
+  expect(Math.abs((own?.at.getTime() ?? 0) - before)).toBeLessThan(5000);
+  expect(told?.at).toEqual(earlier);
+});
+
+test('nothing to write asks nothing of the database', async () => {
+  await insertEvents({ query: () => Promise.reject(new Error('asked')) }, []);
+});
+
+test('the events of a message are found by index, on its day alone', async () => {
+  const scans = await explain(pool, (db) => listEvents(db, { accountId: 1, messageId: newId() }));
+  const ofEvents = scans.filter(({ table }) => table?.startsWith('message_event'));
+  expect(ofEvents.length).toBe(1);
+  expect(ofEvents[0]?.how).not.toBe('Seq Scan');
+});

@@ -1,0 +1,85 @@
+import type { Result } from '../../network/dispatch/pump.ts';
+import { bitOf, type Channel } from '../../platform/lib/channel.ts';
+import type { Delta } from '../traffic/count.ts';
+import type { StateMove } from './sql.ts';
+import { STATUS } from '../states.ts';
+
+/** Moves of which `moveStates` said the same. */
+export type Ends = {
+  /** Among all moves. */
+  readonly places: readonly number[];
+  readonly moves: readonly StateMove[];
+  readonly moved: boolean;
+  readonly held: boolean;
+  readonly expiredAt: Date | null;
+  readonly wasSent: boolean;
+  readonly channel: number;
+  readonly campaignId: number | null;
+};
+
+type Earned = { readonly id: string; readonly micros: number };
+
+const SMS = bitOf('SMS');
+
+/** What ends add to the hourly figures. All moves but the special ones are of messages on SMS, sent, without a campaign. */
+export function figuresOfEnds(
+  moves: readonly StateMove[],
+  special: readonly Ends[],
+  earned: readonly Earned[],
+): Delta[] {
+  const isSpecial = new Uint8Array(moves.length);
+  for (const { places } of special) for (const n of places) isSpecial[n] = 1;
+  const costs = new Map(earned.map(({ id, micros }) => [id, micros]));
+  const deltas: Delta[] = [];
+  moves.forEach(({ accountId, id, status }, n) => {
+    if (isSpecial[n] === 0) deltas.push(plain(accountId, id, status));
+  });
+  for (const ends of special)
+    if (ends.moved) for (const move of ends.moves) deltas.push(toDelta(ends, move, costs.get(move.id)));
+  return deltas;
+}
+
+/** Nearly all are: written out, since a spread shows in the CPU of a message. */
+const plain = (accountId: number, id: string, status: number): Delta =>
+  status === STATUS.DELIVERED
+    ? { accountId, id, campaignId: null, channel: SMS, delivered: 1 }
+    : { accountId, id, campaignId: null, channel: SMS, failed: 1 };
+
+function toDelta({ expiredAt, wasSent, channel, campaignId }: Ends, move: StateMove, costMicros = 0): Delta {
+  const { accountId, id, status } = move;
+  const delivered = status === STATUS.DELIVERED;
+  const counted = delivered ? { delivered: 1 } : { failed: 1 };
+  const first = { accountId, id, campaignId, channel, costMicros, ...counted };
+  // Delivered though we never gave it to anybody, as far as we know: then it was sent.
+  if (expiredAt === null) return wasSent ? first : { ...first, ...(delivered ? { sent: 1 } : { unsent: 1 }) };
+  return { ...first, failed: -1, ...(wasSent ? {} : { sent: 1, unsent: -1 }) };
+}
+
+type Read = Pick<Delta, 'accountId' | 'id' | 'campaignId' | 'channel'>;
+
+export const figuresOfReads = (read: readonly Read[]): Delta[] =>
+  read.map(({ accountId, id, campaignId, channel }) => ({ accountId, id, campaignId, channel, read: 1 }));
+
+/** What states and figures copy of a message. */
+export type Traits = { readonly channel: Channel; readonly campaignId: number | null };
+
+/** What an outcome settles of a message's price: `held` is open still. */
+export type Settlement = 'held' | 'earned' | 'returned';
+
+/** What a recorded outcome adds, `sent` of it to those that were sent; null: nothing. */
+export function figureOfOutcome(
+  { accountId, messageId, outcome, job }: Result,
+  { channel, campaignId }: Traits,
+  { sent, settlement }: { readonly sent: number; readonly settlement: Settlement },
+): Delta | null {
+  if (outcome.kind === 'retry' && sent === 0) return null;
+  return {
+    accountId,
+    id: messageId,
+    campaignId,
+    channel: bitOf(channel),
+    sent,
+    failed: outcome.kind === 'refused' ? 1 : 0,
+    costMicros: settlement === 'earned' ? (job?.priceMicros ?? 0) : 0,
+  };
+}

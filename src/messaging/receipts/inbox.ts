@@ -1,0 +1,56 @@
+import type { Pool } from 'pg';
+import type { Receipt } from '../../carriers/events.ts';
+import { groupCommit } from '../../platform/db/group-commit.ts';
+import { createRecent, type Recent } from './recent.ts';
+import { insertReceiptBatches } from './sql.ts';
+
+type Arrived = { readonly connectionId: number; readonly receipt: Receipt };
+
+/** Receipts that are committed together, and the promise that tells it to all of them. */
+type Batch = { readonly byConnection: Map<number, Receipt[]>; readonly stored: Promise<void>; count: number };
+
+const MOST_IN_BATCH = 1000;
+
+/**
+ * The durable inbox of receipts: the promise resolves when the receipt is committed, and only then may the carrier be
+ * answered. What arrives while a commit is under way goes together into the next one and shares its promise, since one
+ * for each receipt shows in the gateway's CPU. `onStored` is called after each commit; what was committed stays in
+ * `recent` for whoever works it off here.
+ */
+export function createReceiptInbox(
+  pool: Pool,
+  onStored: () => void,
+  recent: Recent = createRecent(),
+): (arrived: Arrived) => Promise<void> {
+  /** The batch that still takes receipts. */
+  let open: Batch | null = null;
+
+  const store = groupCommit<Batch['byConnection'], void>({
+    maxItems: 1,
+    inFlight: 1,
+    async flush(items) {
+      const [byConnection = new Map<number, Receipt[]>()] = items;
+      if (open?.byConnection === byConnection) open = null;
+      const batches = [...byConnection].map(([connectionId, receipts]) => ({ connectionId, receipts }));
+      for (const { id, connectionId } of await insertReceiptBatches(pool, batches))
+        recent.put(id, byConnection.get(connectionId) ?? []);
+      onStored();
+      return [undefined];
+    },
+  });
+
+  function openBatch(): Batch {
+    const byConnection = new Map<number, Receipt[]>();
+    return { byConnection, stored: store(byConnection), count: 0 };
+  }
+
+  return ({ connectionId, receipt }) => {
+    const batch = (open ??= openBatch());
+    const receipts = batch.byConnection.get(connectionId);
+    if (receipts) receipts.push(receipt);
+    else batch.byConnection.set(connectionId, [receipt]);
+    batch.count += 1;
+    if (batch.count === MOST_IN_BATCH) open = null;
+    return batch.stored;
+  };
+}

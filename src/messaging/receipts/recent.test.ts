@@ -1,0 +1,84 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { many, sql } from '../../platform/db/query.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { receipt } from '../../../test/support/receipts.ts';
+import { createReceiptInbox } from './inbox.ts';
+import { processReceipts } from './process.ts';
+import { createRecent } from './recent.ts';
+import { insertReceiptBatches } from './sql.ts';
+
+test('batches stay until they are forgotten, or until newer ones need their room', () => {
+  const recent = createRecent(3);
+  const ids = (): number[] => [...recent.batches().keys()];
+  const [one, two] = [[receipt('a')], [receipt('b'), receipt('c')]];
+  recent.put(1, one);
+  recent.put(2, two);
+  expect(recent.batches()).toEqual(
+    new Map([
+      [1, one],
+      [2, two],
+    ]),
+  );
+  recent.put(3, one);
+  expect(ids()).toEqual([2, 3]);
+  recent.forget([2, 7]);
+  recent.put(4, one);
+  recent.put(5, one);
+  expect(ids()).toEqual([3, 4, 5]);
+});
+
+test('what was asked for stays whole, whatever is put or forgotten meanwhile', () => {
+  const recent = createRecent(1);
+  recent.put(1, [receipt('a')]);
+  const before = recent.batches();
+  recent.put(2, [receipt('b')]);
+  recent.forget([1, 2]);
+  expect([...before.keys()]).toEqual([1]);
+});
+
+test('a batch that alone is more than there is room for is not kept', () => {
+  const recent = createRecent(1);
+  recent.put(1, [receipt('a'), receipt('b')]);
+  expect(recent.batches().size).toBe(0);
+});
+
+test.each(['raw', 'sender', 'destination', 'errorCode'] as const)('a NUL in %s is left to the database', (field) => {
+  const recent = createRecent();
+  recent.put(1, [receipt('a', { [field]: 'x\0' })]);
+  recent.put(2, [receipt('a\0')]);
+  expect(recent.batches().size).toBe(0);
+});
+
+describe('between the inbox and whoever works it off', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = database.pool;
+  });
+  afterAll(() => database[Symbol.asyncDispose]());
+
+  /** What was worked off and fits no message. */
+  const parked = async (): Promise<string[]> => {
+    const rows = await many<{ id: string }>(
+      pool,
+      sql`SELECT receipt->'carrierIds'->>0 AS id FROM receipt_unmatched ORDER BY 1`,
+    );
+    return rows.map((row) => row.id);
+  };
+
+  test('a batch is taken once from memory or from the database, and stays in both when the work on it fails', async () => {
+    const recent = createRecent();
+    await createReceiptInbox(pool, () => undefined, recent)({ connectionId: 1, receipt: receipt('here') });
+    await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('elsewhere')] }]);
+    const noClock = (): Date => {
+      throw new Error('no clock');
+    };
+    await expect(processReceipts(pool, noClock, { recent })).rejects.toThrow('no clock');
+    expect([recent.batches().size, await parked()]).toEqual([1, []]);
+    expect(await processReceipts(pool, () => new Date(), { recent })).toBe(2);
+    expect([recent.batches().size, await parked()]).toEqual([0, ['elsewhere', 'here']]);
+    expect(await processReceipts(pool, () => new Date(), { recent })).toBe(0);
+  });
+});

@@ -1,0 +1,125 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { exec, many, sql } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { receipt } from '../../../test/support/receipts.ts';
+import * as db from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE receipt_batch, receipt_unmatched RESTART IDENTITY`));
+
+const park = (count: number, retryMs: number, connectionId = 1): Promise<void> =>
+  db.insertUnmatched(
+    pool,
+    Array.from({ length: count }, (_, n) => ({
+      connectionId,
+      receipt: { ...receipt(`c${n}`), doneAt: null },
+      reason: 'unknown' as const,
+      receivedAt: new Date(),
+      retryMs,
+    })),
+  );
+const claim = (limit: number) => transaction(pool, (tx) => db.claimUnmatched(tx, limit));
+
+test('batches are taken oldest first, so many at a time, and each by one taker', async () => {
+  for (const name of ['a', 'b', 'c', 'd'])
+    await db.insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt(name)] }]);
+  const names = (batches: db.ReceiptBatch[]) => batches.map((b) => b.receipts[0]?.carrierIds[0]);
+  await transaction(pool, async (tx) => {
+    expect(names(await db.deleteReceiptBatches(tx, 2))).toEqual(['a', 'b']);
+    expect(names(await db.deleteReceiptBatches(pool, 2))).toEqual(['c', 'd']);
+  });
+  expect(await db.deleteReceiptBatches(pool, 2)).toEqual([]);
+});
+
+test('batches at hand are taken like the others, and not read', async () => {
+  const names = async (...some: string[]) =>
+    (await db.insertReceiptBatches(pool, [{ connectionId: 1, receipts: some.map((name) => receipt(name)) }]))[0]?.id;
+  const [first, second = 0] = [await names('a'), await names('b', 'c')];
+  const atHand = new Map([
+    [second, [receipt('mine')]],
+    [second + 1000, [receipt('elsewhere')]],
+  ]);
+  const taken = await db.deleteReceiptBatches(pool, 10, atHand);
+  expect(taken.map(({ id, receipts }) => [id, receipts[0]?.carrierIds[0]])).toEqual([
+    [first, 'a'],
+    [second, 'mine'],
+  ]);
+  expect(await db.deleteReceiptBatches(pool, 10)).toEqual([]);
+});
+
+test('a batch that was taken is there again when its taker fails', async () => {
+  await db.insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('a')] }]);
+  const failing = transaction(pool, async (tx) => {
+    await db.deleteReceiptBatches(tx, 1);
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect(await db.deleteReceiptBatches(pool, 1)).toHaveLength(1);
+});
+
+test('parked receipts are tried when their time has come, the longest waiting first', async () => {
+  await park(1, 60_000);
+  expect(await claim(10)).toEqual([]);
+  await park(3, 0, 2);
+  await exec(pool, sql`UPDATE receipt_unmatched SET next_try_at = next_try_at - interval '1 minute' WHERE id = 3`);
+  expect((await claim(2)).map((row) => row.id)[0]).toBe(3);
+  expect(await claim(10)).toHaveLength(3);
+  await db.deleteUnmatched(pool, [2, 3]);
+  expect((await claim(10)).map((row) => row.id)).toEqual([4]);
+});
+
+test('a parked receipt that one worker tries is passed over by another', async () => {
+  await park(2, 0);
+  await transaction(pool, async (tx) => {
+    expect(await db.claimUnmatched(tx, 1)).toHaveLength(1);
+    expect(await claim(10)).toHaveLength(1);
+  });
+});
+
+test('each try waits twice as long as the one before, from 200 ms to an hour', async () => {
+  await park(1, 0);
+  const waits: number[] = [];
+  for (let n = 0; n < 20; n++) {
+    await db.moveUnmatchedLater(pool, [{ id: 1, reason: 'ambiguous' }]);
+    const [row] = await many<{ ms: number }>(
+      pool,
+      sql`UPDATE receipt_unmatched SET next_try_at = now()
+          RETURNING (extract(epoch FROM old.next_try_at - now()) * 1000)::float8 AS ms`,
+    );
+    waits.push(Math.round((row?.ms ?? 0) / 10) * 10);
+  }
+  expect(waits.slice(0, 5).map((ms) => Math.round(ms / 200) * 200)).toEqual([200, 400, 800, 1600, 3200]);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(3_600_000);
+  expect(waits.at(-1)).toBeGreaterThan(3_599_000);
+});
+
+test('parked receipts are counted by connection, with the time of the next try', async () => {
+  expect(await db.countUnmatched(pool)).toEqual([]);
+  expect(await db.findNextUnmatchedMs(pool)).toBeNull();
+  await park(2, 60_000, 1);
+  await park(1, 30_000, 2);
+  const counts = await db.countUnmatched(pool);
+  expect(counts.sort((a, b) => a.connectionId - b.connectionId)).toEqual([
+    { connectionId: 1, count: 2, nextMs: expect.closeTo(60_000, -4) },
+    { connectionId: 2, count: 1, nextMs: expect.closeTo(30_000, -4) },
+  ]);
+  const next = (await db.findNextUnmatchedMs(pool)) ?? 0;
+  expect(next).toBeGreaterThan(25_000);
+  expect(next).toBeLessThanOrEqual(30_000);
+});
+
+test('parked receipts are forgotten after so many days and not before', async () => {
+  await park(2, 0);
+  await exec(pool, sql`UPDATE receipt_unmatched SET received_at = now() - interval '9 days 1 minute' WHERE id = 1`);
+  expect(await db.deleteOldUnmatched(pool, 10)).toBe(0);
+  expect(await db.deleteOldUnmatched(pool, 9)).toBe(1);
+  expect((await claim(10)).map((row) => row.id)).toEqual([2]);
+});

@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import type { Pool } from 'pg';
+import { operatorName } from '../../identity/audit/record.ts';
+import { type CommandContext, table } from '../../platform/cli.ts';
+import { cancelMissed, releaseMissed } from './decide.ts';
+import { listMissed } from './sql.ts';
+
+/** `schedule missed`, `release` and `cancel`: what was to be sent while the program was down, an hour ago or more. */
+export function registerScheduleCommands(program: Command, context: CommandContext): void {
+  const schedule = program.command('schedule').description('scheduled messages whose time was missed');
+
+  schedule
+    .command('missed')
+    .description('schedules missed by more than an hour: they wait for release or cancel')
+    .action(async () =>
+      context.report(await context.withDatabase(listMissed), (rows) =>
+        table(
+          ['id', 'account', 'messages', 'due'],
+          rows.map((row) => [row.id, row.account, row.messages, row.dueAt.toISOString()]),
+        ),
+      ),
+    );
+
+  schedule
+    .command('release')
+    .argument('<id...>', 'as shown by missed')
+    .description('send them now')
+    .action(async (ids: string[]) =>
+      context.report(await context.withDatabase((pool) => each(pool, ids, release)), (done) => told(done, 'sent now')),
+    );
+
+  schedule
+    .command('cancel')
+    .argument('<id...>', 'as shown by missed')
+    .description('send them never: they end DELETED and their credit returns')
+    .action(async (ids: string[]) =>
+      context.report(await context.withDatabase((pool) => each(pool, ids, cancel)), (done) => told(done, 'cancelled')),
+    );
+}
+
+type Decided = { readonly id: number; readonly messages: number };
+
+/** One after another, each in a transaction of its own. */
+async function each(pool: Pool, ids: readonly string[], decide: typeof release): Promise<Decided[]> {
+  const done: Decided[] = [];
+  for (const id of ids) done.push({ id: Number(id), messages: await decide(pool, Number(id)) });
+  return done;
+}
+
+const told = (done: readonly Decided[], what: string): string =>
+  done.map(({ id, messages }) => `Schedule ${id}: ${messages} messages are ${what}.`).join('\n');
+
+const release = (pool: Pool, id: number): Promise<number> => releaseMissed(pool, { id, by: operatorName() });
+
+const cancel = (pool: Pool, id: number): Promise<number> =>
+  cancelMissed(pool, { id, by: operatorName(), now: new Date() });

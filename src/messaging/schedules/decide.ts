@@ -1,0 +1,53 @@
+import type { Pool, PoolClient } from 'pg';
+import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { AppError } from '../../platform/errors.ts';
+import { cancelMessages } from '../cancellation/cancel.ts';
+import { insertEvents } from '../messages/events/sql.ts';
+import { claimMissed, moveMissedToQueue, notifyWake } from './sql.ts';
+
+type Decision = {
+  readonly id: number;
+  /** The operator who decides. */
+  readonly by: string;
+};
+
+async function claim(tx: PoolClient, id: number) {
+  const missed = Number.isSafeInteger(id) ? await claimMissed(tx, { id }) : undefined;
+  if (!missed) throw new AppError('not_found', { message: `There is no missed schedule ${id}` });
+  return missed;
+}
+
+type Decided = Decision & { readonly action: string; readonly messages: number };
+
+const record = (tx: PoolClient, accountId: number, { action, id, by, messages }: Decided): Promise<void> =>
+  recordAudit(tx, operatorOf(accountId, by), { action, subject: `schedule:${id}`, detail: { messages } });
+
+/**
+ * Sends a missed schedule after all. Answers how many messages it has.
+ * Errors: 404 when it was not missed, or somebody has decided about it.
+ */
+export function releaseMissed(pool: Pool, { id, by }: Decision): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const { accountId, connectionId, ids } = await claim(tx, id);
+    await moveMissedToQueue(tx, { id });
+    await notifyWake(tx, { connectionId });
+    await insertEvents(
+      tx,
+      ids.map((messageId) => ({ accountId, messageId, connectionId, kind: 'released', text: `by the operator ${by}` })),
+    );
+    await record(tx, accountId, { action: 'schedule.release', id, by, messages: ids.length });
+    return ids.length;
+  });
+}
+
+/** Sends a missed schedule never: its messages end DELETED and their credit returns. Answers how many. Errors as above. */
+export function cancelMissed(pool: Pool, { id, by, now }: Decision & { readonly now: Date }): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const { accountId, ids } = await claim(tx, id);
+    const keys = ids.map((messageId) => ({ accountId, id: messageId }));
+    const messages = (await cancelMessages(tx, keys, { by: `the operator ${by}`, now })).size;
+    await record(tx, accountId, { action: 'schedule.cancel', id, by, messages });
+    return messages;
+  });
+}

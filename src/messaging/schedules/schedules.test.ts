@@ -1,0 +1,116 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { operatorOf } from '../../identity/audit/record.ts';
+import { exec, many, sql } from '../../platform/db/query.ts';
+import { claimChunks } from '../../network/dispatch/sql.ts';
+import { cancelMessage } from '../cancellation/cancel.ts';
+import { STATUS } from '../states.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { accountWith } from '../../../test/support/money.ts';
+import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
+import { cancelMissed, releaseMissed } from './decide.ts';
+import { listMissed, moveSeenSchedules } from './sql.ts';
+
+const MINUTE_MS = 60_000;
+const BY = { by: 'ada' };
+
+let database: TestDatabase;
+let pool: Pool;
+let accountId: number;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+  accountId = await accountWith(pool, 0);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, message_event, dispatch_chunk`));
+
+/** Messages that were to be sent so many minutes ago. */
+const scheduled = (minutesAgo: number, count = 1): Promise<string[]> =>
+  queueMessages(pool, { accountId, count, availableAt: new Date(Date.now() - minutesAgo * MINUTE_MS) });
+const claimed = async (): Promise<string[]> =>
+  (await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1000, belowPriority: 9 })).flatMap((c) => c.ids);
+const missedId = async (): Promise<number> => (await listMissed(pool))[0]?.id ?? 0;
+/** As if the program had been down so long. */
+const pass = (minutes: number) =>
+  exec(pool, sql`UPDATE dispatch_chunk SET available_at = available_at - ${minutes} * interval '1 minute'`);
+
+test('a schedule is sent up to an hour late, and asks when it was missed by more', async () => {
+  const late = await scheduled(59);
+  const missed = await scheduled(61, 3);
+  expect(await claimed()).toEqual(late);
+  expect(await listMissed(pool)).toMatchObject([{ accountId, messages: 3 }]);
+  expect((await listChunks(pool)).find((chunk) => chunk.owner === null)?.ids).toEqual(missed);
+});
+
+test('what a worker saw come due was not missed, however long the carrier or the queue keeps it', async () => {
+  const ids = await scheduled(1);
+  await scheduled(-10);
+  expect(await moveSeenSchedules(pool)).toBe(1);
+  expect(await moveSeenSchedules(pool)).toBe(0);
+  await pass(600);
+  expect(await claimed()).toEqual(ids);
+});
+
+test('what came due while no worker ran is not seen by the first that comes hours later', async () => {
+  await scheduled(61);
+  expect(await moveSeenSchedules(pool)).toBe(0);
+  expect(await claimed()).toEqual([]);
+});
+
+test('only schedules ask: what was queued at once goes out however long it has waited', async () => {
+  const ids = await queueMessages(pool, { accountId });
+  await pass(600);
+  expect(await claimed()).toEqual(ids);
+});
+
+test('released, it is sent at once, and its history says who did it', async () => {
+  const ids = await scheduled(120, 2);
+  expect(await releaseMissed(pool, { id: await missedId(), ...BY })).toBe(2);
+  expect(await listMissed(pool)).toEqual([]);
+  expect(await claimed()).toEqual(ids);
+  const events = await many(pool, sql`SELECT kind, text FROM message_event`);
+  expect(events).toEqual(Array(2).fill({ kind: 'released', text: 'by the operator ada' }));
+  const audit = await many(
+    pool,
+    sql`SELECT action, actor_kind AS kind, detail FROM audit_entry ORDER BY id DESC LIMIT 1`,
+  );
+  expect(audit).toEqual([{ action: 'schedule.release', kind: 'operator', detail: { messages: 2 } }]);
+});
+
+test('cancelled, its messages end DELETED and nothing is left of it', async () => {
+  const ids = await scheduled(120, 2);
+  expect(await cancelMissed(pool, { id: await missedId(), ...BY, now: new Date() })).toBe(2);
+  const states = await statesOf(pool, ids);
+  expect(ids.map((id) => states.get(id)?.status)).toEqual([STATUS.DELETED, STATUS.DELETED]);
+  expect(await listChunks(pool)).toEqual([]);
+  const audit = await many(pool, sql`SELECT action, detail FROM audit_entry ORDER BY id DESC LIMIT 1`);
+  expect(audit).toEqual([{ action: 'schedule.cancel', detail: { messages: 2 } }]);
+});
+
+test('messages that their client has cancelled do not count and are not touched again', async () => {
+  const [first = ''] = await scheduled(120, 3);
+  await cancelMessage(pool, operatorOf(accountId), { id: first, now: new Date() });
+  expect(await listMissed(pool)).toMatchObject([{ messages: 2 }]);
+  expect(await cancelMissed(pool, { id: await missedId(), ...BY, now: new Date() })).toBe(2);
+});
+
+test('a decision about what was not missed, or a second one, finds nothing', async () => {
+  await scheduled(120);
+  const id = await missedId();
+  await releaseMissed(pool, { id, ...BY });
+  for (const none of [id, 0, Number.NaN]) {
+    await expect(releaseMissed(pool, { id: none, ...BY })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(cancelMissed(pool, { id: none, ...BY, now: new Date() })).rejects.toMatchObject({ code: 'not_found' });
+  }
+});
+
+test('two people who decide at the same moment: one does', async () => {
+  await scheduled(120);
+  const id = await missedId();
+  const both = await Promise.allSettled([
+    releaseMissed(pool, { id, ...BY }),
+    cancelMissed(pool, { id, ...BY, now: new Date() }),
+  ]);
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+});

@@ -1,0 +1,222 @@
+import { countParts } from '../../carriers/smpp/text.ts';
+import type { IsOptedOut } from '../consent/check.ts';
+import type { OnUnknown } from '../../network/dispatch/sql.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import { toE164 } from '../../platform/lib/phone.ts';
+import { type FindPrice, priceOf } from '../../money/pricing/price-list.ts';
+import type { FindPolicy, FindRoute, MaySend } from '../../network/routing/router.ts';
+import { isStorable } from '../../network/templates/content.ts';
+import type { Draft, Refusal } from './draft.ts';
+import type { NewMessage } from '../messages/sql.ts';
+
+/** Of an SMS. */
+export const MAX_PARTS = 10;
+
+/** What the steps look up in memory. */
+export type Tables = {
+  readonly findRoute: FindRoute;
+  readonly findPolicy: FindPolicy;
+  readonly findPrice: FindPrice;
+  readonly maySend: MaySend;
+};
+
+/** A draft on its way through the steps; each step fills in what it finds. */
+type Work = {
+  readonly accountId: number;
+  readonly draft: Draft;
+  readonly tables: Tables;
+  readonly isOptedOut: IsOptedOut;
+  destination: string;
+  parts: number;
+  unicode: boolean;
+  /** Best first. */
+  connectionIds: readonly number[];
+  onUnknown: OnUnknown;
+  priceMicros: number;
+  refundUndelivered: boolean;
+};
+
+/** A step refuses with a reason or fills in the work and lets it pass. */
+type Step = (work: Work) => Refusal | null;
+
+const ALPHANUMERIC = /^(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&'()*+,\-./:;<=>?_]{1,11}$/;
+const NUMERIC = /^\+?[0-9]{1,16}$/;
+
+/** Contract 7: 1..11 alphanumeric characters, or up to 16 digits (a number or a short code). */
+export const isSender = (sender: string): boolean => NUMERIC.test(sender) || ALPHANUMERIC.test(sender);
+
+const STEPS: readonly (readonly [name: string, step: Step])[] = [
+  [
+    'destination',
+    (work) => {
+      const e164 = toE164(work.draft.destination);
+      if (e164 === null) return 'bad_destination';
+      work.destination = e164;
+      return null;
+    },
+  ],
+  [
+    'sender',
+    ({ draft, accountId, tables }) => {
+      if (draft.channel !== 'SMS')
+        return tables.maySend(accountId, draft.channel, draft.sender) ? null : 'foreign_sender';
+      return draft.sender === '' || isSender(draft.sender) ? null : 'bad_sender';
+    },
+  ],
+  [
+    'parts',
+    (work) => {
+      const { body, binary } = work.draft;
+      if (work.draft.channel !== 'SMS') return contentFault(work.draft);
+      if (binary) return binary.udh.length + binary.data.length > 140 ? 'binary_too_long' : null;
+      if (body === '') return 'empty_body';
+      if (body.includes('\0')) return 'bad_body';
+      const { parts, alphabet } = countParts(body);
+      work.parts = parts;
+      work.unicode = alphabet === 'ucs2';
+      if (work.unicode && work.draft.gsmOnly) return 'body_not_gsm';
+      return parts > (work.draft.maxParts ?? MAX_PARTS) ? 'body_too_long' : null;
+    },
+  ],
+  ['consent', (work) => (work.isOptedOut(work.draft.channel, work.destination) ? 'opted_out' : null)],
+  [
+    'route',
+    (work) => {
+      if (work.draft.simulation) return null;
+      const { channel, priority } = work.draft;
+      work.connectionIds = work.tables.findRoute(channel, work.destination, work.draft.sender);
+      // Bulk is never sent twice: an offer that comes doubled annoys, a code that does not come locks somebody out.
+      if (priority === 0) work.onUnknown = work.tables.findPolicy(channel, work.destination);
+      return work.connectionIds.length === 0 ? 'no_route' : null;
+    },
+  ],
+  [
+    'price',
+    (work) => {
+      if (work.draft.simulation) return null;
+      const price = work.tables.findPrice(work.draft.channel, work.destination);
+      if (price === null) return 'no_price';
+      work.priceMicros = priceOf(work.draft.channel, price, work.parts);
+      work.refundUndelivered = price.refundUndelivered;
+      return null;
+    },
+  ],
+];
+
+/** On RCS and WhatsApp a message is one, however long. */
+function contentFault({ channel, content, body }: Draft): Refusal | null {
+  if (!content || content.channel !== channel) return 'no_content';
+  return body.includes('\0') || !isStorable(content) ? 'bad_body' : null;
+}
+
+/** A message that may be stored, with what the queue and the answer need. */
+export type Prepared = {
+  readonly kind: 'prepared';
+  readonly draft: Draft;
+  readonly message: NewMessage;
+  readonly unicode: boolean;
+  /** The connections of its route, best first; none for a simulation. */
+  readonly connectionIds: readonly number[];
+  readonly onUnknown: OnUnknown;
+};
+
+/** The account that sends, and who of it asked: a key, or a person. */
+export type Requester = Pick<Actor, 'accountId' | 'keyId' | 'userId'>;
+
+/**
+ * Runs a draft through the steps. Nothing is written; the first step that refuses names the reason. `isOptedOut` knows
+ * the draft's destination (src/messaging/consent/check.ts).
+ */
+export function prepare(
+  by: Requester,
+  draft: Draft,
+  tables: Tables,
+  isOptedOut: IsOptedOut,
+): Prepared | { kind: 'refused'; refusal: Refusal } {
+  const work = begin(by, draft, tables, isOptedOut);
+  for (const [, step] of STEPS) {
+    const refusal = step(work);
+    if (refusal !== null) return { kind: 'refused', refusal };
+  }
+  const { unicode, connectionIds, onUnknown } = work;
+  return { kind: 'prepared', draft, message: toMessage(by, work), unicode, connectionIds, onUnknown };
+}
+
+const begin = (by: Pick<Requester, 'accountId'>, draft: Draft, tables: Tables, isOptedOut: IsOptedOut): Work => ({
+  accountId: by.accountId,
+  draft,
+  tables,
+  isOptedOut,
+  destination: '',
+  parts: 1,
+  unicode: false,
+  connectionIds: [],
+  onUnknown: 'hold',
+  priceMicros: 0,
+  refundUndelivered: false,
+});
+
+/** What the steps find out about a draft, each of them: all that is wrong with it, and what it would cost. */
+export type Examined = {
+  readonly refusals: readonly Refusal[];
+  /** E.164; null when the draft's is none. */
+  readonly destination: string | null;
+  readonly parts: number;
+  /** Of the whole message, and of a part (SMS) or message; null when none is known. */
+  readonly priceMicros: number | null;
+  readonly unitMicros: number | null;
+};
+
+/** Steps that ask about the number itself. */
+const ABOUT_NUMBER: ReadonlySet<string> = new Set(['consent', 'route', 'price']);
+
+/** Runs a draft through the steps of `prepare` without stopping at the first that refuses. For previews. */
+export function examine(
+  by: Pick<Requester, 'accountId'>,
+  draft: Draft,
+  tables: Tables,
+  isOptedOut: IsOptedOut,
+): Examined {
+  const work = begin(by, draft, tables, isOptedOut);
+  const refusals = STEPS.flatMap(([name, step]) => {
+    if (ABOUT_NUMBER.has(name) && work.destination === '') return [];
+    return step(work) ?? [];
+  });
+  const { destination, parts, priceMicros } = work;
+  const priced = destination !== '' && !refusals.includes('no_price');
+  const units = draft.channel === 'SMS' ? parts : 1;
+  return {
+    refusals,
+    destination: destination || null,
+    parts,
+    priceMicros: priced ? priceMicros : null,
+    unitMicros: priced ? priceMicros / units : null,
+  };
+}
+
+const toMessage = (by: Requester, { draft, ...work }: Work): NewMessage => ({
+  accountId: by.accountId,
+  id: newId(),
+  clientId: draft.clientId,
+  channel: draft.channel,
+  source: draft.source,
+  simulation: draft.simulation,
+  connectionId: work.connectionIds[0] ?? null,
+  sender: draft.sender,
+  destination: work.destination,
+  body: draft.body,
+  content: draft.content ?? null,
+  udh: draft.binary?.udh ?? null,
+  binaryBody: draft.binary?.data ?? null,
+  parts: work.parts,
+  wantReceipt: draft.wantReceipt,
+  validUntil: draft.validUntil,
+  scheduledAt: draft.scheduledAt,
+  priceMicros: work.priceMicros,
+  refundUndelivered: work.refundUndelivered,
+  apiKeyId: by.keyId,
+  userId: by.keyId === null ? by.userId : null,
+  campaignId: null,
+  keepsReserve: false,
+});

@@ -1,0 +1,143 @@
+import { beyondGsm, countParts, roomIn } from '../../../carriers/smpp/text.ts';
+import { createConsentCheck } from '../../consent/check.ts';
+import { findBalance } from '../../../money/credit/sql.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { AppError, type FieldError } from '../../../platform/errors.ts';
+import type { Actor } from '../../../platform/http/actor.ts';
+import { fromMicros } from '../../../platform/lib/money.ts';
+import { readPhone } from '../../../platform/lib/phone-details.ts';
+import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
+import { faultsOfBody as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
+import { type Draft, type Refusal, REFUSALS } from '../draft.ts';
+import { type Examined, examine, type Tables } from '../prepare.ts';
+import { type Tried, tryRcs, tryWhatsapp } from '../rich/content.ts';
+import { faultsOfBody } from '../rich/whatsapp-body.ts';
+import type { PreviewIn, PreviewOut } from './schema.ts';
+
+type Sender = Pick<Actor, 'accountId' | 'hasOptOuts'>;
+
+/**
+ * What a send with these fields would say, cost and be refused for, by the very steps that a send goes through. Nothing
+ * is stored. Fields that are left out are not judged.
+ */
+export async function previewMessage(
+  { db, tables }: { readonly db: Db; readonly tables: Tables },
+  actor: Sender,
+  input: PreviewIn,
+): Promise<PreviewOut> {
+  const { said, faults } = await contentOf(db, actor, input);
+  const draft = draftOf(input, said);
+  const isOptedOut = await createConsentCheck(db)(actor, [draft]);
+  const found = examine(actor, draft, tables, isOptedOut);
+  const balance = await findBalance(db, actor);
+  const short = balance && !balance.unlimited && (found.priceMicros ?? 0) > balance.availableMicros;
+  const refusals: readonly Refusal[] = short ? [...found.refusals, 'no_credit'] : found.refusals;
+  const problems = [...faults, ...problemsOf(input, refusals)];
+  return {
+    channel: input.channel,
+    text: draft.body,
+    ...measure(draft, found),
+    country: found.destination === null ? null : (readPhone(found.destination, null)?.country ?? null),
+    ...priceOf(found),
+    currency: balance?.currency ?? 'EUR',
+    valid: problems.length === 0,
+    problems,
+  };
+}
+
+type Content = { readonly said: Tried['said'] | null; readonly faults: readonly FieldError[] };
+const NOTHING: Content = { said: null, faults: [] };
+
+/** What it says; problems where a send would answer 400. */
+async function contentOf(db: Db, actor: Sender, input: PreviewIn): Promise<Content> {
+  try {
+    return await readContent(db, actor, input);
+  } catch (error) {
+    if (!(error instanceof AppError) || !error.details) throw error;
+    return { said: null, faults: error.details.map(ofPreview) };
+  }
+}
+
+const ofPreview = ({ field, message }: FieldError): FieldError => ({
+  field: field === 'phoneNumberId' ? 'sender' : field,
+  message,
+});
+
+async function readContent(db: Db, actor: Sender, input: PreviewIn): Promise<Content> {
+  if (input.channel === 'SMS') return NOTHING;
+  if (input.channel === 'RCS') {
+    const { templateId, body } = input;
+    if (templateId === undefined && body === undefined) return NOTHING;
+    const { said, faults } = await tryRcs(db, actor, input);
+    return { said, faults: [...(body ? faultsOfRcsBody(body) : []), ...faults] };
+  }
+  const { template, body, sender: phoneNumberId = '' } = input;
+  // Which business account a template is looked for in, its number tells.
+  if (!body && (!template || phoneNumberId === '')) return NOTHING;
+  const { said, faults } = await tryWhatsapp(db, actor, { template, body, phoneNumberId });
+  return { said, faults: [...(body ? faultsOfBody(body) : []), ...faults] };
+}
+
+const draftOf = (input: PreviewIn, said: Content['said']): Draft => ({
+  channel: input.channel,
+  source: 'API',
+  clientId: null,
+  destination: input.destination ?? '',
+  sender: input.channel === 'RCS' ? bareAgentId(input.sender ?? '') : (input.sender ?? ''),
+  body: input.channel === 'SMS' ? (input.text ?? '') : (said?.body ?? ''),
+  content: said?.content ?? null,
+  binary: null,
+  simulation: false,
+  wantReceipt: true,
+  validUntil: null,
+  scheduledAt: null,
+  priority: 0,
+});
+
+/** The field that a refusal is about: of one that is left out nothing is told. */
+const ABOUT: Readonly<Record<Refusal, 'destination' | 'sender' | 'text' | 'credit'>> = {
+  bad_destination: 'destination',
+  bad_sender: 'sender',
+  foreign_sender: 'sender',
+  empty_body: 'text',
+  bad_body: 'text',
+  no_content: 'text',
+  body_too_long: 'text',
+  body_not_gsm: 'text',
+  binary_too_long: 'text',
+  no_route: 'destination',
+  no_price: 'destination',
+  no_credit: 'credit',
+  opted_out: 'destination',
+};
+
+/** On RCS and WhatsApp the sender is the route, and what is wrong with the content has been said. */
+const SAID_BEFORE: ReadonlySet<Refusal> = new Set(['no_content', 'no_route']);
+
+function problemsOf(input: PreviewIn, refusals: readonly Refusal[]): FieldError[] {
+  const isSms = input.channel === 'SMS';
+  const { destination, sender } = input;
+  const given = { destination, sender, text: isSms ? input.text : '', credit: '' };
+  return refusals
+    .filter((refusal) => given[ABOUT[refusal]] !== undefined && (isSms || !SAID_BEFORE.has(refusal)))
+    .map((refusal) => {
+      const field = ABOUT[refusal];
+      return { field: field === 'text' && !isSms ? 'body' : field, message: REFUSALS[refusal] };
+    });
+}
+
+const MOST_UNSUPPORTED = 50;
+
+function measure({ channel, body }: Draft, { parts }: Examined) {
+  if (channel !== 'SMS')
+    return { encoding: null, characters: body.length, parts, perPart: null, remaining: null, unsupported: [] };
+  const { alphabet, units, parts: needed } = countParts(body);
+  const encoding = alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const);
+  const unsupported = beyondGsm(body).slice(0, MOST_UNSUPPORTED);
+  return { encoding, characters: units, parts: needed, ...roomIn(body), unsupported };
+}
+
+const priceOf = ({ priceMicros, unitMicros }: Examined) => ({
+  unitPrice: unitMicros === null ? null : fromMicros(unitMicros),
+  price: priceMicros === null ? null : fromMicros(priceMicros),
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { draft } from '../../../test/support/drafts.ts';
+import { readBulk, readMessageServer, readSend } from './read-send.ts';
+
+const NOW = new Date('2026-11-21T10:00:00Z');
+const plain = { sender: '', body: 'Hello' } as const;
+
+describe('the specification’s body', () => {
+  test('asks for a receipt and goes out at once, as a single send', () => {
+    expect(readSend({ phoneNumber: '+351912345678', message: 'Hello' })).toEqual(draft(plain));
+  });
+
+  test('carries its sender, its id and its simulation', () => {
+    const body = { phoneNumber: '1', message: 'x', senderName: 'ACME', customerMessageId: 'c', simulation: true };
+    expect(readSend(body)).toMatchObject({ sender: 'ACME', clientId: 'c', simulation: true });
+  });
+});
+
+describe('the message server’s body', () => {
+  const body = { destination: '+351912345678', sender: 'ACME', body: 'Hello' };
+
+  test('reads as the same draft', () => {
+    expect(readMessageServer(body, NOW)).toEqual(draft());
+  });
+
+  test('carries validity, schedule, id and the wish for no receipt', () => {
+    const full = {
+      ...body,
+      messageId: 'c',
+      validityPeriod: 30,
+      scheduledDate: '2027-01-31 09:00:00.000+0100',
+      enableNotification: false,
+    };
+    expect(readMessageServer(full, NOW)).toMatchObject({
+      clientId: 'c',
+      // From the time that was asked for.
+      validUntil: new Date('2027-01-31T08:30:00Z'),
+      scheduledAt: new Date('2027-01-31T08:00:00Z'),
+      wantReceipt: false,
+    });
+  });
+
+  test('fills in placeholders once: a value that looks like one is sent as it is, an unknown one stays', () => {
+    const filled = readMessageServer(
+      {
+        ...body,
+        body: '{{name}}, {{ name }}: {{code}} {{none}} {{toString}} {{}}',
+        placeholders: { name: '{{code}}', code: '$&1' },
+      },
+      NOW,
+    );
+    expect(filled.body).toBe('{{code}}, {{code}}: $&1 {{none}} {{toString}} {{}}');
+  });
+
+  test('with a header is sent as octets', () => {
+    expect(readMessageServer({ ...body, body: 'é', udhData: '050003' }, NOW)).toMatchObject({
+      body: '',
+      binary: { udh: Buffer.from('050003', 'hex'), data: Buffer.of(0xe9) },
+    });
+  });
+
+  test.each([['2026-11-21 10:00:00.000+0000'], ['2020-01-01T00:00:00Z'], ['soon'], ['2027-02-30 09:00:00Z']])(
+    'the schedule %j is refused with its field',
+    (scheduledDate) => {
+      expect(() => readMessageServer({ ...body, scheduledDate }, NOW)).toThrow(
+        expect.objectContaining({ code: 'invalid', details: [expect.objectContaining({ field: 'scheduledDate' })] }),
+      );
+    },
+  );
+});
+
+describe('the bulk body', () => {
+  const message = { destinations: ['+351912345678', '+393331234567'], sender: 'ACME', body: 'Hello' };
+
+  test('is one bulk draft for each destination, in order, each with its own id', () => {
+    const drafts = readBulk(
+      {
+        messages: [
+          { ...message, ids: ['a', 'b'] },
+          { ...message, body: 'Bye' },
+        ],
+      },
+      NOW,
+    );
+    expect(drafts.map((d) => [d.destination, d.clientId, d.body, d.priority])).toEqual([
+      ['+351912345678', 'a', 'Hello', 1],
+      ['+393331234567', 'b', 'Hello', 1],
+      ['+351912345678', null, 'Bye', 1],
+      ['+393331234567', null, 'Bye', 1],
+    ]);
+  });
+
+  test('its options hold for all messages', () => {
+    const options = { simulation: true, enableDelivery: false, enableConcatenated: false, enableUnicode: false };
+    const [first] = readBulk({ ...options, messages: [message] }, NOW);
+    expect(first).toMatchObject({ simulation: true, wantReceipt: false, maxParts: 1, gsmOnly: true });
+    const [free] = readBulk({ messages: [message] }, NOW);
+    expect(free).toMatchObject({ simulation: false, wantReceipt: true, maxParts: undefined, gsmOnly: false });
+  });
+
+  test('octets take the place of the text', () => {
+    const [first] = readBulk({ messages: [{ ...message, hexBody: '00ff', udhData: '0500' }] }, NOW);
+    expect(first).toMatchObject({ body: '', binary: { udh: Buffer.of(5, 0), data: Buffer.of(0, 255) } });
+  });
+
+  test('every fault is named with its place', () => {
+    const bulk = {
+      messages: [
+        { ...message, ids: ['only one'] },
+        { destinations: ['1'], sender: 'x' },
+        { ...message, scheduling: 'soon' },
+      ],
+    };
+    const fields = ['messages[0].ids', 'messages[1].body', 'messages[2].scheduling'];
+    expect(() => readBulk(bulk, NOW)).toThrow(
+      expect.objectContaining({ code: 'invalid', details: fields.map((field) => expect.objectContaining({ field })) }),
+    );
+  });
+});

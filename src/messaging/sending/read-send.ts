@@ -1,0 +1,132 @@
+import { type FieldError, invalidFields } from '../../platform/errors.ts';
+import { parseScheduledDate } from '../../platform/lib/scheduled-date.ts';
+import type { Draft } from './draft.ts';
+import type { BulkIn, MessageServerIn, SendIn } from './schema.ts';
+
+const BASE = {
+  channel: 'SMS',
+  source: 'API',
+  clientId: null,
+  sender: '',
+  binary: null,
+  simulation: false,
+  wantReceipt: true,
+  validUntil: null,
+  scheduledAt: null,
+  priority: 0,
+} as const;
+
+/** The specification's body as a draft. */
+export const readSend = (body: SendIn): Draft => ({
+  ...BASE,
+  clientId: body.customerMessageId ?? null,
+  destination: body.phoneNumber,
+  sender: body.senderName ?? '',
+  body: body.message,
+  simulation: body.simulation ?? false,
+});
+
+/** The message server's own body as a draft. Errors: 400 naming every field at fault that the schema cannot judge. */
+export function readMessageServer(body: MessageServerIn, now: Date): Draft {
+  const text = fillIn(body.body, body.placeholders ?? {});
+  refuseFaults(messageServerFaults(body, text, now));
+  const scheduledAt = readSchedule(body.scheduledDate);
+  const binary = body.udhData ? { udh: Buffer.from(body.udhData, 'hex'), data: Buffer.from(text, 'latin1') } : null;
+  return {
+    ...BASE,
+    clientId: body.messageId ?? null,
+    destination: body.destination,
+    sender: body.sender,
+    body: binary ? '' : text,
+    binary,
+    simulation: body.simulation ?? false,
+    wantReceipt: body.enableNotification ?? true,
+    validUntil: readValidity(body.validityPeriod, scheduledAt ?? now),
+    scheduledAt,
+  };
+}
+
+export const readValidity = (minutes: number | undefined, from: Date): Date | null =>
+  minutes === undefined ? null : new Date(from.getTime() + minutes * 60_000);
+
+const BEYOND_LATIN1 = /[^\0-\xff]/;
+
+function messageServerFaults({ udhData, scheduledDate }: MessageServerIn, text: string, now: Date): FieldError[] {
+  const faults: FieldError[] = [];
+  if (udhData && BEYOND_LATIN1.test(text))
+    faults.push({ field: 'body', message: 'must hold only characters of ISO 8859-1 beside udhData' });
+  const schedule = scheduleFault(scheduledDate, now);
+  if (schedule !== null) faults.push({ field: 'scheduledDate', message: schedule });
+  return faults;
+}
+
+/** Values may hold `{{…}}` themselves: they are sent as they are, and a name without a value stays as it was. */
+const fillIn = (text: string, values: Readonly<Record<string, string>>): string =>
+  text.replace(/\{\{\s*([^{}|]+?)\s*\}\}/g, (whole, name: string) =>
+    Object.hasOwn(values, name) ? (values[name] ?? whole) : whole,
+  );
+
+/** What is wrong with a time to send at; null when nothing is. */
+export function scheduleFault(text: string | undefined, now: Date): string | null {
+  if (text === undefined) return null;
+  const date = parseScheduledDate(text);
+  if (date === null) return 'must be a date such as 2027-01-31 09:00:00.000+0100';
+  return date <= now ? 'must lie in the future' : null;
+}
+
+export const readSchedule = (text: string | undefined): Date | null =>
+  text === undefined ? null : parseScheduledDate(text);
+
+/** Faults that one answer names: a request may hold a million. */
+const LISTED_FAULTS = 100;
+
+export function refuseFaults(faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalidFields(faults.slice(0, LISTED_FAULTS));
+}
+
+/**
+ * The bulk body as drafts, one for each destination in request order. Errors: 400 naming every field at fault that the
+ * schema cannot judge.
+ */
+export function readBulk(bulk: BulkIn, now: Date): Draft[] {
+  refuseFaults(bulk.messages.flatMap((message, at) => bulkFaults(message, `messages[${at}]`, now)));
+  return bulk.messages.flatMap((message) => {
+    const scheduledAt = readSchedule(message.scheduling);
+    const content = { ...contentOf(message), sender: message.sender, scheduledAt, priority: 1 } as const;
+    const shared = { ...BASE, ...optionsOf(bulk), ...content };
+    return message.destinations.map((destination, i) => ({
+      ...shared,
+      destination,
+      clientId: message.ids?.[i] ?? null,
+    }));
+  });
+}
+
+type BulkMessage = BulkIn['messages'][number];
+
+function bulkFaults(
+  { destinations, ids, body, hexBody, scheduling }: BulkMessage,
+  path: string,
+  now: Date,
+): FieldError[] {
+  const faults: FieldError[] = [];
+  if (ids && ids.length !== destinations.length)
+    faults.push({ field: `${path}.ids`, message: 'must have one id for each destination' });
+  if (body === undefined && hexBody === undefined)
+    faults.push({ field: `${path}.body`, message: 'is required (or hexBody)' });
+  const schedule = scheduleFault(scheduling, now);
+  if (schedule !== null) faults.push({ field: `${path}.scheduling`, message: schedule });
+  return faults;
+}
+
+const optionsOf = (bulk: BulkIn) => ({
+  simulation: bulk.simulation ?? false,
+  wantReceipt: bulk.enableDelivery ?? true,
+  maxParts: bulk.enableConcatenated === false ? 1 : undefined,
+  gsmOnly: bulk.enableUnicode === false,
+});
+
+function contentOf({ body, hexBody, udhData }: BulkMessage): Pick<Draft, 'body' | 'binary'> {
+  if (hexBody === undefined) return { body: body ?? '', binary: null };
+  return { body: '', binary: { udh: Buffer.from(udhData ?? '', 'hex'), data: Buffer.from(hexBody, 'hex') } };
+}

@@ -1,0 +1,77 @@
+import type { Static } from 'typebox';
+import { countParts } from '../../../carriers/smpp/text.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { type FieldError, invalidFields } from '../../../platform/errors.ts';
+import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
+import { findUsableSender } from '../../../network/senders/sql.ts';
+import { faultsOfBody } from '../../../network/templates/rcs-body.ts';
+import { REFUSALS } from '../draft.ts';
+import type { Hop } from '../../messages/fallback/hop.ts';
+import { DEFAULT_AFTER_SECONDS } from '../../messages/fallback/rule.ts';
+import type { Fallback } from '../fallback-schema.ts';
+import { MAX_PARTS } from '../prepare.ts';
+import { sayRcs } from './content.ts';
+import type { FallbackRcs, FallbackSms } from './schema.ts';
+
+/** What a send says of the channels that follow it. */
+export type Asked = {
+  readonly fallbackRcs?: FallbackRcs | undefined;
+  readonly fallbackSms?: FallbackSms | undefined;
+  readonly fallback?: Static<typeof Fallback> | undefined;
+};
+
+/** What is wrong with it that its schema cannot judge. */
+export function fallbackFaults({ fallbackRcs, fallbackSms }: Asked): FieldError[] {
+  return [...(fallbackRcs ? rcsFaults(fallbackRcs, fallbackSms) : []), ...(fallbackSms ? smsFaults(fallbackSms) : [])];
+}
+
+function rcsFaults({ templateId, body }: FallbackRcs, fallbackSms: FallbackSms | undefined): FieldError[] {
+  return [
+    ...(fallbackSms ? [] : [{ field: 'fallbackSms', message: 'is required beside fallbackRcs' }]),
+    ...onlyOne('fallbackRcs.templateId', templateId, 'fallbackRcs.body', body),
+    ...(body ? faultsOfBody(body, 'fallbackRcs.body') : []),
+  ];
+}
+
+function smsFaults({ body }: FallbackSms): FieldError[] {
+  const field = 'fallbackSms.body';
+  if (body.includes('\0')) return [{ field, message: REFUSALS.bad_body }];
+  return countParts(body).parts > MAX_PARTS ? [{ field, message: REFUSALS.body_too_long }] : [];
+}
+
+/** Faults of two fields of which exactly one must be there. */
+export function onlyOne(one: string, a: unknown, other: string, b: unknown): FieldError[] {
+  if ((a === undefined) !== (b === undefined)) return [];
+  return [one, other].map((field) => ({ field, message: `exactly one of ${one} and ${other} is required` }));
+}
+
+/**
+ * What follows a send that begins on `first`, checked as the send itself is. Errors: 400; an agent or a template of
+ * another account reads as one that there is not.
+ */
+export async function readHops(
+  db: Db,
+  account: { readonly accountId: number },
+  { fallbackRcs, fallbackSms, fallback = {} }: Asked,
+  first: 'WHATSAPP' | 'RCS',
+): Promise<Hop[]> {
+  const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};
+  const when = (before: string) => ({
+    afterSeconds: after[before] ?? DEFAULT_AFTER_SECONDS[before] ?? 0,
+    onStatus: fallback.onStatus ?? null,
+  });
+  const hops: Hop[] = [];
+  if (fallbackRcs) hops.push({ ...(await readRcs(db, account, fallbackRcs)), ...when(first) });
+  if (fallbackSms) {
+    const { sender = '', body } = fallbackSms;
+    hops.push({ channel: 'SMS', sender, body, content: null, ...when(fallbackRcs ? 'RCS' : first) });
+  }
+  return hops;
+}
+
+async function readRcs(db: Db, account: { readonly accountId: number }, input: FallbackRcs) {
+  const sender = bareAgentId(input.agentId);
+  if (!(await findUsableSender(db, { ...account, channel: 'RCS', identity: sender })))
+    throw invalidFields([{ field: 'fallbackRcs.agentId', message: 'the account has no such agent' }]);
+  return { channel: 'RCS', sender, ...(await sayRcs(db, account, input, 'fallbackRcs.')) } as const;
+}

@@ -1,0 +1,115 @@
+import { type Static, Type } from 'typebox';
+import { RcsBody } from '../../../network/templates/rcs-body.ts';
+import { Fallback } from '../fallback-schema.ts';
+import { ClientId, PhoneNumber, Sender, Text } from '../schema.ts';
+import { WhatsappBody } from './whatsapp-body.ts';
+
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const shared = {
+  destination: PhoneNumber,
+  messageId: Type.Optional(ClientId),
+  enableNotification: Type.Optional(
+    Type.Boolean({ description: 'Ask for a delivery receipt (default true; always with a fallback).' }),
+  ),
+  scheduledDate: Type.Optional(
+    Type.String({
+      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with offset.',
+    }),
+  ),
+  validityPeriod: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 21_600,
+      description: 'Minutes until the message, and what follows it, is no longer sent; 15 days.',
+    }),
+  ),
+  simulation: Type.Optional(
+    Type.Boolean({
+      description:
+        'Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 to 0005 as on SMS, ' +
+        '0006 READ, 0007 UNSUPPORTED, 0008 DISABLED, 0009 CONVERSATION_CLOSED.',
+    }),
+  ),
+};
+
+const Variables = Type.Optional(
+  Type.Union(
+    [
+      Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 100 }),
+      Type.Record(Type.String(), Type.String({ maxLength: 1024 })),
+    ],
+    {
+      description:
+        'The values of the placeholders: in their order (header, body, buttons; RCS: by name), or by what they are called.',
+    },
+  ),
+);
+
+const WhatsappTemplate = Type.Object({
+  id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Or name and language.' })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+  language: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 20, description: 'As the network writes it: pt_PT.' }),
+  ),
+  variables: Variables,
+  headerLink: Type.Optional(
+    Type.String({ pattern: '^https?://[^\\s]{1,2040}$', description: 'The file of a header with media.' }),
+  ),
+});
+
+const agentId = Type.String({ minLength: 1, maxLength: 128, description: 'The agent of yours that it comes from.' });
+const rcsContent = {
+  templateId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  variables: Variables,
+  body: Type.Optional(RcsBody),
+};
+
+const RcsContent = Type.Object(rcsContent);
+export type RcsContent = Static<typeof RcsContent>;
+
+const FallbackRcs = Type.Object(
+  { agentId, ...rcsContent },
+  { description: 'Tried when the message fails or takes too long; needs fallbackSms, which comes after it.' },
+);
+export type FallbackRcs = Static<typeof FallbackRcs>;
+
+const FallbackSms = Type.Object(
+  { sender: Type.Optional(Sender), body: Text },
+  { description: 'Tried last, when what comes before it fails or takes too long.' },
+);
+export type FallbackSms = Static<typeof FallbackSms>;
+
+export const WhatsappSendIn = Type.Object({
+  phoneNumberId: Type.String({ minLength: 1, maxLength: 128, description: 'The number of yours that it comes from.' }),
+  ...shared,
+  template: Type.Optional(WhatsappTemplate),
+  body: Type.Optional(WhatsappBody),
+  fallbackRcs: Type.Optional(FallbackRcs),
+  fallbackSms: Type.Optional(FallbackSms),
+  fallback: Type.Optional(Fallback),
+});
+export type WhatsappSendIn = Static<typeof WhatsappSendIn>;
+
+export const RcsSendIn = Type.Object({
+  agentId,
+  ...shared,
+  ...rcsContent,
+  fallbackSms: Type.Optional(FallbackSms),
+  fallback: Type.Optional(Fallback),
+});
+export type RcsSendIn = Static<typeof RcsSendIn>;
+
+const Result = Type.Object({ accepted: Type.Boolean(), reasons: Type.Array(Type.String()) });
+const answerOf = (results: Record<string, typeof Result>) =>
+  Type.Object(
+    {
+      messageId: orNull(Type.String({ description: 'Ours; null when the message was refused.' })),
+      simulation: Type.Boolean(),
+      results: Type.Object(results),
+    },
+    { description: 'Committed. A refused message has `accepted: false` and its reasons.' },
+  );
+
+export const WhatsappSendOut = answerOf({ whatsapp: Result });
+export const RcsSendOut = answerOf({ rcs: Result });

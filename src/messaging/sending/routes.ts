@@ -1,0 +1,86 @@
+import { Type } from 'typebox';
+import { tenant } from '../../platform/db/tenant.ts';
+import { AppError } from '../../platform/errors.ts';
+import { requireScope } from '../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { keeping } from '../../platform/http/idempotency.ts';
+import { ErrorOut, ref, WholesaleErrorOut } from '../../platform/http/schema.ts';
+import { findRecords } from '../tracking/status.ts';
+import { answerMessageServer, answerSend } from './answer.ts';
+import type { Verdict } from './draft.ts';
+import { keyedSend } from './keyed.ts';
+import { sendBulk } from './bulk/send.ts';
+import { cancelMessage } from '../cancellation/cancel.ts';
+import { previewRoutes } from './preview/routes.ts';
+import { readMessageServer, readSend } from './read-send.ts';
+import * as schema from './schema.ts';
+
+const SEND = '/api/message-server/sms/send';
+const BULK = '/services/sms/send';
+const MESSAGES = '/api/partner-gateway/v1/messages';
+
+const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
+
+const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
+
+/** Contract 7: single and bulk sends; and their cancellation. */
+export function messageRoutes(app: App, deps: ApiDeps): void {
+  const { accept, clock, pool } = deps;
+  previewRoutes(app, deps);
+  const maySend = requireScope('SMS');
+
+  app.post(SEND, {
+    onRequest: maySend,
+    schema: {
+      tags: ['Sending'],
+      operationId: 'sendSms',
+      summary: 'Send one SMS',
+      description:
+        'Two bodies are taken: the short one and that of the message server. The answer has the form of the body. A ' +
+        '`campaignId` is ignored, as every field that is not named here: single messages belong to no campaign.',
+      body: Type.Union([schema.SendIn, schema.MessageServerIn]),
+      response: { 200: Type.Union([schema.SendOut, schema.MessageServerOut]), 409: ref(ErrorOut) },
+    },
+    handler: keeping(deps, async ({ actor, body }, _reply, keep) => {
+      const draft = isSend(body) ? readSend(body) : readMessageServer(body, clock.now());
+      const answer = (verdict: Verdict) =>
+        isSend(body) ? answerSend(body, verdict) : answerMessageServer(body, verdict);
+      return answer(await accept.one(actor, draft, keep && keyedSend(keep, answer)));
+    }),
+  });
+
+  app.post(BULK, {
+    onRequest: maySend,
+    bodyLimit: BULK_LIMIT_BYTES,
+    schema: {
+      tags: ['Sending'],
+      operationId: 'sendBulkSms',
+      summary: 'Send many SMS: up to 10,000 destinations a request',
+      description:
+        'Each destination has its own result, in the order of the request: a bad one does not stop the others.',
+      body: schema.BulkIn,
+      response: { 200: schema.BulkOut, 409: ref(WholesaleErrorOut) },
+    },
+    handler: keeping(deps, ({ actor, body }, _reply, keep) => sendBulk(deps, actor, body, keep)),
+  });
+
+  app.delete(`${MESSAGES}/:messageId`, {
+    onRequest: maySend,
+    schema: {
+      tags: ['Sending'],
+      operationId: 'cancelMessage',
+      summary: 'Cancel a message that waits: it ends DELETED and its credit returns',
+      description: 'By our id. 409 when it is on its way to the carrier or has an end already.',
+      params: Type.Object({ messageId: Type.String() }),
+      response: { 204: Type.Null({ description: 'Cancelled' }), 409: ref(ErrorOut) },
+    },
+    handler: async ({ actor, params }, reply) => {
+      const id = params.messageId.toLowerCase();
+      const [record] = await findRecords(tenant(pool, actor), actor, { ids: [id], clientIds: [] });
+      if (!record) throw new AppError('not_found');
+      if (!(await cancelMessage(pool, actor, { id, now: clock.now() })))
+        throw new AppError('conflict', { message: 'The message is on its way or has ended: it cannot be cancelled' });
+      return reply.code(204).send(null);
+    },
+  });
+}

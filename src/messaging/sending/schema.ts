@@ -1,0 +1,158 @@
+import { type Static, Type } from 'typebox';
+import { CHANNELS } from '../../platform/lib/channel.ts';
+
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const PhoneNumber = Type.String({
+  pattern: '^(\\+|00)?[1-9][0-9]{6,14}$',
+  description: 'E.164: a plus, the country code and the number, 7 to 15 digits in all.',
+  'x-message': 'must be a phone number in E.164 form, for example +393331234567',
+});
+export const Sender = Type.String({
+  pattern: '^(\\+?[0-9]{1,16}|(?=.*[A-Za-z])[A-Za-z0-9 !"#$%&\'()*+,\\-./:;<=>?_]{1,11})$',
+  description: '1 to 11 letters and digits, a number of up to 16 digits, or a short code.',
+  'x-message': 'must be 1 to 11 letters and digits with a letter among them, or up to 16 digits',
+});
+export const Text = Type.String({
+  minLength: 1,
+  maxLength: 1530,
+  description: 'At most 10 parts: 1,530 characters of GSM 03.38, or 670 of UCS-2.',
+});
+export const ClientId = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  description:
+    'Your own reference, unique for 24 hours: the same with the same content answers as the first time and sends ' +
+    'nothing, with other content it is a conflict (409).',
+});
+const Simulation = Type.Optional(
+  Type.Boolean({
+    description:
+      'Goes to no carrier and costs nothing. The last digits of the number choose the end: 0001 UNDELIVERABLE, ' +
+      '0002 EXPIRED, 0003 REJECTED, 0004 none, 0005 DELIVERED after 30 s, all else DELIVERED after about 1 s.',
+  }),
+);
+const Hex = (description: string) =>
+  Type.String({ pattern: '^([0-9A-Fa-f]{2}){0,140}$', description, 'x-message': 'must be hex, at most 140 octets' });
+
+/** The specification's body. */
+export const SendIn = Type.Object({
+  phoneNumber: PhoneNumber,
+  message: Text,
+  senderName: Type.Optional(Sender),
+  customerMessageId: Type.Optional(ClientId),
+  simulation: Simulation,
+});
+
+/** The message server's own body. */
+export const MessageServerIn = Type.Object({
+  // A body with a phoneNumber is the short one, whatever else it holds: its faults are those of that form.
+  phoneNumber: Type.Optional(Type.Never()),
+  destination: PhoneNumber,
+  sender: Sender,
+  body: Text,
+  messageId: Type.Optional(ClientId),
+  placeholders: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: 500 }), { description: 'Values for `{{name}}` in the body.' }),
+  ),
+  udhData: Type.Optional(Hex('User data header in hex; the body is then sent as octets of ISO 8859-1.')),
+  enableNotification: Type.Optional(Type.Boolean({ description: 'Ask for a delivery receipt (default true).' })),
+  scheduledDate: Type.Optional(
+    Type.String({
+      description: 'yyyy-MM-dd HH:mm:ss.SSSZ, for example 2027-01-31 09:00:00.000+0100, or ISO 8601 with offset.',
+    }),
+  ),
+  validityPeriod: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 4320, description: 'Minutes until the message is no longer delivered.' }),
+  ),
+  simulation: Simulation,
+});
+
+const SmsResult = Type.Object({
+  phoneNumber: Type.String(),
+  accepted: Type.Boolean(),
+  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  statusCode: Type.Integer({
+    description: '200 accepted; 400 bad number, no route or no price; 402 no credit. 403, opted out, is reserved.',
+  }),
+  reasons: Type.Array(Type.String()),
+});
+
+export const SendOut = Type.Object(
+  {
+    messageId: orNull(Type.String({ description: 'Null when the message was refused.' })),
+    customerMessageId: orNull(Type.String()),
+    simulation: Type.Boolean(),
+    results: Type.Array(SmsResult),
+  },
+  { description: 'Committed. A refused message has `accepted: false` and its reasons.' },
+);
+
+export const MessageServerOut = Type.Object(
+  {
+    messageId: orNull(Type.String({ description: 'Ours; status reads find it under yours as well.' })),
+    simulation: Type.Boolean(),
+    results: Type.Object({
+      sms: Type.Object({
+        accepted: Type.Boolean(),
+        unicode: Type.Boolean(),
+        parts: Type.Integer(),
+        reasons: Type.Array(Type.String()),
+      }),
+    }),
+  },
+  { description: 'Committed. A refused message has `accepted: false` and its reasons.' },
+);
+
+export const BulkIn = Type.Object({
+  globalId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'Your id of this request, for 24 hours: sent again with the same body it sends nothing and is answered as the ' +
+        'first time, with another body it is a conflict (409).',
+    }),
+  ),
+  simulation: Simulation,
+  enableConcatenated: Type.Optional(Type.Boolean({ description: 'Allow texts of several parts (default true).' })),
+  enableUnicode: Type.Optional(Type.Boolean({ description: 'Allow texts outside GSM 03.38 (default true).' })),
+  enableDelivery: Type.Optional(Type.Boolean({ description: 'Ask for delivery receipts (default true).' })),
+  messages: Type.Array(
+    Type.Object({
+      destinations: Type.Array(Type.String(), { minItems: 1 }),
+      ids: Type.Optional(Type.Array(ClientId, { description: 'Your references, one for each destination.' })),
+      sender: Sender,
+      body: Type.Optional(Type.String()),
+      hexBody: Type.Optional(Hex('Octets to send in place of a text.')),
+      udhData: Type.Optional(Hex('User data header for `hexBody`.')),
+      scheduling: Type.Optional(Type.String({ description: 'Not before: the form of scheduledDate.' })),
+    }),
+    { minItems: 1 },
+  ),
+});
+
+export const BulkOut = Type.Object(
+  {
+    globalId: orNull(Type.String({ description: 'As in the request; null when it had none.' })),
+    accepted: Type.Integer({ description: 'How many destinations were accepted.' }),
+    results: Type.Array(
+      Type.Object({
+        destination: Type.String(),
+        id: orNull(Type.String({ description: 'Ours; null when refused.' })),
+        accepted: Type.Boolean(),
+        statusCode: Type.Integer({
+          description:
+            '200 accepted; 400 bad destination or body, no route or no price; 402 no credit; 409 id used for other ' +
+            'content. Reserved: 401 sender not allowed, 403 opted out, 429 throttled; no rule refuses for these yet.',
+        }),
+      }),
+      { description: 'In the order of the request.' },
+    ),
+  },
+  { description: 'Committed.' },
+);
+
+export type SendIn = Static<typeof SendIn>;
+export type MessageServerIn = Static<typeof MessageServerIn>;
+export type BulkIn = Static<typeof BulkIn>;

@@ -1,0 +1,107 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { exec, many, sql } from '../../platform/db/query.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
+import { insertMessages } from '../messages/sql.ts';
+import { STATUS } from '../states.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { newMessage, statesOf } from '../../../test/support/queue.ts';
+import { endSimulated, planSimulation } from './simulate.ts';
+import { findNextSimulatedMs } from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE message, message_state, simulated_outcome, traffic_hour`));
+
+async function simulated(destinations: readonly string[], channel: Channel = 'SMS'): Promise<string[]> {
+  const messages = destinations.map((destination) =>
+    newMessage({ destination, channel, simulation: true, connectionId: null }),
+  );
+  await insertMessages(pool, messages);
+  await planSimulation(pool, messages);
+  return messages.map((message) => message.id);
+}
+
+const passed = (seconds: number): Promise<number> =>
+  exec(pool, sql`UPDATE simulated_outcome SET due_at = due_at - ${seconds} * interval '1 second'`);
+
+const statusesOf = async (ids: readonly string[]): Promise<(number | undefined)[]> => {
+  const states = await statesOf(pool, ids);
+  return ids.map((id) => states.get(id)?.status);
+};
+
+test('the last digits of the number choose the end, which comes after its time', async () => {
+  const ids = await simulated(['0001', '0002', '0003', '0004', '0005', '5678'].map((end) => `+35191234${end}`));
+  expect(await statusesOf(ids)).toEqual(Array(6).fill(STATUS.ACCEPTED));
+  expect(await endSimulated(pool)).toBe(0);
+  await passed(1);
+  expect(await endSimulated(pool)).toBe(4);
+  expect(await statusesOf(ids)).toEqual([
+    STATUS.UNDELIVERABLE,
+    STATUS.EXPIRED,
+    STATUS.REJECTED,
+    STATUS.ACCEPTED,
+    STATUS.ACCEPTED,
+    STATUS.DELIVERED,
+  ]);
+  await passed(29);
+  expect(await endSimulated(pool)).toBe(1);
+  expect((await statusesOf(ids)).slice(3, 5)).toEqual([STATUS.ACCEPTED, STATUS.DELIVERED]);
+  expect(await endSimulated(pool)).toBe(0);
+});
+
+test('RCS and WhatsApp have ends of their own, which are none on SMS', async () => {
+  const numbers = ['0001', '0006', '0007', '0008', '0009'].map((end) => `+35191234${end}`);
+  const [rich, plain] = [await simulated(numbers, 'WHATSAPP'), await simulated(numbers)];
+  await passed(1);
+  await endSimulated(pool);
+  expect(await statusesOf(rich)).toEqual([
+    STATUS.UNDELIVERABLE,
+    STATUS.DELIVERED,
+    STATUS.UNSUPPORTED,
+    STATUS.DISABLED,
+    STATUS.CONVERSATION_CLOSED,
+  ]);
+  expect(await statusesOf(plain)).toEqual([STATUS.UNDELIVERABLE, ...Array(4).fill(STATUS.DELIVERED)]);
+  expect(await many(pool, sql`SELECT id FROM message_state WHERE read_at IS NOT NULL`)).toEqual([{ id: rich[1] }]);
+});
+
+test('no figures count them', async () => {
+  await simulated(['+351912345678', '+351912340006'], 'RCS');
+  await passed(1);
+  await endSimulated(pool);
+  expect(await many(pool, sql`SELECT FROM traffic_hour`)).toEqual([]);
+});
+
+test('the end is dated when it was due, and a failure says that it was simulated', async () => {
+  const ids = await simulated(['+351912340001', '+351912345678']);
+  const due = await many<{ id: string; at: Date }>(
+    pool,
+    sql`
+    UPDATE simulated_outcome SET due_at = now() RETURNING message_id AS id, due_at AS at`,
+  );
+  await endSimulated(pool);
+  const states = await statesOf(pool, ids);
+  expect(new Map(due.map(({ id, at }) => [id, at]))).toEqual(new Map(ids.map((id) => [id, states.get(id)?.doneAt])));
+  expect(ids.map((id) => states.get(id)?.errorText)).toEqual(['simulated', null]);
+});
+
+test('several workers end each message once', async () => {
+  await simulated(Array.from({ length: 300 }, (_, n) => `+3519123${String(5000 + n)}`));
+  await passed(60);
+  const ended = await Promise.all(Array.from({ length: 4 }, () => endSimulated(pool)));
+  expect(ended.reduce((sum, n) => sum + n, 0)).toBe(300);
+});
+
+test('the time of the next end is told, and null when none waits', async () => {
+  expect(await findNextSimulatedMs(pool)).toBeNull();
+  await simulated(['+351912340005']);
+  const ms = (await findNextSimulatedMs(pool)) ?? 0;
+  expect(ms).toBeGreaterThan(25_000);
+  expect(ms).toBeLessThanOrEqual(30_000);
+});

@@ -1,0 +1,94 @@
+import type { Pool } from 'pg';
+import { type Db } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { endMessages } from '../messages/end.ts';
+import { insertStates, type NewMessage, type StateMove } from '../messages/sql.ts';
+import { STATUS } from '../states.ts';
+import { tellAccepted } from '../messages/tell.ts';
+import * as db from './sql.ts';
+
+const SOON_MS = 1000;
+const LATE_MS = 30_000;
+const BATCH = 1000;
+
+type Due = Awaited<ReturnType<typeof db.deleteDueSimulated>>[number];
+
+type Ending = { readonly status: number; readonly delayMs: number } | null;
+
+/** Among planned outcomes: delivered, and read at the same instant. Not a code of the status table. */
+const READ = 100;
+
+/** Contract 7: the last four digits of the number choose how a simulated message ends; null never gets a receipt. */
+const ENDINGS: Readonly<Record<string, Ending>> = {
+  '0001': { status: STATUS.UNDELIVERABLE, delayMs: SOON_MS },
+  '0002': { status: STATUS.EXPIRED, delayMs: SOON_MS },
+  '0003': { status: STATUS.REJECTED, delayMs: SOON_MS },
+  '0004': null,
+  '0005': { status: STATUS.DELIVERED, delayMs: LATE_MS },
+};
+
+/** What only RCS and WhatsApp know. */
+const RICH_ENDINGS: Readonly<Record<string, Ending>> = {
+  ...ENDINGS,
+  '0006': { status: READ, delayMs: SOON_MS },
+  '0007': { status: STATUS.UNSUPPORTED, delayMs: SOON_MS },
+  '0008': { status: STATUS.DISABLED, delayMs: SOON_MS },
+  '0009': { status: STATUS.CONVERSATION_CLOSED, delayMs: SOON_MS },
+};
+
+function endingOf({ channel, destination }: NewMessage): Ending {
+  const ending = (channel === 'SMS' ? ENDINGS : RICH_ENDINGS)[destination.slice(-4)];
+  return ending === undefined ? { status: STATUS.DELIVERED, delayMs: SOON_MS } : ending;
+}
+
+/** Puts simulated messages into ACCEPTED and plans their end, in the caller's transaction. */
+export async function planSimulation(tx: Db, messages: readonly NewMessage[]): Promise<void> {
+  await insertStates(
+    tx,
+    messages.map(({ accountId, id, channel, campaignId }) => ({
+      accountId,
+      id,
+      channel,
+      campaignId,
+      status: STATUS.ACCEPTED,
+      attempts: 1,
+      connectionId: null,
+      carrierId: null,
+      submitted: true,
+      errorCode: null,
+      errorText: null,
+      possibleDuplicate: false,
+      creditHeld: false,
+    })),
+  );
+  const planned = messages.flatMap((message) => {
+    const ending = endingOf(message);
+    return ending === null ? [] : [{ accountId: message.accountId, messageId: message.id, ...ending }];
+  });
+  if (planned.length > 0) await db.insertSimulated(tx, planned);
+  await tellAccepted(tx, messages);
+}
+
+/**
+ * Ends the simulated messages whose time has come. Durable and claimed by rows, so that any worker may run it at any
+ * time and a restart loses none.
+ *
+ * @returns how many ended
+ */
+export function endSimulated(pool: Pool): Promise<number> {
+  return transaction(pool, async (tx) => {
+    const due = await db.deleteDueSimulated(tx, BATCH);
+    if (due.length === 0) return 0;
+    const reads = due
+      .filter(({ status }) => status === READ)
+      .map(({ accountId, messageId, dueAt }) => ({ accountId, id: messageId, readAt: dueAt }));
+    await endMessages(tx, due.map(toMove), { reads, counted: false });
+    return due.length;
+  });
+}
+
+function toMove({ accountId, messageId, dueAt, ...planned }: Due): StateMove {
+  const status = planned.status === READ ? STATUS.DELIVERED : planned.status;
+  const errorText = status === STATUS.DELIVERED ? null : 'simulated';
+  return { accountId, id: messageId, status, doneAt: dueAt, errorCode: null, errorText };
+}

@@ -1,0 +1,110 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as keys from '../../identity/api-keys/sql.ts';
+import * as bulk from '../sending/bulk/sql.ts';
+import * as events from '../messages/events/sql.ts';
+import { type Db, exec, sql } from '../../platform/db/query.ts';
+import { tenant } from '../../platform/db/tenant.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import * as messages from '../messages/sql.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { explain } from '../../../test/support/plans.ts';
+import { newMessage } from '../../../test/support/queue.ts';
+import * as db from './sql.ts';
+
+const ACCOUNTS = 50;
+const MESSAGES = 20_000;
+const accountId = 7;
+
+let database: TestDatabase;
+let pool: Pool;
+let ids: string[];
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+  const stored = Array.from({ length: MESSAGES }, (_, n) => newMessage({ accountId: 1 + (n % ACCOUNTS) }));
+  for (let at = 0; at < MESSAGES; at += 1000) await store(stored.slice(at, at + 1000));
+  await exec(pool, sql`INSERT INTO account (name) SELECT 'account ' || n FROM generate_series(1, ${ACCOUNTS}) AS n`);
+  await exec(
+    pool,
+    sql`INSERT INTO api_key (account_id, operations) SELECT 1 + n % 50, '{}' FROM generate_series(1, 5000) AS n`,
+  );
+  await exec(
+    pool,
+    sql`INSERT INTO api_key_value (key_hash, api_key_id, prefix) SELECT sha256(id::text::bytea), id, '' FROM api_key`,
+  );
+  await exec(
+    pool,
+    sql`INSERT INTO message_part (account_id, message_id, part, connection_id, carrier_id, status)
+        SELECT account_id, id, 1, 1, id::text, 1 FROM message`,
+  );
+  await exec(
+    pool,
+    sql`INSERT INTO message_event (account_id, message_id, kind) SELECT account_id, id, 'attempt' FROM message`,
+  );
+  await exec(pool, sql`ANALYZE`);
+  ids = stored.filter((message) => message.accountId === accountId).map((message) => message.id);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+async function store(batch: ReturnType<typeof newMessage>[]): Promise<void> {
+  await messages.insertMessages(pool, batch);
+  const state = { attempts: 1, connectionId: 1, errorCode: null, errorText: null, creditHeld: false } as const;
+  await messages.insertStates(
+    pool,
+    batch.map((m) => ({
+      ...state,
+      accountId: m.accountId,
+      id: m.id,
+      status: 1,
+      carrierId: m.id,
+      submitted: true,
+      possibleDuplicate: false,
+      channel: m.channel,
+      campaignId: null,
+    })),
+  );
+  const claim = { contentHash: Buffer.alloc(32) };
+  await messages.insertClientIds(
+    pool,
+    batch.map((m) => ({ ...claim, accountId: m.accountId, messageId: m.id, clientId: newId() })),
+  );
+}
+
+const page = { accountId, userId: null, page: 0, limit: 10 };
+/** What requests look up. */
+const LOOK_UPS: Record<string, (to: Db) => Promise<unknown>> = {
+  'a message by our id': (to) => db.listRecordsById(to, { accountId, ids: ids.slice(0, 1) }),
+  'many messages by our ids': (to) => db.listRecordsById(to, { accountId, ids: ids.slice(0, 100) }),
+  'messages by the client’s ids': (to) => db.listMessageIdsByClientId(to, { accountId, clientIds: ['a', 'b', 'c'] }),
+  'the history of a message': (to) => db.findHistory(to, { accountId, id: ids[0] ?? '' }),
+  'its parts': (to) => db.listPartHistory(to, { accountId, id: ids[0] ?? '' }),
+  'its events': (to) => events.listEvents(to, { accountId, messageId: ids[0] ?? '' }),
+  'a bulk request': (to) => bulk.findBulkRequest(to, { accountId, globalId: 'one' }),
+  'a page of keys': (to) => keys.listKeys(to, page),
+  'a key by its value': (to) => keys.findKeyByHash(to, { accountId, hash: Buffer.alloc(32) }),
+};
+
+/** Tables of which each account has a small share. */
+const isShared = (table: string | null): boolean =>
+  /^(message|message_state|message_part|message_event)_\d|^(api_key|api_key_value|client_message_id)$/.test(
+    table ?? '',
+  );
+
+test.each(Object.keys(LOOK_UPS))('%s is found by index behind the second wall', async (name) => {
+  const scans = await explain(tenant(pool, { accountId }), (to) => LOOK_UPS[name]?.(to) ?? Promise.resolve());
+  expect(scans.length).toBeGreaterThan(0);
+  expect(scans.filter((scan) => scan.how === 'Seq Scan' && isShared(scan.table))).toEqual([]);
+});
+
+test('the same look-ups read the same tables in the same way with and without the wall', async () => {
+  for (const [name, look] of Object.entries(LOOK_UPS)) {
+    const walled = await explain(tenant(pool, { accountId }), look);
+    const own = await explain(pool, look);
+    const read = own.map((scan) => scan.table);
+    expect(
+      walled.filter((scan) => read.includes(scan.table)),
+      name,
+    ).toEqual(expect.arrayContaining(own));
+  }
+});

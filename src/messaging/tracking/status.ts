@@ -1,0 +1,111 @@
+import type { Db } from '../../platform/db/query.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
+import { isUuid, timeOfId } from '../../platform/lib/ids.ts';
+import { fromMicros } from '../../platform/lib/money.ts';
+import type { NetworkStatus, SimpleStatus, StatusRecord } from './schema.ts';
+import { describeStatus, isFinal, nameOfStatus, STATUS, type StatusName } from '../states.ts';
+import * as db from './sql.ts';
+
+/**
+ * Finds messages of one account by our ids and by the client's. Unknown and foreign ids are left out; a client id used
+ * again gives its newest message.
+ */
+export async function findRecords(
+  pool: Db,
+  { accountId }: { readonly accountId: number },
+  { ids, clientIds }: { readonly ids: readonly string[]; readonly clientIds: readonly string[] },
+): Promise<db.MessageRecord[]> {
+  const named = clientIds.length > 0 ? await db.listMessageIdsByClientId(pool, { accountId, clientIds }) : [];
+  const all = [...new Set([...ids.filter(isUuid).map((id) => id.toLowerCase()), ...named.map((row) => row.messageId)])];
+  return all.length > 0 ? db.listRecordsById(pool, { accountId, ids: all }) : [];
+}
+
+/** One message by the client's id or, when no message has that one, by ours. */
+export async function findRecord(
+  pool: Db,
+  actor: { readonly accountId: number },
+  id: string,
+): Promise<db.MessageRecord | undefined> {
+  const [byClientId] = await findRecords(pool, actor, { ids: [], clientIds: [id] });
+  if (byClientId || !isUuid(id)) return byClientId;
+  const [byId] = await findRecords(pool, actor, { ids: [id], clientIds: [] });
+  return byId;
+}
+
+/** A message without a state yet is queued: on SMS that reads ACCEPTED, elsewhere UNKNOWN (specification). */
+function statusOf({ status, channel }: db.MessageRecord): StatusName {
+  if (status !== null && (status !== STATUS.ACCEPTED || channel === 'SMS')) return nameOfStatus(status);
+  return channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN';
+}
+
+export function toStatusRecord(record: db.MessageRecord): StatusRecord {
+  const name = statusOf(record);
+  const final = isFinal(STATUS[name]);
+  return {
+    messageId: record.id,
+    customerMessageId: record.clientId,
+    channel: record.channel,
+    destination: record.destination,
+    sender: record.sender,
+    deliveryStatus: name,
+    deliveryStatusCode: STATUS[name],
+    deliveryStatusDescription: describeStatus(name),
+    sendDate: (record.submittedAt ?? timeOfId(record.id)).toISOString(),
+    deliveryDate: final && record.doneAt ? record.doneAt.toISOString() : null,
+    parts: record.parts,
+    price: fromMicros(record.priceMicros),
+    campaignId: record.campaignId,
+    possibleDuplicate: record.possibleDuplicate ?? false,
+    errorCode: record.errorCode,
+    errorMessage: record.errorText,
+  };
+}
+
+const SIMPLE: Partial<Record<StatusName, SimpleStatus['status']>> = {
+  ACCEPTED: 'SENT',
+  DELIVERED: 'DELIVERED',
+  EXPIRED: 'EXPIRED',
+  UNKNOWN: 'UNKNOWN',
+};
+
+/** What became of it, on any channel: before its first outcome a message is as good as sent. */
+const plainStatusOf = ({ status }: db.MessageRecord): StatusName => nameOfStatus(status ?? STATUS.ACCEPTED);
+
+const reachedAt = ({ id, doneAt, updatedAt }: db.MessageRecord): string =>
+  (doneAt ?? updatedAt ?? timeOfId(id)).toISOString();
+
+/** Contract 5: the short form of the other interface; every other failure reads ERROR. */
+export function toSimpleStatus(record: db.MessageRecord): SimpleStatus {
+  return {
+    messageId: record.id,
+    customerMessageId: record.clientId,
+    status: SIMPLE[plainStatusOf(record)] ?? 'ERROR',
+    channel: record.channel,
+    timestamp: reachedAt(record),
+  };
+}
+
+/** One message of a channel by our id, as its network names its status. Undefined when there is none on that channel. */
+export async function findNetworkStatus(
+  pool: Db,
+  actor: { readonly accountId: number },
+  { id, channel }: { readonly id: string; readonly channel: Channel },
+): Promise<NetworkStatus | undefined> {
+  const [record] = await findRecords(pool, actor, { ids: [id], clientIds: [] });
+  if (record?.channel !== channel) return undefined;
+  const held = record.status === STATUS.ACCEPTED ? await db.findHold(pool, { ...actor, id: record.id }) : undefined;
+  return held === undefined ? toNetworkStatus(record) : { ...toNetworkStatus(record), status: 'RECEIVED' };
+}
+
+/** Contract 5: the status as the network names it, with when it was reached and what went wrong. */
+export function toNetworkStatus(record: db.MessageRecord): NetworkStatus {
+  const name = plainStatusOf(record);
+  const status = SIMPLE[name] ?? 'ERROR';
+  const failed = status === 'ERROR' || status === 'EXPIRED';
+  return {
+    messageId: record.id,
+    status: record.readAt ? 'READ' : status,
+    timestamp: record.readAt?.toISOString() ?? reachedAt(record),
+    error: failed ? (record.errorText ?? describeStatus(name)) : null,
+  };
+}

@@ -1,0 +1,233 @@
+import type { Db } from '../../platform/db/query.ts';
+import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
+import { fromMicros } from '../../platform/lib/money.ts';
+import { isEarned } from '../messages/end.ts';
+import { listEvents, type MessageEvent } from '../messages/events/sql.ts';
+import { isFinal, nameOfStatus, STATUS } from '../states.ts';
+import type { Timeline, TimelineEvent } from './schema.ts';
+import { findHistory, listPartHistory, type MessageHistory, type PartHistory } from './sql.ts';
+import { type Delivery, listDeliveriesOf } from '../webhooks/delivery-log/sql.ts';
+import { findRecord } from './status.ts';
+import { webhookAttempts } from './webhook-attempts.ts';
+
+/**
+ * Everything that happened to one message of the account, found by our id or the client's. Most of it follows from the
+ * message and its state, as the rules of the ledger say; what these cannot hold was written down as events.
+ */
+export async function findTimeline(
+  pool: Db,
+  actor: { readonly accountId: number },
+  anyId: string,
+): Promise<Timeline | undefined> {
+  const record = await findRecord(pool, actor, anyId);
+  if (!record) return undefined;
+  const { accountId } = actor;
+  const { id } = record;
+  const [history, parts, events, told] = await Promise.all([
+    findHistory(pool, { accountId, id }),
+    listPartHistory(pool, { accountId, id }),
+    listEvents(pool, { accountId, messageId: id }),
+    listDeliveriesOf(pool, { accountId, messageId: id, firstId: firstIdAt(timeOfId(id)) }),
+  ]);
+  return history && toTimeline(history, parts, events, told);
+}
+
+/** An event with its time as a date, to sort by. */
+type Entry = Omit<TimelineEvent, 'at'> & { readonly at: Date };
+
+/** Of what happened at the same instant, the cause comes first. */
+const CAUSES_FIRST: readonly TimelineEvent['kind'][] = [
+  ...([
+    'ATTEMPT',
+    'HELD',
+    'RECEIPT',
+    'CANCELLED',
+    'SETTLED',
+    'RELEASED',
+    'REVOKE',
+    'FINAL',
+    'READ',
+    'CREDIT',
+    'FALLBACK',
+    'WEBHOOK',
+  ] as const),
+];
+
+/** Pure: the timeline of what the tables hold. */
+function toTimeline(
+  history: MessageHistory,
+  parts: readonly PartHistory[],
+  events: readonly MessageEvent[],
+  told: readonly Delivery[],
+): Timeline {
+  const later = [
+    ...events.map(toEntry),
+    ...takenAttempt(history, parts, events),
+    ...countedReceipts(history, parts),
+    ...finalState(history),
+    ...readByPerson(history),
+    ...creditMove(history, events),
+    ...told.flatMap(webhookAttempts),
+  ].sort((a, b) => a.at.getTime() - b.at.getTime() || CAUSES_FIRST.indexOf(a.kind) - CAUSES_FIRST.indexOf(b.kind));
+  return {
+    messageId: history.id,
+    customerMessageId: history.clientId,
+    channel: history.channel,
+    events: [...beginning(history), ...later].map((entry) => ({ ...entry, at: entry.at.toISOString() })),
+  };
+}
+
+/** Before the rest whatever the clocks say: ids are made by the program's, the rest by the database's. */
+function beginning(history: MessageHistory): Entry[] {
+  const { scheduledAt, queuedOn, simulation } = history;
+  const at = timeOfId(history.id);
+  const entry = (kind: Entry['kind'], text: string): Entry => ({ at, kind, connection: null, text });
+  const start = [entry('ACCEPTED', acceptedBy(history)), { ...entry('PRICED', priceOf(history)), ...moneyOf(history) }];
+  if (simulation) return start;
+  const queued = { ...entry('QUEUED', 'waits for its turn'), connection: queuedOn };
+  return scheduledAt === null
+    ? [...start, queued]
+    : [...start, { ...queued, kind: 'SCHEDULED', text: `not before ${scheduledAt.toISOString()}` }];
+}
+
+function acceptedBy({ keyId, keyName, userId, username, simulation }: MessageHistory): string {
+  const what = simulation ? 'simulation: no carrier gets it; ' : '';
+  if (keyId !== null) return `${what}by API key ${keyId}${keyName ? ` (${keyName})` : ''}`;
+  return userId === null ? `${what}by the program` : `${what}by user ${username ?? userId}`;
+}
+
+const moneyOf = ({ parts, priceMicros, currency }: MessageHistory) => ({
+  parts,
+  amount: fromMicros(priceMicros),
+  ...(currency === null ? {} : { currency }),
+});
+
+function priceOf({ priceMicros, refundUndelivered }: MessageHistory): string {
+  if (priceMicros === 0) return 'free';
+  return refundUndelivered ? 'frozen; given back unless it is delivered' : 'frozen until a carrier has taken it';
+}
+
+const KINDS: Readonly<Record<MessageEvent['kind'], Entry['kind']>> = {
+  attempt: 'ATTEMPT',
+  receipt: 'RECEIPT',
+  replaced: 'FINAL',
+  cancelled: 'CANCELLED',
+  settled: 'SETTLED',
+  released: 'RELEASED',
+  fallback: 'FALLBACK',
+  held: 'HELD',
+  revoke: 'REVOKE',
+};
+
+function toEntry({ at, kind, connection, text, details }: MessageEvent): Entry {
+  const { status, carrierIds, ...others } = details;
+  return {
+    at,
+    kind: KINDS[kind],
+    connection,
+    text,
+    ...others,
+    ...(carrierIds === undefined ? {} : { carrierIds: [...carrierIds] }),
+    ...(status === undefined ? {} : { status: nameOfStatus(status) }),
+  };
+}
+
+/** The attempt that a carrier took: it stands in the state and not among the events. */
+function takenAttempt(
+  history: MessageHistory,
+  parts: readonly PartHistory[],
+  events: readonly MessageEvent[],
+): Entry[] {
+  const { submittedAt, attempts, connection, carrierId } = history;
+  if (submittedAt === null || attempts === null || !wasTaken(history, events)) return [];
+  const carrierIds = carrierId === null ? parts.map((part) => part.carrierId) : [carrierId];
+  return [
+    { at: submittedAt, kind: 'ATTEMPT', connection, text: null, attempt: attempts, outcome: 'ACCEPTED', carrierIds },
+  ];
+}
+
+/** The state tells of an attempt that was written: taken, unless the same transaction noted that nobody answered. */
+function wasTaken({ submittedAt, simulation }: MessageHistory, events: readonly MessageEvent[]): boolean {
+  if (submittedAt === null || simulation) return false;
+  return !events.some(
+    ({ kind, details, at }) =>
+      kind === 'attempt' && details.outcome === 'UNKNOWN' && at.getTime() === submittedAt.getTime(),
+  );
+}
+
+/** The receipts that moved the message, or one of its parts. */
+function countedReceipts(history: MessageHistory, parts: readonly PartHistory[]): Entry[] {
+  const { status, updatedAt, doneAt, connection, receiptText, errorCode, submittedAt } = history;
+  const ofParts = parts.flatMap((part): Entry[] => {
+    if (part.receiptText === null || part.doneAt === null) return [];
+    // Carriers tell the minute: it is not shown before the submit.
+    const at = submittedAt !== null && part.doneAt < submittedAt ? submittedAt : part.doneAt;
+    return [receipt({ ...part, at })];
+  });
+  if (receiptText === null || ofParts.length > 0 || status === null || updatedAt === null) return ofParts;
+  const code = errorCode === null ? {} : { code: errorCode };
+  return [{ ...receipt({ at: updatedAt, status, doneAt, connection, receiptText, part: null }), ...code }];
+}
+
+type Said = Pick<PartHistory, 'connection' | 'status' | 'doneAt' | 'receiptText'> & {
+  readonly at: Date;
+  readonly part: number | null;
+};
+
+const receipt = ({ at, connection, receiptText, status, part, doneAt }: Said): Entry => ({
+  at,
+  kind: 'RECEIPT',
+  connection,
+  text: receiptText,
+  status: nameOfStatus(status),
+  ...(part === null ? {} : { part }),
+  ...(doneAt === null ? {} : { doneAt: doneAt.toISOString() }),
+});
+
+function finalState({ status, updatedAt, doneAt, receiptText, errorText, errorCode }: MessageHistory): Entry[] {
+  if (status === null || updatedAt === null || !isFinal(status)) return [];
+  return [
+    {
+      at: updatedAt,
+      kind: 'FINAL',
+      connection: null,
+      text: receiptText === null ? errorText : null,
+      status: nameOfStatus(status),
+      ...(errorCode === null ? {} : { code: errorCode }),
+      ...(doneAt === null ? {} : { doneAt: doneAt.toISOString() }),
+    },
+  ];
+}
+
+const readByPerson = ({ readAt, connection }: MessageHistory): Entry[] =>
+  readAt === null ? [] : [{ at: readAt, kind: 'READ', connection, text: null }];
+
+/** When the frozen price was charged or returned, by the rules of messaging/messages/deliver.ts and end.ts. */
+function creditMove(history: MessageHistory, events: readonly MessageEvent[]): Entry[] {
+  const { priceMicros, refundUndelivered, submittedAt } = history;
+  if (priceMicros === 0) return [];
+  if (submittedAt !== null && !refundUndelivered && wasTaken(history, events))
+    return [credit(history, submittedAt, true)];
+  const end = firstEnd(history, events);
+  if (end === null) return [];
+  const refused = events.some(({ at, details }) => details.outcome === 'REFUSED' && at.getTime() === end.at.getTime());
+  return [credit(history, end.at, !refused && isEarned(end.status, refundUndelivered))];
+}
+
+/** The first final state: one of ours may have been replaced by the carrier's word, and credit moves once. */
+function firstEnd(
+  { status, updatedAt }: MessageHistory,
+  events: readonly MessageEvent[],
+): { status: number; at: Date } | null {
+  const replaced = events.find(({ kind }) => kind === 'replaced');
+  if (replaced) return { status: replaced.details.status ?? STATUS.EXPIRED, at: replaced.at };
+  return status !== null && updatedAt !== null && isFinal(status) ? { status, at: updatedAt } : null;
+}
+
+const credit = (history: MessageHistory, at: Date, charged: boolean): Entry => ({
+  at,
+  kind: 'CREDIT',
+  connection: null,
+  text: charged ? 'charged' : history.keepsReserve ? 'left to its campaign, which returns it' : 'returned',
+  ...moneyOf(history),
+});

@@ -1,0 +1,86 @@
+import { randomInt } from 'node:crypto';
+import type { Db } from '../../platform/db/query.ts';
+import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
+import { insertTraffic, type TrafficRow } from './sql.ts';
+
+/** What one message adds to the figures of its hour, that of its id; negative where an earlier figure proved wrong. */
+export type Delta = {
+  readonly accountId: number;
+  readonly id: string;
+  readonly campaignId: number | null;
+  /** Its bit (src/platform/lib/channel.ts). */
+  readonly channel: number;
+  /** It has an outcome: taken by a carrier, refused, or unknown. */
+  readonly sent?: number;
+  readonly delivered?: number;
+  readonly read?: number;
+  /** Final and not delivered; `unsent` of them were ended before any carrier had them. */
+  readonly failed?: number;
+  readonly unsent?: number;
+  readonly costMicros?: number;
+};
+
+const HOUR_MS = 3_600_000;
+/** As with `credit_frozen`: those who settle and those who receive would wait for each other's commits. */
+const SHARDS = 8;
+
+/**
+ * Adds to the hourly figures, in the transaction that moves the messages: they are exact at any instant. Simulated
+ * messages are not counted.
+ *
+ * At most once a transaction: the rows of one call are locked in the order of their keys, those of two calls are not.
+ * One statement a batch, sent before this returns, as a `burst` wants it.
+ */
+export async function countTraffic(tx: Db, deltas: readonly Delta[]): Promise<void> {
+  const rows = [...sumUp(deltas)].sort(byKey);
+  if (rows.length > 0) await insertTraffic(tx, { rows, shard: randomInt(SHARDS) });
+}
+
+/** Messages of one batch are mostly of one key: each is compared with that of the one before it. */
+function sumUp(deltas: readonly Delta[]): Iterable<TrafficRow> {
+  const rows = new Map<string, TrafficRow>();
+  let hour: Hour | undefined;
+  let row: TrafficRow | undefined;
+  for (const delta of deltas) {
+    if (!hour || delta.id < hour.firstId || delta.id >= hour.endId) hour = hourOf(delta.id);
+    if (!row || !isOf(row, delta, hour.at)) row = rowOf(rows, delta, hour.at);
+    add(row, delta);
+  }
+  return rows.values();
+}
+
+type Hour = { readonly at: Date; readonly firstId: string; readonly endId: string };
+
+function hourOf(id: string): Hour {
+  const at = new Date(Math.floor(timeOfId(id).getTime() / HOUR_MS) * HOUR_MS);
+  return { at, firstId: firstIdAt(at), endId: firstIdAt(new Date(at.getTime() + HOUR_MS)) };
+}
+
+const isOf = (row: TrafficRow, { accountId, campaignId, channel }: Delta, hour: Date): boolean =>
+  row.hour === hour && row.accountId === accountId && row.campaignId === (campaignId ?? 0) && row.channel === channel;
+
+const NOTHING = { sent: 0, delivered: 0, read: 0, failed: 0, unsent: 0, costMicros: 0 };
+
+function rowOf(rows: Map<string, TrafficRow>, { accountId, campaignId, channel }: Delta, hour: Date): TrafficRow {
+  const key = `${accountId}/${hour.getTime()}/${campaignId}/${channel}`;
+  const known = rows.get(key);
+  if (known) return known;
+  const row = { accountId, hour, campaignId: campaignId ?? 0, channel, ...NOTHING };
+  rows.set(key, row);
+  return row;
+}
+
+function add(row: TrafficRow, { sent, delivered, read, failed, unsent, costMicros }: Delta): void {
+  if (sent !== undefined) row.sent += sent;
+  if (delivered !== undefined) row.delivered += delivered;
+  if (read !== undefined) row.read += read;
+  if (failed !== undefined) row.failed += failed;
+  if (unsent !== undefined) row.unsent += unsent;
+  if (costMicros !== undefined) row.costMicros += costMicros;
+}
+
+const byKey = (a: TrafficRow, b: TrafficRow): number =>
+  a.accountId - b.accountId ||
+  a.hour.getTime() - b.hour.getTime() ||
+  a.campaignId - b.campaignId ||
+  a.channel - b.channel;

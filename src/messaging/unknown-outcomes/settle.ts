@@ -1,0 +1,90 @@
+import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
+import type { Pool, PoolClient } from 'pg';
+import { transaction } from '../../platform/db/transaction.ts';
+import { insertRetryChunk } from '../../network/dispatch/sql.ts';
+import { AppError } from '../../platform/errors.ts';
+import { isUuid } from '../../platform/lib/ids.ts';
+import { endMessages } from '../messages/end.ts';
+import { insertEvents } from '../messages/events/sql.ts';
+import { STATUS } from '../states.ts';
+import { countTraffic } from '../traffic/count.ts';
+import * as db from './sql.ts';
+
+/** What a person may know of an unknown outcome: an end, or that the carrier never got it. */
+export const VERDICTS = ['delivered', 'undeliverable', 'rejected', 'expired', 'not-sent'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+const END_STATUS = {
+  delivered: STATUS.DELIVERED,
+  undeliverable: STATUS.UNDELIVERABLE,
+  rejected: STATUS.REJECTED,
+  expired: STATUS.EXPIRED,
+} as const;
+
+export type Settling = {
+  readonly messageId: string;
+  readonly as: Verdict;
+  /** Who says so: kept in the message's history. */
+  readonly by: string;
+};
+
+/**
+ * Settles an open unknown as a person says: `not-sent` queues it again over its connection, any other verdict is its
+ * end, which settles its credit. One that a receipt settles at the same moment is left to the receipt.
+ *
+ * Errors: 404 when the message is not on the list, 409 when it was settled meanwhile, or cannot be sent again because
+ * the carrier took it or some of its parts, or the connection is gone.
+ */
+export function settleUnknown(pool: Pool, settling: Settling, now: Date): Promise<db.Unknown> {
+  return transaction(pool, async (tx) => {
+    const unknown = isUuid(settling.messageId) ? await db.findUnknown(tx, settling) : undefined;
+    if (!unknown)
+      throw new AppError('not_found', { message: `There is no open unknown outcome ${settling.messageId}` });
+    const { accountId, messageId, connectionId } = unknown;
+    const text = `${settling.as}, said ${settling.by}`;
+    await insertEvents(tx, [{ accountId, messageId, connectionId, kind: 'settled', text }]);
+    const settled = { action: 'message.settle', subject: `message:${messageId}`, detail: { as: settling.as } };
+    await recordAudit(tx, operatorOf(accountId, settling.by), settled);
+    if (settling.as === 'not-sent') await sendAgain(tx, unknown, text);
+    else await end(tx, unknown, END_STATUS[settling.as], text, now);
+    return unknown;
+  });
+}
+
+const settledMeanwhile = (): AppError => new AppError('conflict', { message: 'It was settled in this moment' });
+
+async function end(
+  tx: PoolClient,
+  { accountId, messageId }: db.Unknown,
+  status: number,
+  text: string,
+  doneAt: Date,
+): Promise<void> {
+  const failed = status !== STATUS.DELIVERED;
+  const stayed = await endMessages(tx, [
+    {
+      accountId,
+      id: messageId,
+      status,
+      doneAt,
+      errorCode: failed ? 'SETTLED_BY_OPERATOR' : null,
+      errorText: failed ? `settled by operator: ${text}` : null,
+    },
+  ]);
+  if (stayed.has(messageId)) throw settledMeanwhile();
+}
+
+async function sendAgain(tx: PoolClient, unknown: db.Unknown, reason: string): Promise<void> {
+  const { accountId, messageId, connectionId } = unknown;
+  if (unknown.connection === null) throw new AppError('conflict', { message: 'Its connection was removed' });
+  if (await db.hasKnownParts(tx, unknown))
+    throw new AppError('conflict', { message: 'The carrier took some of its parts: settle it with an end' });
+  const state = await db.moveToWaiting(tx, { accountId, messageId, reason });
+  if (!state) throw new AppError('conflict', { message: 'Its carrier has taken it, or it was settled in this moment' });
+  await db.moveToNameless(tx, [unknown]);
+  const { attempts: attempt, campaignId, channel, possibleDuplicate } = state;
+  const turn = { priority: 1, round: 0, tries: 0, afterMs: 0 };
+  await insertRetryChunk(tx, { accountId, connectionId, campaignId, attempt, ...turn, ids: [messageId] });
+  // Not sent after all; unless an attempt before this one may have reached somebody.
+  if (!possibleDuplicate) await countTraffic(tx, [{ accountId, id: messageId, campaignId, channel, sent: -1 }]);
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../operations/accounts/create.ts';
+import { operatorOf } from '../../identity/audit/record.ts';
+import { many, sql } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { createSecretKey } from '../../platform/lib/secret-box.ts';
+import { type Commanded, commandsOn } from '../../../test/support/command.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { registerWebhookCommands } from './commands.ts';
+import { registerEndpoint } from './register.ts';
+
+const secretKey = createSecretKey(Buffer.alloc(32, 7));
+
+let database: TestDatabase;
+let run: (...args: string[]) => Promise<Commanded>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  run = commandsOn(database, registerWebhookCommands);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+async function accountWithWebhook(name: string, url: string): Promise<number> {
+  const { accountId } = await createAccount(database.pool, { name, plan: 'unlimited' });
+  await transaction(database.pool, (tx) => registerEndpoint(tx, operatorOf(accountId), { url, form: 'A', secretKey }));
+  return accountId;
+}
+
+test('webhook list shows how each webhook fares, and webhook enable makes a disabled one active', async () => {
+  const good = await accountWithWebhook('Good', 'https://good.example.com/hook?token=hidden');
+  const bad = await accountWithWebhook('Bad', 'https://bad.example.com/hook');
+  await many(
+    database.pool,
+    sql`UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'failing for 5 days',
+      failing_since = '2026-11-01T00:00:00Z' WHERE account_id = ${bad}`,
+  );
+  await many(
+    database.pool,
+    sql`INSERT INTO webhook_outbox (account_id, kind, message_ids, at, errors)
+      VALUES (${good}, 'READ', ARRAY[uuidv7(), uuidv7()], ARRAY[now(), now()], ARRAY['', ''])`,
+  );
+  const fine = { status: 'active', disabledReason: null, failingSince: null, pending: 0, dead: 0 };
+  const shown = { accountId: good, account: 'Good', url: 'https://good.example.com/hook?…', ...fine, pending: 2 };
+  const disabled = {
+    status: 'disabled',
+    disabledReason: 'failing for 5 days',
+    failingSince: '2026-11-01T00:00:00.000Z',
+  };
+  const broken = { accountId: bad, account: 'Bad', url: 'https://bad.example.com/hook', ...fine };
+  expect((await run('webhook', 'list')).answer).toEqual([shown, { ...broken, ...disabled }]);
+
+  expect(await run('webhook', 'enable', 'Bad')).toMatchObject({ code: 0, answer: { accountId: bad, enabled: true } });
+  expect((await run('webhook', 'list')).answer).toEqual([shown, broken]);
+  const [entry] = await many(
+    database.pool,
+    sql`SELECT actor_kind AS kind, subject FROM audit_entry WHERE account_id = ${bad} AND action = 'webhook.enable'`,
+  );
+  expect(entry).toEqual({ kind: 'operator', subject: expect.stringMatching(/^webhook:\d+$/) });
+});
+
+test('webhook enable says what is wrong: an active webhook, none at all, or no such account', async () => {
+  const active = await accountWithWebhook('Active', 'https://example.com');
+  const { accountId: without } = await createAccount(database.pool, { name: 'Without', plan: 'unlimited' });
+  const faults: [string, string][] = [
+    [String(active), 'The webhook is active'],
+    [String(without), 'The account has no webhook'],
+    ['Nobody', 'There is no account Nobody'],
+  ];
+  for (const [account, stderr] of faults)
+    expect(await run('webhook', 'enable', account)).toMatchObject({ code: 1, stderr: `${stderr}\n` });
+});

@@ -1,0 +1,99 @@
+import { Type } from 'typebox';
+import { tenant } from '../../../platform/db/tenant.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { requireScope } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { once } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
+import { isUuid } from '../../../platform/lib/ids.ts';
+import { replayEvent, replayRange } from './replay.ts';
+import { requestOf } from './request.ts';
+import * as schema from './schema.ts';
+import { countDeliveries, findDelivery, listDeliveries } from '../delivery-log/sql.ts';
+
+const DELIVERY_STATUS = '/api/partner-gateway/v1/webhooks/delivery-status';
+const DELIVERIES = `${DELIVERY_STATUS}/deliveries`;
+const tags = ['Webhooks'];
+
+/** Contract 6: what the webhook was told, and telling it again. All need the scope `webhooks`. */
+export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: ApiDeps): void {
+  const onRequest = requireScope('webhooks');
+
+  app.get(DELIVERIES, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'listWebhookDeliveries',
+      summary: 'The events of the webhook and what became of them, the newest first',
+      description:
+        'An event that fails is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h and 24 h, each ' +
+        'give or take 20 %, and not before the time in a Retry-After (up to 24 h); then it is DEAD. Later events of its ' +
+        'message wait for it; other messages do not. A webhook that fails again and again is tried once a minute at ' +
+        'most, and events that were not tried yet are not listed. One that answers 410, or that has failed for five ' +
+        'days without one success, is disabled: what waits becomes DEAD when its time comes. Registering another ' +
+        'webhook leads what waits there, in its form; after deleting it what waits is dropped.',
+      querystring: Type.Object({ ...pageFields, ...schema.deliveryFields }),
+      response: { 200: PageOf(schema.DeliveryOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const filter = schema.filterOf(actor.accountId, query);
+      const db = tenant(pool, actor);
+      const page = { limit: query.limit, offset: offsetOf(query) };
+      const [rows, total] = await Promise.all([
+        listDeliveries(db, { ...filter, ...page }),
+        countDeliveries(db, filter),
+      ]);
+      return pageOf(query, rows.map(schema.toDeliveryOut), total);
+    },
+  });
+
+  app.get(`${DELIVERIES}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'findWebhookDelivery',
+      summary: 'One event: what is sent, and what the receiver answered at each attempt',
+      params: schema.DeliveryId,
+      response: { 200: schema.DeliveryDetailOut },
+    },
+    handler: async ({ actor, params }) => {
+      const db = tenant(pool, actor);
+      const delivery = isUuid(params.id) ? await findDelivery(db, { ...actor, id: params.id }) : undefined;
+      if (!delivery) throw new AppError('not_found');
+      const request = await requestOf(db, actor, delivery, { secretKey, now: clock.now() });
+      return schema.toDeliveryDetailOut(delivery, request);
+    },
+  });
+
+  app.post(`${DELIVERIES}/:id/replay`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'replayWebhookDelivery',
+      summary: 'Send one event again, now',
+      description: 'Under the same `webhook-id`, with the same content. 409 while it waits behind an earlier event.',
+      params: schema.DeliveryId,
+      response: { 202: schema.DeliveryOut },
+    },
+    handler: once({ pool, answers }, 202, async ({ actor, params }, tx) =>
+      schema.toDeliveryOut(await replayEvent(tx, actor, params.id)),
+    ),
+  });
+
+  app.post(`${DELIVERY_STATUS}/replay`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'replayWebhookDeliveries',
+      summary: 'Send the events of a stretch of time again',
+      description: 'The oldest first, at most 100,000 a call: narrow the stretch for more.',
+      body: schema.ReplayIn,
+      response: { 202: schema.ReplayOut },
+    },
+    handler: once({ pool, answers }, 202, async ({ actor, body }, tx) => {
+      const until = body.until === undefined ? clock.now() : new Date(body.until);
+      const range = { since: new Date(body.since), until, state: body.status ?? 'DEAD' };
+      return { replayed: await replayRange(tx, actor, range) };
+    }),
+  });
+}

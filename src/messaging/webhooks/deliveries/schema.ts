@@ -1,0 +1,127 @@
+import { type Static, Type } from 'typebox';
+import { firstIdAt, timeOfId } from '../../../platform/lib/ids.ts';
+import type { PostRequest } from '../../../platform/outbound/post.ts';
+import { WEBHOOK_EVENT_KINDS } from '../outbox/sql.ts';
+import { type Delivery, type DeliveryFilter, DELIVERY_STATES } from '../delivery-log/sql.ts';
+
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+
+const DeliveryStatus = Type.Enum([...DELIVERY_STATES], {
+  type: 'string',
+  description: 'PENDING: another attempt follows. DELIVERED: acknowledged. DEAD: given up, and can be replayed.',
+});
+
+const EventType = Type.Enum([...WEBHOOK_EVENT_KINDS], { type: 'string' });
+
+export const DeliveryOut = Type.Object({
+  id: Type.String({ format: 'uuid', description: 'The `webhook-id` of the event, the same at every attempt.' }),
+  eventType: EventType,
+  messageId: Type.String({ format: 'uuid' }),
+  statusCode: orNull(Type.Integer({ description: 'Of a DELIVERY.' })),
+  status: DeliveryStatus,
+  attempts: Type.Integer({ description: 'Since the event was new or was last replayed.' }),
+  responseCode: orNull(Type.Integer({ description: 'Of the last attempt; null when no answer came.' })),
+  durationMs: orNull(Type.Integer({ description: 'Of the last attempt.' })),
+  failure: orNull(Type.String({ description: 'Why the last attempt failed, or why there was none.' })),
+  nextAttemptAt: orNull(instant('UTC; about, while the webhook fails.')),
+  createdAt: instant('UTC'),
+  updatedAt: instant('UTC'),
+});
+
+export const deliveryFields = {
+  status: Type.Optional(DeliveryStatus),
+  eventType: Type.Optional(EventType),
+  messageId: Type.Optional(Type.String({ format: 'uuid' })),
+  since: Type.Optional(instant('ISO 8601 with offset: events from then on.')),
+  until: Type.Optional(instant('ISO 8601 with offset: events before then.')),
+};
+const DeliveryFields = Type.Object(deliveryFields);
+
+const AttemptOut = Type.Object({
+  at: instant('UTC; when it began.'),
+  responseCode: orNull(Type.Integer({ description: 'Null when no answer came.' })),
+  durationMs: orNull(Type.Integer()),
+  failure: orNull(Type.String({ description: 'Null when it was acknowledged.' })),
+  answer: orNull(Type.String({ description: 'The first 1,024 octets of the body of the answer.' })),
+});
+export const DeliveryDetailOut = Type.Object({
+  ...DeliveryOut.properties,
+  request: orNull(
+    Type.Object(
+      {
+        method: Type.Literal('POST'),
+        url: Type.String(),
+        headers: Type.Record(Type.String(), Type.String()),
+        body: Type.String(),
+      },
+      {
+        description:
+          'What is sent, in the form and to the URL of the webhook as it is now. The body is the same at every attempt; ' +
+          '`webhook-timestamp` is that of the last one, signed by the secrets that are valid now. Null without a webhook, ' +
+          'before the first attempt, and when the message is gone.',
+      },
+    ),
+  ),
+  log: Type.Array(AttemptOut, { description: 'All attempts, those before a replay too, the oldest first.' }),
+});
+
+export const DeliveryId = Type.Object({ id: Type.String({ description: 'Of the event.' }) });
+
+export const ReplayIn = Type.Object({
+  since: instant('ISO 8601 with offset: events from then on.'),
+  until: Type.Optional(instant('ISO 8601 with offset: events before then. Default: now.')),
+  status: Type.Optional(Type.Enum([...DELIVERY_STATES], { type: 'string', description: 'Default: DEAD.' })),
+});
+
+export const ReplayOut = Type.Object({ replayed: Type.Integer({ description: 'Events that are sent again.' }) });
+
+/** An entry of the log as the interface writes it. */
+export const toDeliveryOut = (delivery: Delivery): Static<typeof DeliveryOut> => ({
+  id: delivery.id,
+  eventType: delivery.kind,
+  messageId: delivery.messageId,
+  statusCode: delivery.status,
+  status: delivery.state,
+  attempts: delivery.attempts,
+  responseCode: delivery.responseCode,
+  durationMs: delivery.durationMs,
+  failure: delivery.failure,
+  nextAttemptAt: delivery.nextAttemptAt?.toISOString() ?? null,
+  createdAt: timeOfId(delivery.id).toISOString(),
+  updatedAt: delivery.updatedAt.toISOString(),
+});
+
+type Attempt = Static<typeof AttemptOut>;
+
+/** The attempts that failed are kept one by one; the one that was acknowledged is the last of an event. */
+function attemptsOf({ state, failures, triedAt, responseCode, durationMs, answer }: Delivery): Attempt[] {
+  const failed = failures.map(({ at, code, reason, ms, answer: said = null }) => ({
+    at,
+    responseCode: code,
+    durationMs: ms,
+    failure: reason ?? `answered ${code}`,
+    answer: said,
+  }));
+  if (state !== 'DELIVERED' || triedAt === null) return failed;
+  return [...failed, { at: triedAt.toISOString(), responseCode, durationMs, failure: null, answer }];
+}
+
+export const toDeliveryDetailOut = (
+  delivery: Delivery,
+  request: PostRequest | null,
+): Static<typeof DeliveryDetailOut> => ({
+  ...toDeliveryOut(delivery),
+  request: request && { method: 'POST', url: request.url, headers: { ...request.headers }, body: request.body },
+  log: attemptsOf(delivery),
+});
+
+/** Events carry the time at which they came to be in their ids. */
+export const filterOf = (accountId: number, query: Static<typeof DeliveryFields>): DeliveryFilter => ({
+  accountId,
+  state: query.status ?? null,
+  kind: query.eventType ?? null,
+  messageId: query.messageId ?? null,
+  firstId: query.since === undefined ? null : firstIdAt(new Date(query.since)),
+  beforeId: query.until === undefined ? null : firstIdAt(new Date(query.until)),
+});

@@ -1,0 +1,82 @@
+import type { Db } from '../../../platform/db/query.ts';
+import { boundsOf } from '../../../platform/lib/ids.ts';
+import { type DueRetry, type EventKey, listLogged, listWaitingMessages } from '../delivery-log/sql.ts';
+import { eventIdOf } from './event-id.ts';
+import { listReceivedFacts, listSentFacts } from './facts/sql.ts';
+import type { LaneEvent, Settled } from './lane.ts';
+import type { OutboxRow } from '../outbox/sql.ts';
+import type { Facts } from './payload.ts';
+
+type Bare = Omit<LaneEvent, 'facts'>;
+
+/** The events of outbox rows, in order. */
+const eventsOf = ({ id, accountId, seed, kind, status, messageIds, at, errors }: OutboxRow): Bare[] =>
+  messageIds.map((messageId, place) => ({
+    accountId,
+    id: eventIdOf(seed, place),
+    seq: id,
+    outboxId: id,
+    attempts: 0,
+    kind,
+    messageId,
+    status,
+    at: at[place] ?? new Date(0),
+    error: errors[place] ?? null,
+  }));
+
+export type Loaded = {
+  /** To be sent. */
+  readonly events: LaneEvent[];
+  /** To be kept for later: an earlier event of the message waits for another attempt. */
+  readonly behind: Settled[];
+  /** In the log already: an earlier worker came so far. */
+  readonly done: Bare[];
+};
+
+/** Sorts out the events of outbox rows, of any accounts. */
+export async function loadRows(db: Db, rows: readonly OutboxRow[]): Promise<Loaded> {
+  const all = rows.flatMap(eventsOf);
+  if (all.length === 0) return { events: [], behind: [], done: [] };
+  const [firstId, lastId] = boundsOf(all.map((event) => event.id));
+  const messages = all.map(({ accountId, messageId }): EventKey => ({ accountId, id: messageId }));
+  const [facts, logged, waiting] = await Promise.all([
+    factsOf(db, all),
+    listLogged(db, { keys: all, firstId, lastId }),
+    listWaitingMessages(db, { messages }),
+  ]);
+  const fresh = all
+    .filter((event) => !logged.has(event.id))
+    .map((event) => ({ ...event, facts: facts.get(event.messageId) ?? null }));
+  return {
+    events: fresh.filter((event) => !waiting.has(event.messageId)),
+    behind: fresh
+      .filter((event) => waiting.has(event.messageId))
+      .map((event) => ({ event, ending: { kind: 'behind' }, target: null })),
+    done: all.filter((event) => logged.has(event.id)),
+  };
+}
+
+/** Events whose next attempt is due, with what their bodies need. */
+export async function loadRetries(db: Db, retries: readonly DueRetry[]): Promise<LaneEvent[]> {
+  if (retries.length === 0) return [];
+  const facts = await factsOf(db, retries);
+  return retries.map((retry) => ({ ...retry, outboxId: null, facts: facts.get(retry.messageId) ?? null }));
+}
+
+type Subject = Pick<LaneEvent, 'accountId' | 'messageId' | 'kind'>;
+
+/** What the bodies of these events are made of, by message; a message that is gone has none. */
+export async function factsOf(db: Db, events: readonly Subject[]): Promise<Map<string, Facts>> {
+  const received = events.filter(({ kind }) => kind === 'INBOUND');
+  const sent = events.filter(({ kind }) => kind !== 'INBOUND');
+  const facts = new Map<string, Facts>();
+  if (sent.length > 0) {
+    const [firstId, lastId] = boundsOf(sent.map((event) => event.messageId));
+    for (const row of await listSentFacts(db, { keys: sent, firstId, lastId }))
+      facts.set(row.messageId, { kind: 'sent', ...row });
+  }
+  if (received.length > 0)
+    for (const row of await listReceivedFacts(db, { keys: received }))
+      facts.set(row.messageId, { kind: 'received', ...row });
+  return facts;
+}

@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox';
+import type { PostResult } from '../../platform/outbound/post.ts';
+import type { Endpoint } from './sql.ts';
+
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const Url = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description:
+    'https, port 443 or 8443 unless the operator allows others, no user name, no #fragment, and a host that resolves ' +
+    'to public addresses only. Checked again at each connection.',
+});
+const Method = Type.Literal('POST', { description: 'How events are sent.' });
+
+export const FormAIn = Type.Object({ callbackUrl: Url });
+export const FormBIn = Type.Object({ url: Url, method: Type.Optional(Method) });
+
+const state = {
+  id: Type.Integer({ description: 'Another one after each registration.' }),
+  form: Type.Enum(['A', 'B'], { type: 'string', description: 'Of the payload, by where the webhook was registered.' }),
+  status: Type.Enum(['active', 'disabled'], {
+    type: 'string',
+    description: 'A disabled one is sent nothing; PUT its URL, the same one too, to begin again.',
+  }),
+  disabledReason: orNull(Type.String()),
+  failingSince: orNull(instant('The first failure since the last success.')),
+  createdAt: instant('UTC'),
+  updatedAt: instant('UTC'),
+};
+const Secret = Type.String({
+  description: '`whsec_…`: verifies the header `webhook-signature` (Standard Webhooks). Shown this once.',
+});
+
+export const FormAOut = Type.Object({ ...state, callbackUrl: Type.String() });
+export const FormACreated = Type.Object({ ...FormAOut.properties, secret: Secret });
+export const FormBOut = Type.Object({ ...state, url: Type.String(), method: Method });
+export const FormBCreated = Type.Object({ ...FormBOut.properties, secret: Secret });
+
+export const SecretOut = Type.Object({
+  secret: Secret,
+  previousSecretUntil: orNull(instant('Until then the secret before signs too.')),
+});
+
+export const TestOut = Type.Object({
+  acknowledged: Type.Boolean({ description: 'The receiver answered with 2xx within 5 seconds.' }),
+  status: orNull(Type.Integer({ description: 'What the receiver answered; null without a complete answer.' })),
+  durationMs: Type.Integer(),
+  error: orNull(Type.String({ description: 'Why there was no complete answer.' })),
+  answer: orNull(Type.String({ description: 'The first 1,024 octets of the body of the answer.' })),
+});
+
+const stateOf = ({ id, form, status, disabledReason, failingSince, createdAt, updatedAt }: Endpoint) => ({
+  id,
+  form,
+  status,
+  disabledReason,
+  failingSince: failingSince?.toISOString() ?? null,
+  createdAt: createdAt.toISOString(),
+  updatedAt: updatedAt.toISOString(),
+});
+
+/** An endpoint as form A writes it, of whichever form it is itself. */
+export const inFormA = (endpoint: Endpoint): Static<typeof FormAOut> => ({
+  ...stateOf(endpoint),
+  callbackUrl: endpoint.url,
+});
+
+/** The same as form B writes it. */
+export const inFormB = (endpoint: Endpoint): Static<typeof FormBOut> => ({
+  ...stateOf(endpoint),
+  url: endpoint.url,
+  method: endpoint.method,
+});
+
+export const testedOf = (result: PostResult): Static<typeof TestOut> => {
+  const durationMs = Math.round(result.durationMs);
+  if (result.kind === 'failed')
+    return { acknowledged: false, status: null, durationMs, error: result.reason, answer: null };
+  const { status, body: answer } = result;
+  return { acknowledged: status >= 200 && status < 300, status, durationMs, error: null, answer };
+};

@@ -1,0 +1,38 @@
+import type { SecretKey } from '../../platform/lib/secret-box.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import { STATUS } from '../states.ts';
+import { bodyOf, type Form } from './delivery/payload.ts';
+import type { Poster, PostResult } from '../../platform/outbound/post.ts';
+import { openSecrets } from './secrets.ts';
+import { signedHeaders, timestampOf } from './sign.ts';
+import type { Endpoint } from './sql.ts';
+
+/**
+ * Posts a sample event to the endpoint, in its form and signed as all are: that a message to +15005550006, which never
+ * was, has been delivered. It is in no log and not repeated.
+ */
+export function sendTest(
+  { poster, secretKey }: { poster: Poster; secretKey: SecretKey },
+  endpoint: Endpoint,
+  now: Date,
+): Promise<PostResult> {
+  const body = sampleOf(endpoint.form, now);
+  const secrets = openSecrets(secretKey, endpoint, now);
+  const timestamp = timestampOf(now);
+  return poster.post({ url: endpoint.url, headers: signedHeaders({ id: newId(), timestamp, body, secrets }), body });
+}
+
+function sampleOf(form: Form, at: Date): string {
+  const told = { kind: 'DELIVERY', messageId: newId(), status: STATUS.DELIVERED, at, error: null } as const;
+  const facts = {
+    kind: 'sent',
+    clientId: 'webhook-test',
+    channel: 'SMS',
+    destination: '+15005550006',
+    wantReceipt: true,
+    submittedAt: at,
+  } as const;
+  const body = bodyOf(form, told, facts);
+  if (body === null) throw new Error('a delivery has a body in both forms');
+  return body;
+}

@@ -1,0 +1,165 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { transaction } from '../../platform/db/transaction.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { accountWith, type Books, booksOf } from '../../../test/support/money.ts';
+import { type Charge, fitIntoCredit, freeze, settleCharges, topUp } from './charge.ts';
+import { isShortage } from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const freezeAll = (charges: readonly Charge[]): Promise<boolean> =>
+  transaction(pool, (tx) => freeze(tx, charges, 'test')).then(
+    () => true,
+    (error: unknown) => {
+      if (!isShortage(error)) throw error;
+      return false;
+    },
+  );
+const settle = (earned: readonly Charge[], returned: readonly Charge[]): Promise<void> =>
+  transaction(pool, (tx) => settleCharges(tx, { earned, returned, reference: 'test' }));
+
+describe('each movement leaves books that make zero and agree with the balance', () => {
+  test('a top-up is available', async () => {
+    const accountId = await accountWith(pool, 0);
+    await topUp(pool, { accountId, micros: 70, reference: 'invoice 7' });
+    expect(await booksOf(pool, accountId)).toEqual({ outside: -70, available: 70, frozen: 0, earned: 0 });
+  });
+
+  test('what is frozen is no longer available, and what ends is earned or available again', async () => {
+    const accountId = await accountWith(pool, 100);
+    const charges = [60, 25, 15].map((micros) => ({ accountId, micros }));
+    expect(await freezeAll(charges)).toBe(true);
+    expect(await booksOf(pool, accountId)).toEqual({ outside: -100, available: 0, frozen: 100, earned: 0 });
+    await settle(charges.slice(0, 1), charges.slice(1, 2));
+    expect(await booksOf(pool, accountId)).toEqual({ outside: -100, available: 25, frozen: 15, earned: 60 });
+  });
+
+  test('what is free moves nothing', async () => {
+    const accountId = await accountWith(pool, 0);
+    const free = [{ accountId, micros: 0 }];
+    expect(await freezeAll(free)).toBe(true);
+    await settle(free, free);
+    expect(await pool.query('SELECT FROM ledger_entry WHERE account_id = $1', [accountId])).toMatchObject({
+      rowCount: 0,
+    });
+  });
+
+  test('an account that pays afterwards may go below zero', async () => {
+    const accountId = await accountWith(pool, 0);
+    await pool.query('UPDATE credit_balance SET unlimited = true WHERE account_id = $1', [accountId]);
+    expect(await freezeAll([{ accountId, micros: 40 }])).toBe(true);
+    expect(await booksOf(pool, accountId)).toMatchObject({ available: -40, frozen: 40 });
+  });
+});
+
+describe('short credit', () => {
+  test('fails the whole transaction, for the accounts that have enough as well', async () => {
+    const [rich, poor] = [await accountWith(pool, 1000), await accountWith(pool, 9)];
+    const charges = [
+      { accountId: rich, micros: 10 },
+      { accountId: poor, micros: 10 },
+    ];
+    expect(await freezeAll(charges)).toBe(false);
+    expect(await booksOf(pool, rich)).toMatchObject({ available: 1000, frozen: 0 });
+    expect(await booksOf(pool, poor)).toMatchObject({ available: 9, frozen: 0 });
+  });
+
+  test('is found also where there is no balance at all', async () => {
+    expect(await freezeAll([{ accountId: 999_999, micros: 1 }])).toBe(false);
+  });
+
+  test('lets pass what fits, in order, and what is paid under the same key', async () => {
+    const [one, two] = [await accountWith(pool, 5), await accountWith(pool, 2)];
+    const charge = (accountId: number, micros: number, key: string | null = null) => ({ accountId, micros, key });
+    const charges = [
+      charge(one, 3, 'a'),
+      charge(two, 3),
+      charge(one, 3),
+      charge(one, 3, 'a'),
+      charge(one, 2),
+      charge(two, 2),
+    ];
+    expect(await transaction(pool, (tx) => fitIntoCredit(tx, charges))).toEqual([true, false, false, true, true, true]);
+  });
+
+  test('of fifty that freeze at once lets so many pass as fit, and waits for nobody for ever', async () => {
+    const accountId = await accountWith(pool, 333);
+    const frozen = await Promise.all(Array.from({ length: 50 }, () => freezeAll([{ accountId, micros: 10 }])));
+    expect(frozen.filter(Boolean)).toHaveLength(33);
+    expect(await booksOf(pool, accountId)).toMatchObject({ available: 3, frozen: 330 });
+  });
+});
+
+type Step =
+  | { readonly kind: 'topUp'; readonly account: number; readonly micros: number }
+  | { readonly kind: 'freeze'; readonly charges: readonly { readonly account: number; readonly micros: number }[] }
+  | { readonly kind: 'end'; readonly count: number; readonly earned: boolean };
+
+const ACCOUNTS = 3;
+const account = fc.nat({ max: ACCOUNTS - 1 });
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant('topUp' as const), account, micros: fc.integer({ min: 1, max: 500 }) }),
+  fc.record({
+    kind: fc.constant('freeze' as const),
+    charges: fc.array(fc.record({ account, micros: fc.nat({ max: 200 }) }), { minLength: 1, maxLength: 6 }),
+  }),
+  fc.record({ kind: fc.constant('end' as const), count: fc.integer({ min: 1, max: 5 }), earned: fc.boolean() }),
+);
+
+/** The same in plain numbers. */
+function createModel(): {
+  books: Books[];
+  frozen: { account: number; micros: number }[];
+  move(from: keyof Books, to: keyof Books, at: number, micros: number): void;
+} {
+  const books = Array.from({ length: ACCOUNTS }, () => ({ outside: 0, available: 0, frozen: 0, earned: 0 }));
+  return {
+    books,
+    frozen: [],
+    move(from, to, at, micros) {
+      const own = books[at];
+      if (!own) throw new Error(`no account ${at}`);
+      own[from] -= micros;
+      own[to] += micros;
+    },
+  };
+}
+
+/** Takes the step in both, and checks that they agree on whether it may be taken. */
+async function take(step: Step, ids: readonly number[], model: ReturnType<typeof createModel>): Promise<void> {
+  const chargesOf = (list: readonly { account: number; micros: number }[]): Charge[] =>
+    list.map(({ account: at, micros }) => ({ accountId: ids[at] ?? 0, micros }));
+  if (step.kind === 'topUp') {
+    model.move('outside', 'available', step.account, step.micros);
+    return topUp(pool, { accountId: ids[step.account] ?? 0, micros: step.micros, reference: '' });
+  }
+  if (step.kind === 'freeze') {
+    const wanted = ids.map((_, at) => step.charges.reduce((sum, c) => sum + (c.account === at ? c.micros : 0), 0));
+    const enough = wanted.every((micros, at) => micros === 0 || micros <= (model.books[at]?.available ?? 0));
+    expect(await freezeAll(chargesOf(step.charges))).toBe(enough);
+    if (!enough) return;
+    for (const charge of step.charges) model.move('available', 'frozen', charge.account, charge.micros);
+    return void model.frozen.push(...step.charges);
+  }
+  const ending = model.frozen.splice(0, step.count);
+  for (const { account: at, micros } of ending) model.move('frozen', step.earned ? 'earned' : 'available', at, micros);
+  return step.earned ? settle(chargesOf(ending), []) : settle([], chargesOf(ending));
+}
+
+propertyTest.prop([fc.array(anyStep, { maxLength: 25 })], { numRuns: 25 })(
+  'whatever is topped up, frozen, settled and returned, in any order: the ledger holds what plain arithmetic says',
+  async (steps) => {
+    const ids = await Promise.all(Array.from({ length: ACCOUNTS }, () => accountWith(pool, 0)));
+    const model = createModel();
+    for (const each of steps) await take(each, ids, model);
+    expect(await Promise.all(ids.map((id) => booksOf(pool, id)))).toEqual(model.books);
+  },
+);

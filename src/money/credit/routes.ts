@@ -1,0 +1,52 @@
+import { Type } from 'typebox';
+import { tenant } from '../../platform/db/tenant.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
+import { EntryOut, ledgerFilter, toEntries } from './ledger/schema.ts';
+import { countLedger, findAvailableAfter, listLedger } from './ledger/sql.ts';
+import { CreditOut } from './schema.ts';
+import { creditOf } from './show.ts';
+
+const EntriesQuery = Type.Object({ ...pageFields, ...ledgerFilter });
+
+/** Contract 7 and 12: what the account has to spend. */
+export function creditRoutes(app: App, { pool }: ApiDeps): void {
+  app.get('/services/sms/credit', {
+    schema: {
+      tags: ['Account'],
+      operationId: 'findCredit',
+      summary: 'The credit that can be spent',
+      response: { 200: Type.Object({ credit: Type.Number() }) },
+    },
+    handler: async ({ actor }) => ({ credit: (await creditOf(tenant(pool, actor), actor)).availableCredit }),
+  });
+
+  app.get('/api/partner-gateway/v1/subscription/credit', {
+    schema: {
+      tags: ['Account'],
+      operationId: 'findSubscriptionCredit',
+      summary: 'The credit, and how much of it is reserved',
+      response: { 200: CreditOut },
+    },
+    handler: ({ actor }) => creditOf(tenant(pool, actor), actor),
+  });
+
+  app.get('/api/partner-gateway/v1/credit/entries', {
+    schema: {
+      tags: ['Account'],
+      operationId: 'listCreditEntries',
+      summary: 'What moved the credit, the newest first',
+      description: 'One entry for each batch of messages: `messages` says of how many.',
+      querystring: EntriesQuery,
+      response: { 200: PageOf(EntryOut) },
+    },
+    handler: async ({ actor, query }) => {
+      const db = tenant(pool, actor);
+      const filter = { accountId: actor.accountId, kind: query.kind ?? null };
+      const rows = await listLedger(db, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      const [newest] = filter.kind === null ? rows : [];
+      const balance = newest ? await findAvailableAfter(db, { ...actor, id: newest.id }) : null;
+      return pageOf(query, toEntries(rows, balance), await countLedger(db, filter));
+    },
+  });
+}

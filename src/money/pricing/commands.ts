@@ -1,0 +1,60 @@
+import { type Command, Option } from 'commander';
+import { operatorName } from '../../identity/audit/record.ts';
+import { type CommandContext, table } from '../../platform/cli.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { type Channel, CHANNELS } from '../../platform/lib/channel.ts';
+import { fromMicros } from '../../platform/lib/money.ts';
+import { removePrice, setPrice } from './change.ts';
+import { listPrices } from './sql.ts';
+
+type Flags = { channel: Channel; prefix: string; price: number; refundUndelivered?: boolean };
+
+/** `price set`, `list` and `remove`. A running program follows at once. */
+export function registerPriceCommands(program: Command, context: CommandContext): void {
+  const price = program.command('price').description('what messages cost');
+  const channel = (): Option => new Option('--channel <channel>', 'channel').choices(CHANNELS).makeOptionMandatory();
+  const prefix = ['--prefix <digits>', 'leading digits without the plus; the longest fitting one decides', ''] as const;
+
+  price
+    .command('set')
+    .description('set the price of a channel and prefix')
+    .addOption(channel())
+    .option(...prefix)
+    .requiredOption('--price <amount>', 'per part on SMS, per message elsewhere; for example 0.035', Number)
+    .option('--refund-undelivered', 'give the price back when the message is not delivered')
+    .action(async (flags: Flags) => context.report(await set(context, flags), () => 'The price is in force.'));
+
+  price
+    .command('list')
+    .description('the price list')
+    .action(async () =>
+      context.report(await context.withDatabase(listPrices), (rows) =>
+        table(
+          ['channel', 'prefix', 'price', 'undelivered'],
+          rows.map((p) => [
+            p.channel,
+            p.prefix || '(all)',
+            fromMicros(p.unitMicros),
+            p.refundUndelivered ? 'refunded' : 'charged',
+          ]),
+        ),
+      ),
+    );
+
+  price
+    .command('remove')
+    .description('remove a price; messages without any price are refused')
+    .addOption(channel())
+    .option(...prefix)
+    .action(async (flags: Pick<Flags, 'channel' | 'prefix'>) => {
+      const place = { channel: flags.channel, prefix: flags.prefix, by: operatorName() };
+      await context.withDatabase((pool) => transaction(pool, (tx) => removePrice(tx, place)));
+      context.report({ removed: true }, () => 'The price was removed.');
+    });
+}
+
+async function set(context: CommandContext, { refundUndelivered = false, ...flags }: Flags): Promise<{ id: number }> {
+  const input = { ...flags, refundUndelivered, by: operatorName() };
+  const { id } = await context.withDatabase((pool) => transaction(pool, (tx) => setPrice(tx, input)));
+  return { id };
+}

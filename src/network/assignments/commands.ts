@@ -1,0 +1,104 @@
+import { type Command, Option } from 'commander';
+import { findAccount } from '../../identity/accounts/find.ts';
+import { operatorName } from '../../identity/audit/record.ts';
+import { type CommandContext, table } from '../../platform/cli.ts';
+import { findConnection } from '../connections/sql.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { AppError, invalidFields } from '../../platform/errors.ts';
+import { assignSender, CHANNEL_OF, registerAgent, removeSender } from './assign.ts';
+import { listSenders, type SenderChannel } from '../senders/sql.ts';
+
+type AssignFlags = { id: string; connection: string; account?: string; common?: true; name: string };
+
+/** `sender assign`, `register`, `list` and `remove`. A running program follows at once. */
+export function registerSenderCommands(program: Command, context: CommandContext): void {
+  const sender = program.command('sender').description('WhatsApp phone numbers and RCS agents: who may send as them');
+  addAssign(sender, context);
+  addRegister(sender, context);
+
+  sender
+    .command('list')
+    .description('all phone numbers and agents')
+    .action(async () =>
+      context.report(await context.withDatabase(listSenders), (rows) =>
+        table(
+          ['no', 'channel', 'id', 'connection', 'account', 'name'],
+          rows.map((s) => [
+            s.id,
+            s.channel,
+            s.identity ?? '(asked for)',
+            s.connection ?? '',
+            s.account ?? '(every account)',
+            s.name,
+          ]),
+        ),
+      ),
+    );
+
+  sender
+    .command('remove')
+    .description('take a phone number or an agent away')
+    .addOption(new Option('--channel <channel>', 'channel').choices(['RCS', 'WHATSAPP']).makeOptionMandatory())
+    .requiredOption('--id <id>', 'phone number id, or agent id')
+    .action(async ({ channel, id: identity }: { channel: SenderChannel; id: string }) => {
+      await context.withDatabase((pool) =>
+        transaction(pool, (tx) => removeSender(tx, operatorName(), { channel, identity })),
+      );
+      context.report({ channel, identity }, () => `${identity} was taken away.`);
+    });
+}
+
+function addAssign(sender: Command, context: CommandContext): void {
+  sender
+    .command('assign')
+    .description('give a phone number or an agent of a connection to an account, or to every account')
+    .requiredOption('--id <id>', 'phone number id, or agent id, as the network has it')
+    .requiredOption('--connection <name>', 'name of the connection')
+    .option('--account <account>', 'name or id of the account')
+    .option('--common', 'every account may send as it')
+    .option('--name <name>', 'what people see', '')
+    .action(async (flags: AssignFlags) => {
+      const { id: identity, name } = flags;
+      const assigned = await context.withDatabase(async (pool) => {
+        const { connectionId, channel } = await findLink(pool, flags.connection);
+        const ownerId = await readOwner(pool, flags);
+        return { ...(await assignSender(pool, { channel, identity, connectionId, ownerId, name })), channel, ownerId };
+      });
+      const to = assigned.ownerId === null ? 'Every account' : `Account ${assigned.ownerId}`;
+      context.report({ ...assigned, identity }, () => `${to} may send as ${identity}.`);
+    });
+}
+
+function addRegister(sender: Command, context: CommandContext): void {
+  sender
+    .command('register')
+    .description('give an agent that an account has asked for the id that the network knows it by')
+    .argument('<no>', 'its number in "sender list"')
+    .requiredOption('--id <id>', 'agent id')
+    .requiredOption('--connection <name>', 'name of the connection')
+    .action(async (no: string, flags: { id: string; connection: string }) => {
+      const id = Number(no);
+      if (!Number.isSafeInteger(id)) throw new AppError('not_found', { message: `There is no agent ${no}` });
+      await context.withDatabase(async (pool) => {
+        const { connectionId, channel } = await findLink(pool, flags.connection);
+        if (channel !== 'RCS') throw invalidFields([{ field: '--connection', message: 'must be a connection to RCS' }]);
+        await transaction(pool, (tx) => registerAgent(tx, operatorName(), { id, identity: flags.id, connectionId }));
+      });
+      context.report({ id, identity: flags.id }, () => `Agent ${no} sends as ${flags.id}.`);
+    });
+}
+
+async function findLink(db: Db, name: string): Promise<{ connectionId: number; channel: SenderChannel }> {
+  const connection = await findConnection(db, { name });
+  if (!connection) throw new AppError('not_found', { message: `There is no connection ${name}` });
+  const channel = CHANNEL_OF[connection.kind];
+  if (!channel) throw invalidFields([{ field: '--connection', message: 'must be a connection to WhatsApp or RCS' }]);
+  return { connectionId: connection.id, channel };
+}
+
+async function readOwner(db: Db, { account, common }: AssignFlags): Promise<number | null> {
+  if ((account === undefined) === (common === undefined))
+    throw invalidFields([{ field: '--account', message: 'exactly one of --account and --common is required' }]);
+  return account === undefined ? null : (await findAccount(db, { reference: account })).id;
+}

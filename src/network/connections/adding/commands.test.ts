@@ -1,0 +1,116 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSecretKey } from '../../../platform/lib/secret-box.ts';
+import { commandsOn } from '../../../../test/support/command.ts';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { connectGraph } from '../../../../test/support/networks.ts';
+import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
+import { createAccount } from '../../../operations/accounts/create.ts';
+import { registerConnectionCommands } from '../commands.ts';
+import { secretOf } from '../save.ts';
+import { findConnection } from '../sql.ts';
+
+let database: TestDatabase;
+let folder: string;
+let run: ReturnType<typeof commandsOn>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = await temporaryFolder('heliograph-adding-');
+  run = commandsOn(database, registerConnectionCommands);
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const SECRET_KEY = '5e'.repeat(32);
+const key = createSecretKey(Buffer.from(SECRET_KEY, 'hex'));
+async function stored(name: string) {
+  const connection = await findConnection(database.pool, { name });
+  if (!connection) throw new Error(`no connection ${name}`);
+  return { settings: connection.settings, kind: connection.kind, secret: JSON.parse(secretOf(connection, key)) };
+}
+const file = async (name: string, content: string): Promise<string> => {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+};
+const META = ['connection', 'add', 'whatsapp', '--waba-id', '500', '--access-token', 'token', '--app-secret', 'secret'];
+
+test('a WhatsApp account is added with its numbers, and the operator is told what Meta wants to know', async () => {
+  const added = await run(
+    ...META,
+    '--name',
+    'meta',
+    '--phone-number-id',
+    '106',
+    '107',
+    '--set',
+    'concurrency=9',
+    'mediaHosts=["a.example"]',
+    'appId="77"',
+  );
+  expect(added).toMatchObject({
+    code: 0,
+    answer: { name: 'meta', callbackUrl: 'http://127.0.0.1:8080/api/callbacks/whatsapp/meta' },
+  });
+  const { verifyToken } = added.answer as { verifyToken: string };
+  expect(await stored('meta')).toMatchObject({
+    kind: 'whatsapp',
+    settings: { wabaId: '500', appId: '77', phoneNumberIds: ['106', '107'], concurrency: 9, mediaHosts: ['a.example'] },
+    secret: { accessToken: 'token', appSecret: 'secret', verifyToken },
+  });
+});
+
+test('what does not fit is refused by name, and nothing is stored', async () => {
+  const wrong = await run(...META.with(4, 'no number'), '--name', 'wrong', '--phone-number-id', '106');
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('wabaId') });
+  expect(await findConnection(database.pool, { name: 'wrong' })).toBeUndefined();
+});
+
+test('an RCS account is added from the key file that Google hands out', async () => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const account = { client_email: 'a@b.example', private_key: pem, private_key_id: '1', type: 'service_account' };
+  const path = await file('key.json', JSON.stringify(account));
+  const add = ['connection', 'add', 'rcs', '--name', 'google', '--client-token', 'our-token', '--service-account'];
+  expect(await run(...add, path, '--set', 'trafficType=PROMOTION')).toMatchObject({
+    code: 0,
+    answer: { callbackUrl: 'http://127.0.0.1:8080/api/callbacks/rcs/google', clientToken: 'our-token' },
+  });
+  expect(await stored('google')).toMatchObject({
+    kind: 'rcs',
+    settings: { trafficType: 'PROMOTION' },
+    secret: { clientEmail: 'a@b.example', clientToken: 'our-token' },
+  });
+});
+
+test.each([
+  ['is not there', null],
+  ['is no JSON', 'no'],
+  ['is no object', '5'],
+])('a key file that %s is refused', async (_, content) => {
+  const path = content === null ? join(folder, 'none.json') : await file('bad.json', content);
+  const answer = await run('connection', 'add', 'rcs', '--name', 'bad', '--service-account', path);
+  expect(answer).toMatchObject({ code: 1, stderr: expect.stringContaining('--service-account') });
+});
+
+test('one secret is changed, and the others stay', async () => {
+  const path = await file('secrets.json', '{"accessToken":"newer"}');
+  expect(await run('connection', 'update', 'meta', '--secrets', path)).toMatchObject({ code: 0 });
+  expect((await stored('meta')).secret).toMatchObject({ accessToken: 'newer', appSecret: 'secret' });
+});
+
+test('a try of a connection says whether its network takes the token', async () => {
+  const account = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' });
+  const { pool } = database;
+  await pool.query(`DELETE FROM connection WHERE name = 'meta'`);
+  const { graph } = await connectGraph({ pool, environment: { SECRET_KEY }, account });
+  expect(await run('connection', 'test', 'meta')).toMatchObject({ code: 0, answer: { ok: true } });
+  const path = await file('wrong.json', '{"accessToken":"wrong"}');
+  await run('connection', 'update', 'meta', '--secrets', path);
+  expect(await run('connection', 'test', 'meta')).toMatchObject({ code: 1 });
+  await graph.close();
+});

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises';
+import { invalidFields } from '../../../platform/errors.ts';
+
+/** `window=5` is a number, `tls=true` a boolean, `phoneNumberIds=["1","2"]` a list, `appId="5"` a text, and so is all else. */
+export const readSettings = (pairs: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(
+    pairs.map((pair) => {
+      const [name = '', ...rest] = pair.split('=');
+      const value = rest.join('=');
+      if (value === 'true' || value === 'false') return [name, value === 'true'];
+      if (/^[["]/.test(value)) return [name, readJson(value)];
+      return [name, /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value];
+    }),
+  );
+
+/** What is no JSON stays a text, which the setting then refuses by its name. */
+function readJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** A file with one JSON object. Errors: 400 naming the option. */
+export async function readJsonFile(option: string, path: string): Promise<object> {
+  const text = await readFile(path, 'utf8').catch((cause: Error) => refuse(option, cause.message));
+  const json: unknown = await new Response(text).json().catch(() => refuse(option, 'the file is not JSON'));
+  return typeof json === 'object' && json !== null ? json : refuse(option, 'the file must hold one JSON object');
+}
+
+function refuse(field: string, message: string): never {
+  throw invalidFields([{ field, message }]);
+}

@@ -1,0 +1,115 @@
+import type { Command } from 'commander';
+import { operatorName } from '../../identity/audit/record.ts';
+import { type CommandContext, table } from '../../platform/cli.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { loadSecretKey } from '../../platform/secret-key.ts';
+import { registerAddCommands } from './adding/commands.ts';
+import { readJsonFile, readSettings } from './adding/read-settings.ts';
+import { changeConnection } from './change.ts';
+import { connectionNamed } from './find.ts';
+import { removeConnection } from './remove.ts';
+import { secretOf } from './save.ts';
+import { listConnectionStatus } from './sql.ts';
+import { type Tried, tryConnection } from './try.ts';
+
+/** `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
+export function registerConnectionCommands(program: Command, context: CommandContext): void {
+  const connection = program.command('connection').description('the links to carriers');
+  registerAddCommands(
+    connection.command('add').description('add a connection; a running program connects at once'),
+    context,
+  );
+  addUpdate(connection, context);
+
+  connection
+    .command('list')
+    .description('all connections, and whether they are up')
+    .action(async () =>
+      context.report(await context.withDatabase(listConnectionStatus), (rows) =>
+        table(
+          ['name', 'kind', 'status', 'up', 'links', 'fault', 'last error'],
+          rows.map((c) => [
+            c.name,
+            c.kind,
+            c.status,
+            c.up ? 'yes' : 'no',
+            `${c.bindsUp}/${c.bindsWanted}`,
+            c.fault ?? '',
+            lastErrorOf(c),
+          ]),
+        ),
+      ),
+    );
+
+  connection
+    .command('test')
+    .argument('<name>')
+    .description('connect once from here, and say what the carrier answered')
+    .action(async (name: string) => {
+      const result = await testConnection(context, name);
+      context.report(result, ({ detail }) => detail, result.ok);
+    });
+
+  connection
+    .command('remove')
+    .argument('<name>')
+    .description('remove a connection that no route leads to and no message waits for')
+    .action(async (name: string) => {
+      await context.withDatabase((pool) =>
+        transaction(pool, (tx) => removeConnection(tx, { name, by: operatorName() })),
+      );
+      context.report({ name }, () => `Connection ${name} was removed.`);
+    });
+
+  for (const [verb, status] of [
+    ['pause', 'paused'],
+    ['resume', 'active'],
+  ] as const)
+    connection
+      .command(verb)
+      .argument('<name>')
+      .description(
+        `set a connection to ${status}; its messages ${status === 'paused' ? 'go over the next one of their route, or wait' : 'go on'}`,
+      )
+      .action(async (name: string) => {
+        await change(context, { name, status });
+        context.report({ name, status }, () => `Connection ${name} is ${status}.`);
+      });
+}
+
+function addUpdate(connection: Command, context: CommandContext): void {
+  connection
+    .command('update')
+    .argument('<name>')
+    .description('change the secret or settings of a connection; a running program connects again')
+    .option('--password <password>', 'the new password (SMPP)')
+    .option('--secrets <file>', 'a JSON file with the new secrets (WhatsApp, RCS)')
+    .option('--set <name=value...>', 'a setting, see docs/carriers.md', [])
+    .action(async (name: string, flags: UpdateFlags) => {
+      const secret = flags.secrets === undefined ? flags.password : await readJsonFile('--secrets', flags.secrets);
+      await change(context, { name, settings: readSettings(flags.set), secret });
+      context.report({ name }, () => `Connection ${name} was changed.`);
+    });
+}
+
+type UpdateFlags = { password?: string; secrets?: string; set: string[] };
+
+const lastErrorOf = ({ lastError, lastErrorAt }: { lastError: string | null; lastErrorAt: Date | null }): string =>
+  lastError === null ? '' : `${lastErrorAt?.toISOString() ?? ''} ${lastError}`;
+
+async function change(
+  context: CommandContext,
+  input: Omit<Parameters<typeof changeConnection>[2], 'by'>,
+): Promise<void> {
+  const key = await loadSecretKey(context.config());
+  const changed = { ...input, by: operatorName() };
+  await context.withDatabase((pool) => transaction(pool, (tx) => changeConnection(tx, key, changed)));
+}
+
+async function testConnection(context: CommandContext, name: string): Promise<Tried> {
+  const { kind, settings, ...rest } = await context.withDatabase((pool) => connectionNamed(pool, name));
+  const secret = secretOf({ kind, settings, ...rest }, await loadSecretKey(context.config()));
+  const tried = await tryConnection({ kind, settings, secret });
+  const detail = tried.ok ? `${name} is up.` : `${name} cannot be reached: ${tried.detail}`;
+  return { ...tried, detail };
+}

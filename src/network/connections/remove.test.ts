@@ -1,0 +1,64 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { exec, sql } from '../../platform/db/query.ts';
+import { deleteRoute, insertRoute } from '../routing/sql.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { listChunks, queueMessages } from '../../../test/support/queue.ts';
+import { failOver } from './fail-over.ts';
+import { removeConnection } from './remove.ts';
+import * as db from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await exec(pool, sql`TRUNCATE connection, dispatch_chunk RESTART IDENTITY CASCADE`);
+  await db.insertConnection(pool, { name: 'old', kind: 'smpp', sandbox: false, settings: {} });
+  await db.insertConnection(pool, { name: 'new', kind: 'smpp', sandbox: false, settings: {} });
+});
+
+const remove = (name = 'old') => transaction(pool, (tx) => removeConnection(tx, { name, by: 'ada' }));
+const names = async () => (await db.listConnections(pool)).map(({ name }) => name);
+
+test('a connection that nothing needs is removed, also one that was down', async () => {
+  await failOver(pool, { deadAfterMs: 1000 });
+  await remove();
+  expect(await names()).toEqual(['new']);
+  await expect(remove()).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('one with routes is not, and the refusal says what to do', async () => {
+  const { id } = await insertRoute(pool, { channel: 'SMS', prefix: '39', connectionId: 1, priority: 100 });
+  await expect(remove()).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('route remove') });
+  await deleteRoute(pool, { id });
+  await remove();
+  expect(await names()).toEqual(['new']);
+});
+
+test('one with messages that wait is not, and those of others that might have come to it stay away', async () => {
+  await queueMessages(pool, { count: 3, connectionId: 1 });
+  await queueMessages(pool, { connectionId: 2, alternates: [1] });
+  await expect(remove()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringMatching(/^3 messages wait .* resume old/),
+  });
+  expect((await listChunks(pool)).flatMap((chunk) => chunk.alternates)).toEqual([1]);
+  await exec(pool, sql`DELETE FROM dispatch_chunk WHERE connection_id = 1`);
+  await remove();
+  expect((await listChunks(pool)).flatMap((chunk) => chunk.alternates)).toEqual([]);
+});
+
+test('one with numbers is not', async () => {
+  await exec(
+    pool,
+    sql`WITH owner AS (INSERT INTO account (name) VALUES ('Acme') RETURNING id)
+        INSERT INTO inbound_number (connection_id, number, account_id) SELECT 1, '12345', id FROM owner`,
+  );
+  await expect(remove()).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('number remove') });
+  expect(await names()).toEqual(['old', 'new']);
+});

@@ -1,0 +1,79 @@
+import type { Outcome } from '../../carriers/outcome.ts';
+import type { Db } from '../../platform/db/query.ts';
+import type { HeldChunk, Settled } from './held.ts';
+import { insertChunks, insertRetryChunk, type OnUnknown } from './sql.ts';
+
+/** Messages of one chunk that go the same way. */
+type Group = {
+  readonly chunk: HeldChunk;
+  readonly elsewhere: boolean;
+  readonly counts: boolean;
+  readonly afterMs: number;
+  /** Where they may still go when they are answered next. */
+  readonly alternates: readonly number[];
+  readonly onUnknown: OnUnknown;
+  readonly ids: string[];
+};
+
+/**
+ * Queues the messages with outcome `retry` again, one chunk for each chunk, delay and connection that they go to; those
+ * with outcome `unknown` only where their chunk says `resubmit`, and for one time: a second unknown holds them.
+ * `settled` are those whose outcome this transaction really writes.
+ */
+export async function requeue(tx: Db, connectionId: number, settled: readonly Settled[]): Promise<void> {
+  const groups = groupsOf(settled);
+  const elsewhere = groups.flatMap((group) => (group.elsewhere ? toNextConnection(group) : []));
+  // All sent before this returns: it may be part of a `burst`.
+  await Promise.all([
+    ...groups.filter((group) => !group.elsewhere).map((group) => insertRetryChunk(tx, toRetry(connectionId, group))),
+    ...(elsewhere.length > 0 ? [insertChunks(tx, elsewhere)] : []),
+  ]);
+}
+
+/** The connections that messages of these go to next. */
+export const nextConnectionsOf = (settled: readonly Settled[]): Set<number> =>
+  new Set(settled.flatMap(({ chunk, elsewhere }) => (elsewhere ? chunk.alternates.slice(0, 1) : [])));
+
+function groupsOf(settled: readonly Settled[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const { chunk, job, outcome, elsewhere } of settled) {
+    const again = againOf(chunk, outcome);
+    if (again === null) continue;
+    const { counts, afterMs } = again;
+    const key = `${chunk.id}/${outcome?.kind}/${afterMs}/${counts}/${elsewhere}`;
+    const group = groups.get(key);
+    if (group) group.ids.push(job.messageId);
+    else groups.set(key, { chunk, elsewhere, ...again, ids: [job.messageId] });
+  }
+  return [...groups.values()];
+}
+
+/** What this connection may have taken goes to no other one, whatever it answers the second time. */
+function againOf({ onUnknown, alternates }: HeldChunk, outcome: Outcome | null) {
+  if (outcome?.kind === 'retry') return { afterMs: outcome.afterMs, counts: outcome.counts, onUnknown, alternates };
+  if (outcome?.kind !== 'unknown' || onUnknown === 'hold') return null;
+  return { afterMs: 0, counts: false, onUnknown: 'hold', alternates: [] } as const;
+}
+
+const toRetry = (connectionId: number, { chunk, counts, afterMs, alternates, onUnknown, ids }: Group) => ({
+  accountId: chunk.accountId,
+  connectionId,
+  alternates,
+  priority: chunk.priority,
+  round: chunk.round,
+  attempt: chunk.attempt + 1,
+  tries: chunk.tries + (counts ? 1 : 0),
+  afterMs,
+  onUnknown,
+  campaignId: chunk.campaignId,
+  ids,
+});
+
+/** The connection that has refused them is not tried again. */
+function toNextConnection({ chunk, onUnknown, ids }: Group) {
+  const [connectionId, ...alternates] = chunk.alternates;
+  if (connectionId === undefined) return [];
+  const { accountId, priority, attempt, campaignId } = chunk;
+  const where = { accountId, connectionId, alternates, priority, campaignId };
+  return [{ ...where, availableAt: null, attempt: attempt + 1, onUnknown, ids }];
+}

@@ -1,0 +1,71 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { createWaker, WAKE_CHANNEL } from './wake.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ empty: true });
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+async function otherProcess(): Promise<string[]> {
+  const heard: string[] = [];
+  const client = new pg.Client({ connectionString: database.connectionString });
+  await client.connect();
+  onTestFinished(() => client.end());
+  client.on('notification', ({ payload }) => void heard.push(payload ?? ''));
+  await client.query(`LISTEN ${WAKE_CHANNEL}`);
+  return heard;
+}
+
+test('the listeners of the connection hear at once, those of others and those that left do not', () => {
+  const waker = createWaker(database.pool);
+  const heard: string[] = [];
+  waker.onWake(1, () => heard.push('one'));
+  waker.onWake(2, () => heard.push('two'));
+  const off = waker.onWake(1, () => heard.push('left'));
+  off();
+  waker.wakeHere(1);
+  expect(heard).toEqual(['one']);
+});
+
+test('other processes hear which connection has work', async () => {
+  const heard = await otherProcess();
+  createWaker(database.pool).wake(17);
+  await expect.poll(() => heard).toEqual(['17']);
+});
+
+test('a burst becomes few notifications, and none of its connections is left out', async () => {
+  const heard = await otherProcess();
+  const waker = createWaker(database.pool);
+  for (let i = 0; i < 1000; i++) waker.wake(i % 5);
+  await expect.poll(() => [...new Set(heard)].sort()).toEqual(['0', '1', '2', '3', '4']);
+  expect(heard.length).toBeLessThan(20);
+});
+
+test('what came from another process is not sent out again', async () => {
+  const heard = await otherProcess();
+  const waker = createWaker(database.pool);
+  waker.wakeHere(3);
+  waker.wake(4);
+  await expect.poll(() => heard).toEqual(['4']);
+});
+
+test('a database that is away harms nobody, and the next wake is sent', async () => {
+  const heard = await otherProcess();
+  let away = true;
+  const failing = new Proxy(database.pool, {
+    get: (pool, name) =>
+      name === 'query' && away
+        ? () => {
+            away = false;
+            return Promise.reject(new Error('away'));
+          }
+        : Reflect.get(pool, name),
+  });
+  const waker = createWaker(failing);
+  waker.wake(1);
+  waker.wake(2);
+  await expect.poll(() => heard).toEqual(['2']);
+});

@@ -1,0 +1,61 @@
+import { type Command, Option } from 'commander';
+import { operatorName } from '../../identity/audit/record.ts';
+import { type CommandContext, table } from '../../platform/cli.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { addRoute, removeRoute, type RouteInput } from './change.ts';
+import { listRoutes } from './sql.ts';
+
+type Flags = RouteInput;
+
+/** `route add`, `list` and `remove`. A running program follows at once. */
+export function registerRouteCommands(program: Command, context: CommandContext): void {
+  const route = program.command('route').description('which connection takes which numbers');
+
+  route
+    .command('add')
+    .description('send the numbers with this prefix over this connection; adding again changes the rest')
+    .addOption(
+      new Option('--channel <channel>', 'SMS; on RCS and WhatsApp the sender decides')
+        .choices(['SMS'])
+        .makeOptionMandatory(),
+    )
+    .option('--prefix <digits>', 'leading digits without the plus; the longest fitting one decides', '')
+    .requiredOption('--connection <name>', 'name of the connection')
+    .option('--priority <n>', 'lower goes first among equal prefixes; the next ones are for when it fails', Number, 100)
+    .addOption(
+      new Option(
+        '--on-unknown <policy>',
+        'of single sends without an answer: keep them for a receipt, or send them twice',
+      )
+        .choices(['hold', 'resubmit'])
+        .default('hold'),
+    )
+    .action(async (flags: Flags) => context.report(await add(context, flags), ({ id }) => `Route ${id} is in force.`));
+
+  route
+    .command('list')
+    .description('all routes; of a prefix the first is taken, the others in their order when it fails')
+    .action(async () =>
+      context.report(await context.withDatabase(listRoutes), (rows) =>
+        table(
+          ['id', 'channel', 'prefix', 'order', 'connection', 'priority', 'on unknown'],
+          rows.map((r) => [r.id, r.channel, r.prefix || '(all)', r.order, r.connection, r.priority, r.onUnknown]),
+        ),
+      ),
+    );
+
+  route
+    .command('remove')
+    .argument('<id>')
+    .description('remove a route')
+    .action(async (text: string) => {
+      const id = Number(text);
+      await context.withDatabase((pool) => transaction(pool, (tx) => removeRoute(tx, { id, by: operatorName() })));
+      context.report({ id }, () => `Route ${id} was removed.`);
+    });
+}
+
+const add = (context: CommandContext, { channel, prefix, connection, priority, onUnknown }: Flags) =>
+  context.withDatabase((pool) =>
+    transaction(pool, (tx) => addRoute(tx, { channel, prefix, connection, priority, onUnknown, by: operatorName() })),
+  );

@@ -1,0 +1,58 @@
+import { listIn, wordsIn } from '../../carriers/json.ts';
+import { valuesIn } from '../../platform/lib/walk.ts';
+import type { Placeholder, Sendable } from './template.ts';
+
+/** `{{1}}`, `{{ first_name }}`. */
+export const PLACEHOLDER = /\{\{\s*([^{}|]{1,64}?)\s*\}\}/g;
+
+/**
+ * The placeholders of a template in the order in which values are given: on WhatsApp header, body, buttons, and numbers
+ * in their order; on RCS by name, since stored JSON has no order of its own. Each once in its place: `{{1}}` in the
+ * header and in the body are two.
+ */
+export const placeholdersOf = ({ channel, content }: Pick<Sendable, 'channel' | 'content'>): Placeholder[] =>
+  channel === 'RCS' ? namesIn(textsIn(content)).sort().map(inText) : componentsOf(content).flatMap(inComponent);
+
+const textsIn = (content: unknown): string =>
+  [...valuesIn(content)].filter((value) => typeof value === 'string').join('\n');
+
+const inText = (name: string): Placeholder => ({ place: 'text', name, index: 0, label: name });
+
+function inComponent({ type, text, buttons }: Component): Placeholder[] {
+  if (type === 'HEADER')
+    return namesIn(text).map((name) => ({ place: 'header', name, index: 0, label: `header.${name}` }));
+  if (type === 'BODY') return namesIn(text).map((name) => ({ place: 'body', name, index: 0, label: name }));
+  return buttons.flatMap((button, index) =>
+    namesIn(wordsIn(button, 'url')).map((name) => ({ place: 'button', name, index, label: `button.${index}.${name}` })),
+  );
+}
+
+function namesIn(text: string): string[] {
+  const names = [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
+  return names.every((name) => /^\d+$/.test(name)) ? names.sort((a, b) => Number(a) - Number(b)) : names;
+}
+
+/** Of a component as the network writes it, what is read here. */
+export type Component = {
+  readonly type: string;
+  /** Of a header: TEXT, IMAGE, VIDEO, DOCUMENT, LOCATION. */
+  readonly format: string;
+  readonly text: string;
+  readonly buttons: readonly unknown[];
+};
+
+const ORDER: readonly string[] = ['HEADER', 'BODY', 'FOOTER', 'BUTTONS'];
+const placeOf = ({ type }: Component): number => (ORDER.includes(type) ? ORDER.indexOf(type) : ORDER.length);
+
+/** The components of a WhatsApp template, the header first. */
+export function componentsOf(content: unknown): Component[] {
+  const components: unknown[] = Array.isArray(content) ? content : [];
+  return components
+    .map((component) => ({
+      type: wordsIn(component, 'type').toUpperCase(),
+      format: wordsIn(component, 'format').toUpperCase(),
+      text: wordsIn(component, 'text'),
+      buttons: listIn(component, 'buttons'),
+    }))
+    .sort((a, b) => placeOf(a) - placeOf(b));
+}

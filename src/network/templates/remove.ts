@@ -1,0 +1,29 @@
+import { deleteTemplate } from '../../carriers/whatsapp/templates.ts';
+import { lookAtTemplates } from '../../engagement/campaigns/lifecycle/templates.ts';
+import { recordAudit } from '../../identity/audit/record.ts';
+import type { Db } from '../../platform/db/query.ts';
+import type { Actor } from '../../platform/http/actor.ts';
+import { askFor, type NetworkDeps } from './network.ts';
+import { findOwn } from './own.ts';
+import * as db from './sql.ts';
+import type { TemplateChannel } from './template.ts';
+
+/**
+ * Deletes a template of the account's own, in the caller's transaction; one of WhatsApp at the network first. Errors:
+ * 404; 403 for a common one; 400; 502.
+ */
+export async function removeTemplate(
+  deps: NetworkDeps,
+  tx: Db,
+  actor: Actor,
+  { channel, id }: { channel: TemplateChannel; id: string },
+): Promise<void> {
+  const { connectionId, name, status } = await findOwn(tx, actor, channel, id);
+  if (connectionId !== null && status !== 'DELETED') {
+    await db.claimMaking(tx, { connectionId });
+    await askFor(deps, connectionId, (client) => deleteTemplate(client, { name, id }));
+  }
+  await db.deleteTemplate(tx, { accountId: actor.accountId, channel, id });
+  await lookAtTemplates(tx, [{ channel, id }]);
+  await recordAudit(tx, actor, { action: 'template.delete', subject: `template:${id}`, detail: { channel, name } });
+}

@@ -1,0 +1,238 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createAccount } from '../../operations/accounts/create.ts';
+import { insertConnection } from '../connections/sql.ts';
+import { exec, sql } from '../../platform/db/query.ts';
+import { tenant } from '../../platform/db/tenant.ts';
+import { insertSender } from '../senders/sql.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { checkTemplate } from './check.ts';
+import { listTemplateVariables } from './find.ts';
+import { receiveTemplateChanges } from './receive-changes.ts';
+import { createResolver } from './resolve.ts';
+import * as db from './sql.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+let ours: number;
+let theirs: number;
+let connectionId: number;
+let otherConnection: number;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+  ours = (await createAccount(pool, { name: 'Ours', plan: 'unlimited' })).accountId;
+  theirs = (await createAccount(pool, { name: 'Theirs', plan: 'unlimited' })).accountId;
+  const connect = async (name: string) =>
+    (await insertConnection(pool, { name, kind: 'whatsapp', sandbox: false, settings: {} }))?.id ?? 0;
+  connectionId = await connect('one');
+  otherConnection = await connect('two');
+  const sender = { channel: 'WHATSAPP', name: '', ownerId: ours } as const;
+  await insertSender(pool, { ...sender, identity: '106', connectionId });
+  await insertSender(pool, { ...sender, identity: '107', connectionId: otherConnection });
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE template`));
+
+const BODY = [{ type: 'BODY', text: 'Hello {{1}}' }];
+const add = (more: Partial<db.NewTemplate> = {}): Promise<boolean> =>
+  db.insertTemplate(pool, {
+    channel: 'WHATSAPP',
+    id: '900',
+    ownerId: ours,
+    connectionId,
+    name: 'offer',
+    language: 'en',
+    category: 'UTILITY',
+    status: 'APPROVED',
+    content: BODY,
+    headerLink: null,
+    named: false,
+    variables: ['firstName|friend'],
+    ...more,
+  });
+const RCS = { channel: 'RCS', connectionId: null, language: '', named: true } as const;
+
+const fields = new Set(['firstName', 'city']);
+const check = (more: Partial<Parameters<typeof checkTemplate>[1]> = {}) =>
+  checkTemplate(pool, { accountId: ours, channel: 'WHATSAPP', templateId: '900', sender: '106', fields, ...more });
+
+test('a template that is approved, of this business account and filled by contact fields may be sent', async () => {
+  await add();
+  expect(await check()).toEqual([]);
+  expect(await check({ sender: null })).toEqual([]);
+});
+
+test('another account reads of it as of one that there is not', async () => {
+  await add();
+  expect(await check({ accountId: theirs })).toEqual(['there is no template 900']);
+  expect(await check({ templateId: '901' })).toEqual(['there is no template 901']);
+  expect(await check({ channel: 'RCS' })).toEqual(['there is no template 900']);
+});
+
+test('each thing that is wrong has its sentence', async () => {
+  await add({ status: 'APPROVED', variables: ['planet'] });
+  await receiveTemplateChanges(pool, connectionId, [{ id: '900', status: 'PAUSED', reason: 'FIRST_PAUSE' }]);
+  expect(await check({ sender: '107' })).toEqual([
+    'the template offer is PAUSED (FIRST_PAUSE), not APPROVED',
+    'the template is not of the business account of this phone number',
+    "the template's variable planet is no contact field",
+  ]);
+});
+
+test('without one field for each placeholder, or with a header that nothing fills, it cannot be sent', async () => {
+  const header = [{ type: 'HEADER', format: 'IMAGE' }, ...BODY];
+  await add({ variables: [], content: header });
+  expect(await check()).toEqual([
+    expect.stringContaining('has 1 placeholders (1) and 0 variables'),
+    expect.stringContaining('headerLink'),
+  ]);
+  await add({ id: '901', variables: [], content: [{ type: 'HEADER', format: 'LOCATION' }] });
+  expect(await check({ templateId: '901' })).toEqual([expect.stringContaining('location')]);
+});
+
+test('a callback about another business account changes nothing', async () => {
+  await add();
+  await receiveTemplateChanges(pool, otherConnection, [{ id: '900', status: 'DISABLED', reason: null }]);
+  expect(await check()).toEqual([]);
+});
+
+test('a campaign learns which values its messages must hold, each once', async () => {
+  await add({ ...RCS, id: 'r', content: { text: '{{a}} {{b}} {{c}}' }, variables: ['city', 'firstName|x', 'city'] });
+  const variables = (accountId: number) => listTemplateVariables(pool, { accountId, channel: 'RCS', templateId: 'r' });
+  expect(await variables(ours)).toEqual(['city', 'firstName|x']);
+  expect(await variables(theirs)).toBeUndefined();
+});
+
+test('stored values become what is sent; a whole content is what it is', async () => {
+  await add();
+  await add({ ...RCS, id: 'r', ownerId: null, content: { text: 'Hi {{name}}' }, variables: ['firstName'] });
+  const { load, resolve } = createResolver(pool);
+  const whatsapp = { template: '900', channel: 'WHATSAPP', values: { 'firstName|friend': 'Ana' } } as const;
+  const rcs = { template: 'r', channel: 'RCS', values: { firstName: 'Ana' } } as const;
+  const whole = { channel: 'RCS', message: { text: 'Hi' } } as const;
+  await load([whatsapp, rcs, whole].map((content) => ({ accountId: ours, content })));
+  expect(resolve(ours, whatsapp)?.message).toMatchObject({
+    template: { name: 'offer', components: [{ type: 'body', parameters: [{ type: 'text', text: 'Ana' }] }] },
+  });
+  expect(resolve(theirs, rcs)).toEqual({ channel: 'RCS', message: { text: 'Hi Ana' } });
+  expect(resolve(ours, whole)).toBe(whole);
+});
+
+test.each([
+  ["is another account's", { ownerId: 'theirs' }],
+  ['is paused', { status: 'PAUSED' }],
+  ['wants a value that the message has not', { variables: ['city'] }],
+  ['is gone', { id: '999' }],
+])('a message whose template %s cannot be sent', async (_, { ownerId, ...more }: Record<string, unknown>) => {
+  await add({ ...(more as Partial<db.NewTemplate>), ...(ownerId ? { ownerId: theirs } : {}) });
+  const content = { template: '900', channel: 'WHATSAPP', values: { 'firstName|friend': 'Ana' } } as const;
+  const { load, resolve } = createResolver(pool);
+  await load([{ accountId: ours, content }]);
+  expect(resolve(ours, content)).toBeNull();
+});
+
+test('a page has own and common templates by name, and counts them all', async () => {
+  await add({ id: '1', name: 'c' });
+  await add({ id: '2', name: 'a', ownerId: null, status: 'PENDING' });
+  await add({ id: '3', name: 'b', ownerId: theirs });
+  await add({ id: '4', name: 'd', status: 'DELETED' });
+  const list = async (more: Partial<db.TemplateFilter> = {}, limit = 10) => {
+    const filter = { accountId: ours, channel: 'WHATSAPP', status: null, search: null, ...more } as const;
+    const rows = await db.listUsableTemplates(pool, filter, { limit, offset: 0 });
+    return [rows.map(({ name }) => name).join(''), await db.countUsableTemplates(pool, filter)];
+  };
+  expect(await list()).toEqual(['ac', 2]);
+  expect(await list({}, 1)).toEqual(['a', 2]);
+  expect(await list({ status: 'PENDING' })).toEqual(['a', 1]);
+  expect(await list({ status: 'DELETED' })).toEqual(['d', 1]);
+  expect(await list({ search: 'C' })).toEqual(['c', 1]);
+  expect(await db.countOwnTemplates(pool, { accountId: ours, channel: 'WHATSAPP' })).toBe(2);
+});
+
+test('a name finds the own template of a business account before the common one', async () => {
+  await add({ id: '1', ownerId: null });
+  const find = async (name = 'offer', of = connectionId) =>
+    (await db.findUsableTemplateByName(pool, { accountId: ours, connectionId: of, name, language: 'en' }))?.id;
+  expect(await find()).toBe('1');
+  await add({ id: '2' });
+  expect(await find()).toBe('2');
+  expect([await find('other'), await find('offer', otherConnection)]).toEqual([undefined, undefined]);
+});
+
+test('the second wall: an account sees its own and the common templates, and writes its own only', async () => {
+  await add({ id: '1' });
+  await add({ id: '2', ownerId: theirs });
+  await add({ id: '3', ownerId: null });
+  const mine = tenant(pool, { accountId: ours });
+  const rows = await mine.query<{ id: string }>({ text: 'SELECT id FROM template ORDER BY id', values: [] });
+  expect(rows.rows.map(({ id }) => id)).toEqual(['1', '3']);
+  const change = await mine.query({ text: `UPDATE template SET name = 'mine'`, values: [] });
+  expect(change.rowCount).toBe(1);
+  const gone = await mine.query({ text: 'DELETE FROM template', values: [] });
+  expect(gone.rowCount).toBe(1);
+  const common = `INSERT INTO template (channel, id, name, status, content) VALUES ('RCS', 'x', 'x', 'APPROVED', '{}')`;
+  await expect(mine.query({ text: common, values: [] })).rejects.toThrow('row-level security');
+});
+
+const seen = (id: string, more: Partial<db.Seen> = {}): db.Seen => ({
+  id,
+  name: 'seen',
+  language: 'en',
+  category: 'UTILITY',
+  status: 'APPROVED',
+  reason: null,
+  content: BODY,
+  named: false,
+  variables: [],
+  ...more,
+});
+const store = (...list: db.Seen[]) => db.insertSeenTemplates(pool, { connectionId, ownerId: null, seen: list });
+const find = (id: string) => db.findUsableTemplate(pool, { accountId: ours, channel: 'WHATSAPP', id });
+
+test('a list of the network brings new templates and changes, and keeps owners and what is ours', async () => {
+  await add({ headerLink: 'https://x.example/a.jpg' });
+  expect(await store(seen('900', { status: 'REJECTED', reason: 'SCAM' }), seen('901'))).toEqual(['900', '901']);
+  expect(await find('900')).toMatchObject({ ownerId: ours, status: 'REJECTED', reason: 'SCAM', name: 'seen' });
+  expect(await find('900')).toMatchObject({ headerLink: 'https://x.example/a.jpg', variables: ['firstName|friend'] });
+  expect(await find('901')).toMatchObject({ ownerId: null, connectionId });
+  expect(await store(seen('900', { status: 'REJECTED', reason: 'SCAM' }), seen('901'))).toEqual([]);
+});
+
+test('what the network no longer has reads DELETED, but for what was made after it was asked', async () => {
+  await add({ id: '1' });
+  await exec(pool, sql`UPDATE template SET created_at = now() - interval '1 second'`);
+  const before = await db.findNow(pool);
+  await add({ id: '2' });
+  await add({ id: '3', connectionId: otherConnection });
+  expect(await db.moveTemplatesGone(pool, { connectionId, present: ['9'], before })).toEqual(['1']);
+  expect(await Promise.all(['1', '2', '3'].map(async (id) => (await find(id))?.status))).toEqual([
+    'DELETED',
+    'APPROVED',
+    'APPROVED',
+  ]);
+  expect((await db.listTemplatesOfConnection(pool, { connectionId })).map(({ id }) => id)).toEqual(['2']);
+});
+
+test('only its owner changes or deletes a template', async () => {
+  await add();
+  const move = (accountId: number) =>
+    db.moveTemplate(pool, { accountId, channel: 'WHATSAPP', id: '900', variables: ['city'], headerLink: null });
+  expect([await move(theirs), await move(ours)]).toEqual([false, true]);
+  expect(await find('900')).toMatchObject({ variables: ['city'], status: 'APPROVED' });
+  const remove = (accountId: number) => db.deleteTemplate(pool, { accountId, channel: 'WHATSAPP', id: '900' });
+  expect([await remove(theirs), await remove(ours)]).toEqual([false, true]);
+});
+
+test('common templates are taken away by id, and those of accounts stay', async () => {
+  await add({ id: '1', ownerId: null });
+  await add({ id: '2' });
+  expect(await db.deleteCommonTemplates(pool, { ids: ['1', '2'] })).toBe(1);
+});
+
+test('the templates of a business account follow its owner, those of others stay', async () => {
+  await add({ id: '1', ownerId: null });
+  await add({ id: '2' });
+  expect(await db.moveTemplatesOwner(pool, { connectionId, from: null, to: theirs })).toBe(1);
+  expect(await find('1')).toBeUndefined();
+});

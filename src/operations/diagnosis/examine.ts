@@ -1,0 +1,133 @@
+import { statfs } from 'node:fs/promises';
+import type { Pool } from 'pg';
+import type { Config } from '../../platform/config.ts';
+import { secretOf } from '../../network/connections/save.ts';
+import { type ConnectionSeen, listConnections, listConnectionStatus } from '../../network/connections/sql.ts';
+import { findFence } from '../../messaging/restore-guard/sql.ts';
+import { loadSecretKey } from '../../platform/secret-key.ts';
+import { findClock, findDurability } from './sql.ts';
+
+/** One thing that was looked at; `advice` says what to do when it is not in order. */
+export type Finding = {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly advice?: string;
+};
+
+const MIN_FREE_BYTES = 2 * 1024 ** 3;
+const MAX_CLOCK_GAP_MS = 2000;
+
+/** Makes a server as the program would, and throws when it cannot. */
+type MakeServer = (config: Config) => unknown;
+type Place = { readonly config: Config; readonly pool: Pool; readonly makeServer: MakeServer };
+
+/** Looks at database, fence, clock, disk, TLS, secrets and carriers, from this machine. */
+export async function examine({ config, pool, makeServer }: Place): Promise<Finding[]> {
+  return [
+    await checkDatabase(pool),
+    await checkFence(pool),
+    await checkClock(pool),
+    await checkDisk(config),
+    checkTls(config, makeServer),
+    await checkSecrets(config, pool),
+    ...(await checkCarriers(pool)),
+  ];
+}
+
+async function checkDatabase(pool: Pool): Promise<Finding> {
+  const row = await findDurability(pool);
+  const durable = row.commit !== 'off' && row.fsync === 'on';
+  return {
+    name: 'database',
+    ok: durable,
+    detail: `PostgreSQL ${row.version}, fsync ${row.fsync}, synchronous_commit ${row.commit}`,
+    advice: 'Set fsync and synchronous_commit to on: without them a power cut loses accepted messages.',
+  };
+}
+
+async function checkFence(pool: Pool): Promise<Finding> {
+  const { state, reason } = await findFence(pool);
+  return {
+    name: 'sending',
+    ok: state !== 'paused',
+    detail: state === 'paused' ? `paused: ${reason}` : 'not paused',
+    advice: 'See `fence show` for what is queued, then decide: `fence confirm` sends it, `fence discard` does not.',
+  };
+}
+
+async function checkClock(pool: Pool): Promise<Finding> {
+  const before = Date.now();
+  const { now } = await findClock(pool);
+  const gap = Math.abs(now.getTime() - (before + Date.now()) / 2);
+  return {
+    name: 'clock',
+    ok: gap < MAX_CLOCK_GAP_MS,
+    detail: `${Math.round(gap)} ms from the database's`,
+    advice: 'Synchronise both machines by NTP: message ids and schedules take this clock.',
+  };
+}
+
+async function checkDisk({ dataDir }: Config): Promise<Finding> {
+  const { bavail, bsize } = await statfs(dataDir);
+  const free = bavail * bsize;
+  return {
+    name: 'disk',
+    ok: free > MIN_FREE_BYTES,
+    detail: `${(free / 1024 ** 3).toFixed(1)} GiB free in ${dataDir}`,
+    advice: 'Make room, or lower RETENTION_DAYS: below 2 GiB the database may stop.',
+  };
+}
+
+function checkTls(config: Config, makeServer: MakeServer): Finding {
+  if (!config.tls) {
+    const detail = config.trustProxy.length > 0 ? 'a proxy in front speaks it' : 'none, loopback only';
+    return { name: 'tls', ok: true, detail };
+  }
+  try {
+    makeServer(config);
+    return { name: 'tls', ok: true, detail: config.tls.certFile };
+  } catch (error) {
+    return {
+      name: 'tls',
+      ok: false,
+      detail: String(error),
+      advice: 'Set TLS_CERT and TLS_KEY to PEM files that belong together.',
+    };
+  }
+}
+
+async function checkSecrets(config: Config, pool: Pool): Promise<Finding> {
+  const key = await loadSecretKey(config);
+  const closed = (await listConnections(pool)).filter((connection) => {
+    try {
+      secretOf(connection, key);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  return {
+    name: 'secrets',
+    ok: closed.length === 0,
+    detail: closed.length === 0 ? 'readable' : `sealed with another key: ${closed.map((c) => c.name).join(', ')}`,
+    advice: 'Set SECRET_KEY to the key they were sealed with, or enter the passwords again.',
+  };
+}
+
+async function checkCarriers(pool: Pool): Promise<Finding[]> {
+  const connections = await listConnectionStatus(pool);
+  return connections.map((connection) => ({
+    name: `${connection.kind} ${connection.name}`,
+    ok: connection.up || connection.status === 'paused',
+    detail: connection.status === 'paused' ? 'paused' : linksOf(connection),
+    advice: 'Is a program running? `connection test` connects from here and shows what the carrier answers.',
+  }));
+}
+
+/** What it last failed of matters while it is down. */
+function linksOf({ bindsUp, bindsWanted, up, fault, lastError, lastErrorAt }: ConnectionSeen): string {
+  const links = `${bindsUp} of ${bindsWanted} links up`;
+  if (fault !== null) return `${links}, ${fault}`;
+  return up || lastError === null ? links : `${links}, last at ${lastErrorAt?.toISOString()}: ${lastError}`;
+}

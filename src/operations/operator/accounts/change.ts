@@ -1,0 +1,52 @@
+import { changePlan } from '../../accounts/change-plan.ts';
+import { changeStatus } from '../../../identity/accounts/change-status.ts';
+import { renameAccount } from '../../../identity/accounts/rename.ts';
+import { openToAll, setRate } from '../../../identity/accounts/security/operate.ts';
+import type { Author } from '../../../identity/audit/record.ts';
+import { setCountry, setLimits } from '../../../engagement/contacts/set-limits.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { AppError } from '../../../platform/errors.ts';
+import type { Actor } from '../../../platform/http/actor.ts';
+import { changeChannels } from '../../subscription/change-channels.ts';
+import { authorOf } from '../by.ts';
+import { accountOf } from './find.ts';
+import type { AccountPatch } from './schema.ts';
+
+/**
+ * Changes what the patch names of an account; its next request sees it. Each change stands in the account's log. Call it
+ * in a transaction. Errors: 404, 400 naming the field, 409 when an operator would suspend their own account, or when the
+ * account owes credit that another plan does not allow.
+ */
+export async function changeAccount(
+  tx: Db,
+  actor: Actor,
+  { id, ...patch }: AccountPatch & { readonly id: number },
+): Promise<void> {
+  const author = authorOf(actor, id);
+  const account = await accountOf(tx, { id });
+  if (patch.name !== undefined) await renameAccount(tx, author, { name: patch.name });
+  if (patch.plan !== undefined) await changePlan(tx, author, { plan: patch.plan });
+  if (patch.channels !== undefined) await changeChannels(tx, author, { channels: patch.channels });
+  await changeRate(tx, author, account, patch);
+  if (patch.contactLimits !== undefined) await setLimits(tx, author, patch.contactLimits);
+  if (patch.defaultCountry !== undefined) await setCountry(tx, author, patch.defaultCountry?.toUpperCase() ?? null);
+  if (patch.allowListEnforced === false) await openToAll(tx, author);
+  if (patch.status !== undefined) await moveStatus(tx, actor, author, patch.status);
+}
+
+type Rates = { readonly ratePerMinute: number | null; readonly ratePerSecond: number | null };
+
+async function changeRate(tx: Db, author: Author, standing: Rates, patch: AccountPatch): Promise<void> {
+  if (patch.ratePerMinute === undefined && patch.ratePerSecond === undefined) return;
+  const { ratePerMinute: perMinute = standing.ratePerMinute, ratePerSecond: perSecond = standing.ratePerSecond } =
+    patch;
+  // Without a limit of its own by the minute it has the plan's, by the second too.
+  await setRate(tx, author, { perMinute, perSecond: perMinute === null ? null : perSecond });
+}
+
+async function moveStatus(tx: Db, actor: Actor, author: Author, to: 'active' | 'suspended'): Promise<void> {
+  const home = actor.session?.accountId ?? actor.accountId;
+  if (to === 'suspended' && home === author.accountId)
+    throw new AppError('conflict', { message: 'This is your own account: you would be locked out' });
+  await changeStatus(tx, author, { from: to === 'active' ? 'suspended' : 'active', to });
+}

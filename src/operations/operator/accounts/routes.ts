@@ -1,0 +1,162 @@
+import { Type } from 'typebox';
+import { openAccount } from '../../accounts/create.ts';
+import { addCredit } from '../../../money/credit/add.ts';
+import { ledgerFilter, LedgerOut, toLedger } from '../../../money/credit/ledger/schema.ts';
+import { countLedger, listLedger } from '../../../money/credit/ledger/sql.ts';
+import { CreditOut } from '../../../money/credit/schema.ts';
+import { creditOf } from '../../../money/credit/show.ts';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { invalidFields } from '../../../platform/errors.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { onceForAll } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
+import { toMicros } from '../../../platform/lib/money.ts';
+import { changeChannels } from '../../subscription/change-channels.ts';
+import { enableEndpoint } from '../../../messaging/webhooks/enable.ts';
+import { authorOf, byOf } from '../by.ts';
+import { Id, Nothing, PATH } from '../fields.ts';
+import { changeAccount } from './change.ts';
+import { accountOf, describeAccount } from './find.ts';
+import * as schema from './schema.ts';
+import { countAccountPage, listAccountPage } from './sql.ts';
+
+const tags = ['Operator: accounts'];
+const ACCOUNTS = `${PATH}/accounts`;
+
+const AccountQuery = Type.Object({ ...pageFields, ...schema.accountFilter });
+const LedgerQuery = Type.Object({ ...pageFields, ...ledgerFilter });
+
+/** The accounts of the gateway, and their credit. */
+export function operatorAccountRoutes(app: App, deps: ApiDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(ACCOUNTS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListAccounts',
+      summary: 'All accounts, with their credit and their traffic',
+      querystring: AccountQuery,
+      response: { 200: PageOf(schema.AccountOut) },
+    },
+    handler: async ({ query }) => {
+      const { search = null, status = null, plan = null, sort, direction, limit } = query;
+      const filter = { search, status, plan };
+      const page = { sort, descending: direction === 'desc', limit, offset: offsetOf(query) };
+      const rows = await listAccountPage(pool, { ...filter, ...page });
+      return pageOf(query, rows.map(schema.listed), await countAccountPage(pool, filter));
+    },
+  });
+
+  app.post(ACCOUNTS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorCreateAccount',
+      summary: 'Make an account with its owner and an API key',
+      description: 'The credentials are shown this once.',
+      body: schema.AccountIn,
+      response: { 201: schema.AccountMade },
+    },
+    handler: onceForAll(deps, 201, async ({ actor, body }, tx) => {
+      const { name, plan = 'production', credit = 0, ratePerMinute, channels } = body;
+      const creditMicros = toMicros(credit);
+      if (creditMicros === null) throw invalidFields([{ field: 'credit', message: 'must have at most 6 decimals' }]);
+      const rate = ratePerMinute === undefined ? {} : { ratePerMinute };
+      const made = await openAccount(tx, { name, plan, creditMicros, by: byOf(actor), ...rate });
+      if (channels) await changeChannels(tx, authorOf(actor, made.accountId), { channels });
+      return made;
+    }),
+  });
+
+  app.get(`${ACCOUNTS}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorFindAccount',
+      summary: 'One account: its people, limits, webhook and books',
+      params: Id,
+      response: { 200: schema.AccountDetails },
+    },
+    handler: ({ params }) => describeAccount(pool, params),
+  });
+
+  app.put(`${ACCOUNTS}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorChangeAccount',
+      summary: 'Change an account: its next request sees it',
+      description: 'What is left out stays as it is.',
+      params: Id,
+      body: schema.AccountPatch,
+      response: { 200: schema.AccountDetails },
+    },
+    handler: ({ actor, params, body }) =>
+      transaction(pool, async (tx) => {
+        await changeAccount(tx, actor, { ...body, ...params });
+        return describeAccount(tx, params);
+      }),
+  });
+
+  accountCreditRoutes(app, deps);
+}
+
+function accountCreditRoutes(app: App, deps: ApiDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.post(`${ACCOUNTS}/:id/credit`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAddCredit',
+      summary: 'Put credit on an account',
+      params: Id,
+      body: schema.CreditIn,
+      response: { 201: CreditOut },
+    },
+    handler: onceForAll(deps, 201, async ({ actor, params, body }, tx) => {
+      await accountOf(tx, params);
+      const { amount, reference = '' } = body;
+      await addCredit(tx, authorOf(actor, params.id), { amount, reference });
+      return creditOf(tx, { accountId: params.id });
+    }),
+  });
+
+  app.get(`${ACCOUNTS}/:id/ledger`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListLedger',
+      summary: 'What moved the credit of an account, the newest first',
+      description: 'One entry for each batch of messages: `messages` says of how many.',
+      params: Id,
+      querystring: LedgerQuery,
+      response: { 200: PageOf(LedgerOut) },
+    },
+    handler: async ({ params, query }) => {
+      await accountOf(pool, params);
+      const filter = { accountId: params.id, kind: query.kind ?? null };
+      const rows = await listLedger(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(toLedger), await countLedger(pool, filter));
+    },
+  });
+
+  app.post(`${ACCOUNTS}/:id/webhook/enable`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorEnableWebhook',
+      summary: 'Make the disabled webhook of an account active again',
+      params: Id,
+      response: { 204: Nothing },
+    },
+    handler: onceForAll(deps, 204, async ({ actor, params }, tx) => {
+      await enableEndpoint(tx, authorOf(actor, params.id));
+      return null;
+    }),
+  });
+}

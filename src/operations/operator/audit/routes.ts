@@ -1,0 +1,42 @@
+import { Type } from 'typebox';
+import { GATEWAY } from '../../../identity/audit/record.ts';
+import { AuditOut, instant, listed } from '../../../identity/audit/schema.ts';
+import { countAuditEntries, listAuditEntries } from '../../../identity/audit/sql.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
+import { firstIdAt } from '../../../platform/lib/ids.ts';
+import { accountId, PATH } from '../fields.ts';
+
+const AuditQuery = Type.Object({
+  ...pageFields,
+  accountId: Type.Optional(accountId),
+  action: Type.Optional(Type.String({ maxLength: 200, description: 'Exactly this, for example `route.add`.' })),
+  subject: Type.Optional(Type.String({ maxLength: 400, description: 'Exactly this, for example `route:12`.' })),
+  from: Type.Optional(instant('ISO 8601 with offset; entries from then on.')),
+  to: Type.Optional(instant('ISO 8601 with offset; entries before then.')),
+});
+
+const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
+
+/** Who changed what of the gateway itself. */
+export function operatorAuditRoutes(app: App, { pool }: ApiDeps): void {
+  app.get(`${PATH}/audit`, {
+    onRequest: requireOperator(),
+    schema: {
+      tags: ['Operator: health'],
+      operationId: 'operatorListAuditEntries',
+      summary: 'What was done to the gateway, or to one account, the newest first',
+      description: 'Without `accountId`: connections, routes, prices, sending, and senders of every account.',
+      querystring: AuditQuery,
+      response: { 200: PageOf(AuditOut) },
+    },
+    handler: async ({ query }) => {
+      const { action = null, subject = null } = query;
+      const range = { fromId: idAt(query.from), toId: idAt(query.to) };
+      const filter = { accountId: query.accountId ?? GATEWAY, action, subject, ...range };
+      const rows = await listAuditEntries(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(listed), await countAuditEntries(pool, filter));
+    },
+  });
+}

@@ -1,0 +1,199 @@
+import { addConnection, withOwnToken } from '../../../network/connections/add.ts';
+import { changeConnection } from '../../../network/connections/change.ts';
+import { connectionNamed, unknownConnection } from '../../../network/connections/find.ts';
+import { removeConnection } from '../../../network/connections/remove.ts';
+import { checkLinks, secretOf } from '../../../network/connections/save.ts';
+import { tryConnection } from '../../../network/connections/try.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { keeping, onceForAll } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
+import { syncNamed } from '../../../network/templates/sync-named.ts';
+import { byOf } from '../by.ts';
+import { Nothing, PATH } from '../fields.ts';
+import * as schema from './schema.ts';
+import { secretFor } from './secret.ts';
+import { type ConnectionRow, countConnections, listConnectionPage, listMinutes } from './sql.ts';
+
+const tags = ['Operator: connections'];
+const CONNECTIONS = `${PATH}/connections`;
+
+/** The links to carriers: what they do, and what they are. Running programs follow every change at once. */
+export function operatorConnectionRoutes(app: App, deps: ApiDeps): void {
+  readingRoutes(app, deps);
+  changingRoutes(app, deps);
+  tryingRoutes(app, deps);
+}
+
+async function rowOf(db: Db, { name }: { readonly name: string }): Promise<ConnectionRow> {
+  const [row] = await listConnectionPage(db, { name, limit: 1, offset: 0 });
+  if (!row) throw unknownConnection(name);
+  return row;
+}
+
+function readingRoutes(app: App, { pool, config: { publicUrl } }: ApiDeps): void {
+  const onRequest = requireOperator();
+
+  app.get(CONNECTIONS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListConnections',
+      summary: 'The connections, as all workers together see them',
+      querystring: PageQuery,
+      response: { 200: PageOf(schema.ConnectionOut) },
+    },
+    handler: async ({ query }) => {
+      const rows = await listConnectionPage(pool, { name: null, limit: query.limit, offset: offsetOf(query) });
+      const data = rows.map((row) => schema.listed(row, publicUrl));
+      return pageOf(query, data, await countConnections(pool));
+    },
+  });
+
+  app.get(`${CONNECTIONS}/:name`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorFindConnection',
+      summary: 'One connection',
+      params: schema.ConnectionName,
+      response: { 200: schema.ConnectionOut },
+    },
+    handler: async ({ params }) => schema.listed(await rowOf(pool, params), publicUrl),
+  });
+
+  app.get(`${CONNECTIONS}/:name/minutes`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListConnectionMinutes',
+      summary: 'What a carrier answered, by the minute',
+      description: 'The last 60 minutes, empty ones too. Workers add to them every ten seconds.',
+      params: schema.ConnectionName,
+      response: { 200: schema.MinutesOut },
+    },
+    handler: async ({ params }) => {
+      const { id: connectionId } = await connectionNamed(pool, params.name);
+      return { data: (await listMinutes(pool, { connectionId })).map(schema.toMinute) };
+    },
+  });
+}
+
+function changingRoutes(app: App, deps: ApiDeps): void {
+  const { pool, secretKey, config } = deps;
+  const onRequest = requireOperator();
+  const show = async (db: Db, params: { readonly name: string }) =>
+    schema.listed(await rowOf(db, params), config.publicUrl);
+
+  app.post(CONNECTIONS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAddConnection',
+      summary: 'Add a connection to a carrier',
+      description: 'Workers connect at once. On SMS it then needs a route, elsewhere a sender.',
+      body: schema.ConnectionIn,
+      response: { 201: schema.ConnectionMade },
+    },
+    handler: onceForAll(deps, 201, async ({ actor, body }, tx) => {
+      const secret = secretFor(body.kind, body.secret);
+      const { tokens } = await addConnection(tx, secretKey, { ...body, secret, by: byOf(actor) });
+      return { ...(await show(tx, body)), tokens };
+    }),
+  });
+
+  app.put(`${CONNECTIONS}/:name`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorChangeConnection',
+      summary: 'Pause, resume or change a connection',
+      description: 'What is left out stays as it is. With other settings workers connect again.',
+      params: schema.ConnectionName,
+      body: schema.ConnectionPatch,
+      response: { 200: schema.ConnectionOut },
+    },
+    handler: ({ actor, params, body }) =>
+      transaction(pool, async (tx) => {
+        const { kind } = await connectionNamed(tx, params.name);
+        const secret = body.secret && secretFor(kind, body.secret);
+        await changeConnection(tx, secretKey, { ...params, ...body, secret, by: byOf(actor) });
+        return show(tx, params);
+      }),
+  });
+
+  app.delete(`${CONNECTIONS}/:name`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteConnection',
+      summary: 'Remove a connection',
+      description: '409 while routes lead to it, messages wait for it, or numbers and senders are of it.',
+      params: schema.ConnectionName,
+      response: { 204: Nothing },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, (tx) => removeConnection(tx, { ...params, by: byOf(actor) }));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+const TRYING =
+  'Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. ' +
+  'No message is sent. Takes up to 20 seconds.';
+
+function tryingRoutes(app: App, deps: ApiDeps): void {
+  const { pool, secretKey } = deps;
+  const onRequest = requireOperator();
+
+  app.post(`${CONNECTIONS}/test`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorTestSettings',
+      summary: 'Try settings before they are stored',
+      description: TRYING,
+      body: schema.LinksIn,
+      response: { 200: schema.TriedOut },
+    },
+    handler: keeping(deps, ({ body: { kind, settings, secret: given } }) => {
+      const { secret } = withOwnToken({ kind, secret: secretFor(kind, given) });
+      return tryConnection({ kind, ...checkLinks(kind, { settings, secret }) });
+    }),
+  });
+
+  app.post(`${CONNECTIONS}/:name/test`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorTestConnection',
+      summary: 'Try a connection',
+      description: TRYING,
+      params: schema.ConnectionName,
+      response: { 200: schema.TriedOut },
+    },
+    handler: keeping(deps, async ({ params }) => {
+      const connection = await connectionNamed(pool, params.name);
+      return tryConnection({ ...connection, secret: secretOf(connection, secretKey) });
+    }),
+  });
+
+  app.post(`${CONNECTIONS}/:name/templates/sync`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorSyncTemplates',
+      summary: 'Ask WhatsApp now which templates and numbers there are',
+      description: 'A running program does so every ten minutes.',
+      params: schema.ConnectionName,
+      response: { 200: schema.SyncOut },
+    },
+    handler: keeping(deps, async ({ params }) => {
+      const synced = await syncNamed({ pool, secretKey }, params.name);
+      return synced.ok ? { ...synced, detail: null } : { ok: false, templates: null, detail: synced.why };
+    }),
+  });
+}

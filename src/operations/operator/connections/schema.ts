@@ -1,0 +1,144 @@
+import { type Static, Type } from 'typebox';
+import { callbackUrlOf } from '../../../network/connections/add.ts';
+import { kindOf } from '../../../network/connections/kinds/kinds.ts';
+import { amount, ChannelName, instant, isoOf, orNull } from '../fields.ts';
+import type { ConnectionRow, MinuteRow } from './sql.ts';
+
+const Kind = Type.Enum(['smpp', 'whatsapp', 'rcs'], { type: 'string' });
+const Status = Type.Enum(['active', 'paused'], {
+  type: 'string',
+  description: 'Paused: its messages go over the next connection of their route, or wait.',
+});
+const count = (description?: string) => Type.Integer(description === undefined ? {} : { description });
+const anything = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
+
+export const CountsOut = Type.Object({
+  accepted: count('Messages that the carrier took.'),
+  refused: count(),
+  retried: count('Times that it answered "later".'),
+  unknown: count('Messages that it never answered.'),
+});
+
+const connection = {
+  id: Type.Integer(),
+  name: Type.String(),
+  kind: Kind,
+  channel: ChannelName,
+  status: Status,
+  sandbox: Type.Boolean({ description: 'To the sandbox carrier of this program.' }),
+  up: Type.Boolean({ description: 'A worker can submit over it.' }),
+  downSince: orNull(instant('Since when no worker can, though it is not paused.')),
+  bindsUp: count('Links of all workers together that can submit.'),
+  bindsWanted: count(),
+  workers: count('That run it.'),
+  inFlight: count('Messages without an answer, ten seconds ago at most.'),
+  window: orNull(count('How many of them there may be at a time, over all links of one worker.')),
+  rateLimit: orNull(amount('Messages (SMS: parts) a second that were agreed; null: no limit.')),
+  perSecond: amount('Messages that the carrier took a second, of the last ten seconds.'),
+  lastHour: CountsOut,
+  fault: orNull(Type.String({ description: "Needs a person: the carrier's own words." })),
+  lastError: orNull(
+    Type.String({
+      description:
+        'The later of: why a link last could not be made or was lost, until all links are up again; its last answer to a ' +
+        'message that it did not take, numbers masked.',
+    }),
+  ),
+  lastErrorAt: orNull(instant()),
+  queued: count('Messages that wait for it.'),
+  oldestSeconds: amount('How long the oldest that is due has waited.'),
+  unknowns: count('Messages whose outcome nobody knows.'),
+  unmatchedReceipts: count('Receipts that fit no message, or several.'),
+  routes: count('That lead to it.'),
+  senders: count('Numbers and agents that send over it.'),
+  numbers: count('Whose inbound messages come over it.'),
+  callbackUrl: orNull(Type.String({ description: 'What the carrier must be told; null: it does not post to us.' })),
+  settings: anything('As docs/carriers.md has them; never a secret.'),
+  createdAt: instant(),
+};
+export const ConnectionOut = Type.Object(connection);
+
+export const ConnectionMade = Type.Object({
+  ...connection,
+  tokens: Type.Record(Type.String(), Type.String(), {
+    description: 'What the carrier must be told besides: `verifyToken` of WhatsApp, `clientToken` of RCS.',
+  }),
+});
+
+const Settings = anything('As docs/carriers.md has them for this kind.');
+const Secret = anything(
+  'SMPP: `password`. WhatsApp: `accessToken`, `appSecret`, `verifyToken` (made up when left out). RCS: ' +
+    '`serviceAccount`, the key file as Google hands it out, and `clientToken` (made up when left out).',
+);
+
+export const LinksIn = Type.Object({ kind: Kind, settings: Settings, secret: Secret });
+
+export const ConnectionIn = Type.Object({
+  name: Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$',
+    description: 'Part of its callback address.',
+    'x-message': 'must have 1 to 63 letters, digits, dots, hyphens and underscores',
+  }),
+  ...LinksIn.properties,
+});
+
+export const ConnectionPatch = Type.Object({
+  status: Type.Optional(Status),
+  settings: Type.Optional(anything('Those that change; null puts one back to its default.')),
+  secret: Type.Optional(anything('The parts that change.')),
+});
+
+export const ConnectionName = Type.Object({ name: Type.String({ maxLength: 63 }) });
+
+export const MinutesOut = Type.Object({
+  data: Type.Array(Type.Object({ minute: instant(), ...CountsOut.properties })),
+});
+
+export const TriedOut = Type.Object({
+  ok: Type.Boolean(),
+  detail: Type.String({ description: 'What went wrong, in the words of the carrier where it said any.' }),
+  steps: Type.Array(
+    Type.Object({
+      name: Type.Enum(['resolve', 'connect', 'bind'], {
+        type: 'string',
+        description: 'Look up the name, open a connection to the port, sign in as the program would.',
+      }),
+      ok: orNull(Type.Boolean({ description: 'Null: it did not come to that.' })),
+      detail: Type.String(),
+      durationMs: Type.Integer(),
+    }),
+  ),
+});
+
+export const SyncOut = Type.Object({
+  ok: Type.Boolean(),
+  templates: orNull(Type.Integer({ description: 'How many the network has.' })),
+  detail: orNull(Type.String({ description: 'Why the network could not be asked.' })),
+});
+
+/** A connection as the interface writes it. */
+export function listed(row: ConnectionRow, publicUrl: string): Static<typeof ConnectionOut> {
+  const { accepted, refused, retried, unknown, createdAt, downSince, lastErrorAt, ...rest } = row;
+  return {
+    ...rest,
+    ...limitsOf(row),
+    channel: kindOf(row).channel,
+    downSince: isoOf(downSince),
+    lastErrorAt: isoOf(lastErrorAt),
+    lastHour: { accepted, refused, retried, unknown },
+    callbackUrl: callbackUrlOf(publicUrl, row),
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+/** Settings of an older version may not pass any more: then nothing is known. */
+function limitsOf(row: ConnectionRow): { window: number | null; rateLimit: number | null } {
+  try {
+    const { window, perSecond } = kindOf(row).limitsOf(row.settings);
+    return { window, rateLimit: perSecond === 0 ? null : perSecond };
+  } catch {
+    return { window: null, rateLimit: null };
+  }
+}
+
+export const toMinute = ({ minute, ...counts }: MinuteRow) => ({ minute: minute.toISOString(), ...counts });

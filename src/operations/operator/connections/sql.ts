@@ -1,0 +1,97 @@
+import { type ConnectionKind, LAST_ERROR } from '../../../network/connections/sql.ts';
+import type { Counts } from '../../../network/connections/tally.ts';
+import { type Db, many, one, raw, sql } from '../../../platform/db/query.ts';
+import { isAlive } from '../../../platform/db/worker-session.ts';
+import { MISSED_AFTER } from '../../../network/dispatch/sql.ts';
+
+export type ConnectionRow = {
+  id: number;
+  name: string;
+  kind: ConnectionKind;
+  status: 'active' | 'paused';
+  sandbox: boolean;
+  settings: Record<string, unknown>;
+  createdAt: Date;
+  /** What all live workers together see of it. */
+  up: boolean;
+  downSince: Date | null;
+  bindsUp: number;
+  bindsWanted: number;
+  workers: number;
+  inFlight: number;
+  perSecond: number;
+  fault: string | null;
+  lastError: string | null;
+  lastErrorAt: Date | null;
+  queued: number;
+  oldestSeconds: number;
+  unknowns: number;
+  unmatchedReceipts: number;
+  routes: number;
+  senders: number;
+  numbers: number;
+} & Counts;
+
+/** By connection `c.id`: what live workers saw of it within the last minute. */
+const SEEN = sql`
+  SELECT coalesce(bool_or(s.up), false) AS up, coalesce(sum(s.binds_up), 0)::int AS "bindsUp",
+         coalesce(sum(s.binds_wanted), 0)::int AS "bindsWanted", count(s.worker)::int AS workers,
+         coalesce(sum(s.in_flight), 0)::int AS "inFlight", coalesce(sum(s.per_second), 0)::float8 AS "perSecond",
+         max(s.fault) AS fault
+  FROM connection_status s
+  WHERE s.connection_id = c.id AND s.updated_at > now() - interval '1 minute' AND ${isAlive(raw('s.worker'))}`;
+
+const LAST_HOUR = sql`
+  SELECT coalesce(sum(m.accepted), 0)::bigint AS accepted, coalesce(sum(m.refused), 0)::bigint AS refused,
+         coalesce(sum(m.retried), 0)::bigint AS retried, coalesce(sum(m.unknown), 0)::bigint AS unknown
+  FROM connection_minute m
+  WHERE m.connection_id = c.id AND m.minute > date_trunc('minute', now()) - interval '1 hour'`;
+
+const QUEUE = sql`
+  SELECT coalesce(sum(q.size - q.intent), 0)::bigint AS queued,
+         coalesce(extract(epoch FROM now() - min(q.available_at) FILTER (WHERE q.available_at <= now()
+           AND (NOT q.scheduled OR q.available_at > now() - ${MISSED_AFTER}))), 0)::float8 AS "oldestSeconds"
+  FROM dispatch_chunk q WHERE q.connection_id = c.id`;
+
+/** A page of the connections, or the one of this name. */
+export async function listConnectionPage(
+  db: Db,
+  { name, limit, offset }: { name: string | null; limit: number; offset: number },
+): Promise<ConnectionRow[]> {
+  return many(
+    db,
+    sql`SELECT c.id, c.name, c.kind, c.status, c.sandbox, c.settings, c.created_at AS "createdAt",
+               CASE WHEN c.status = 'active' AND NOT seen.up THEN d.since END AS "downSince", seen.*, hour.*, queue.*,
+               error.*,
+               (SELECT count(*) FROM unknown_outcome o WHERE o.connection_id = c.id) AS unknowns,
+               (SELECT count(*) FROM receipt_unmatched u WHERE u.connection_id = c.id) AS "unmatchedReceipts",
+               (SELECT count(*) FROM route r WHERE r.connection_id = c.id) AS routes,
+               (SELECT count(*) FROM sender e WHERE e.connection_id = c.id) AS senders,
+               (SELECT count(*) FROM inbound_number n WHERE n.connection_id = c.id) AS numbers
+        FROM (SELECT * FROM connection WHERE ${name}::text IS NULL OR name = ${name}
+              ORDER BY id LIMIT ${limit} OFFSET ${offset}) AS c
+        LEFT JOIN connection_down d ON d.connection_id = c.id
+        CROSS JOIN LATERAL (${SEEN}) AS seen CROSS JOIN LATERAL (${LAST_HOUR}) AS hour
+        CROSS JOIN LATERAL (${QUEUE}) AS queue LEFT JOIN LATERAL (${LAST_ERROR}) AS error ON true
+        ORDER BY c.id`,
+  );
+}
+
+export async function countConnections(db: Db): Promise<number> {
+  return (await one<{ total: number }>(db, sql`SELECT count(*) AS total FROM connection`)).total;
+}
+
+export type MinuteRow = Counts & { minute: Date };
+
+/** The last 60 minutes of a connection, the one under way included, and those in which nothing was. */
+export async function listMinutes(db: Db, { connectionId }: { connectionId: number }): Promise<MinuteRow[]> {
+  return many(
+    db,
+    sql`SELECT t.minute, coalesce(m.accepted, 0)::bigint AS accepted, coalesce(m.refused, 0)::bigint AS refused,
+               coalesce(m.retried, 0)::bigint AS retried, coalesce(m.unknown, 0)::bigint AS unknown
+        FROM generate_series(date_trunc('minute', now()) - interval '59 minutes', date_trunc('minute', now()),
+                             interval '1 minute') AS t (minute)
+        LEFT JOIN connection_minute m ON m.connection_id = ${connectionId} AND m.minute = t.minute
+        ORDER BY t.minute`,
+  );
+}

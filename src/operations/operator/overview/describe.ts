@@ -1,0 +1,103 @@
+import { kindOf } from '../../../network/connections/kinds/kinds.ts';
+import type { Db } from '../../../platform/db/query.ts';
+import { findFence } from '../../../messaging/restore-guard/sql.ts';
+import { toChannels } from '../../../platform/lib/channel.ts';
+import { fromMicros } from '../../../platform/lib/money.ts';
+import { listWorkers } from '../../workers/sql.ts';
+import { type ConnectionRow, listConnectionPage } from '../connections/sql.ts';
+import { isoOf } from '../fields.ts';
+import { findDepth } from '../queues/sql.ts';
+import { type Attention, listAttention } from './attention.ts';
+import * as db from './sql.ts';
+
+/** A gateway has a handful of connections. */
+const MOST_CONNECTIONS = 1000;
+const MINUTE_MS = 60_000;
+const MINUTES = 60;
+
+/** Rates, totals, and what needs somebody, over all accounts: from roll-ups and from what workers say every ten seconds. */
+export async function describeGateway(pool: Db, now: Date) {
+  const [fence, workers] = [await findFence(pool), await listWorkers(pool)];
+  const connections = await listConnectionPage(pool, { name: null, limit: MOST_CONNECTIONS, offset: 0 });
+  const attention = await listAttention(pool, { fence, workers, connections });
+  const channels = (await db.listChannelTraffic(pool)).map(toFigures);
+  const { waiting, inFlight, oldestSeconds } = await findDepth(pool);
+  return {
+    asOf: now.toISOString(),
+    fence: { paused: fence.state === 'paused', reason: fence.reason, since: fence.since.toISOString() },
+    workers: workers.filter(({ alive }) => alive).length,
+    accounts: await db.countAccounts(pool),
+    last24h: sumOf(channels),
+    channels,
+    credit: (await db.listCredit(pool)).map(toCredit),
+    queue: { waiting, inFlight, oldestSeconds },
+    perSecond: connections.reduce((sum, { perSecond }) => sum + perSecond, 0),
+    connections: connections.map(toConnection),
+    series: seriesOf(await db.listMinutesOfKinds(pool), now),
+    top: await db.listBusiest(pool, { limit: 10 }),
+    attention: attention.map(toAttention),
+  };
+}
+
+const toAttention = ({ since, ...attention }: Attention) => ({ ...attention, since: isoOf(since) });
+
+const toCredit = ({ currency, availableMicros, frozenMicros }: db.CreditTotal) => ({
+  currency,
+  available: fromMicros(availableMicros),
+  frozen: fromMicros(frozenMicros),
+});
+
+const toFigures = ({ channel, costMicros, ...counts }: db.ChannelTraffic) => ({
+  channel: toChannels(channel)[0] ?? 'SMS',
+  ...counts,
+  cost: fromMicros(costMicros),
+});
+
+type Figures = Omit<ReturnType<typeof toFigures>, 'channel'>;
+
+const sumOf = (channels: readonly Figures[]): Figures =>
+  channels.reduce(
+    (sum, { sent, delivered, read, failed, cost }) => ({
+      sent: sum.sent + sent,
+      delivered: sum.delivered + delivered,
+      read: sum.read + read,
+      failed: sum.failed + failed,
+      cost: sum.cost + cost,
+    }),
+    { sent: 0, delivered: 0, read: 0, failed: 0, cost: 0 },
+  );
+
+const toConnection = (row: ConnectionRow) => ({
+  name: row.name,
+  kind: row.kind,
+  channel: kindOf(row).channel,
+  status: row.status,
+  up: row.up,
+  perSecond: row.perSecond,
+  lastHour: { accepted: row.accepted, refused: row.refused, retried: row.retried, unknown: row.unknown },
+  queued: row.queued,
+  oldestSeconds: row.oldestSeconds,
+});
+
+/** A chart needs every minute, also those in which nothing was. */
+function seriesOf(rows: readonly db.MinuteOfKind[], now: Date) {
+  const last = Math.floor(now.getTime() / MINUTE_MS);
+  const byMinute = Map.groupBy(rows, ({ minute }) => minute.getTime() / MINUTE_MS);
+  return Array.from({ length: MINUTES }, (_, n) => {
+    const minute = last - MINUTES + 1 + n;
+    const bucket = {
+      minute: new Date(minute * MINUTE_MS).toISOString(),
+      SMS: 0,
+      RCS: 0,
+      WHATSAPP: 0,
+      refused: 0,
+      unknown: 0,
+    };
+    for (const row of byMinute.get(minute) ?? []) {
+      bucket[kindOf(row).channel] += row.accepted;
+      bucket.refused += row.refused;
+      bucket.unknown += row.unknown;
+    }
+    return bucket;
+  });
+}

@@ -1,0 +1,116 @@
+import { type Static, Type } from 'typebox';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { AppError } from '../../../platform/errors.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
+import { fromMicros } from '../../../platform/lib/money.ts';
+import { removePrice, setPrice } from '../../../money/pricing/change.ts';
+import type { Price } from '../../../money/pricing/sql.ts';
+import { byOf } from '../by.ts';
+import { amount, ChannelName, Id, Nothing, orNull, PATH } from '../fields.ts';
+import { digitsOf, NumberField, PrefixField } from '../numbers.ts';
+import { countPricePage, findPrice, findPriceFor, listPricePage } from './sql.ts';
+
+const tags = ['Operator: prices'];
+const PRICES = `${PATH}/prices`;
+
+const PriceOut = Type.Object({
+  id: Type.Integer(),
+  channel: ChannelName,
+  prefix: Type.String({ description: 'Leading digits without the plus; the longest fitting one decides. Empty: all.' }),
+  price: amount('Currency units: per part on SMS, per message elsewhere.'),
+  refundUndelivered: Type.Boolean({ description: 'Given back when the message is not delivered.' }),
+});
+
+const PriceIn = Type.Object({
+  channel: ChannelName,
+  prefix: PrefixField,
+  price: Type.Number({ minimum: 0, description: 'Currency units, at most 6 decimals.' }),
+  refundUndelivered: Type.Optional(Type.Boolean({ description: 'Default: false.' })),
+});
+
+const PriceQuery = Type.Object({
+  ...pageFields,
+  channel: Type.Optional(ChannelName),
+  prefix: Type.Optional(PrefixField),
+});
+const CheckQuery = Type.Object({ channel: ChannelName, number: NumberField });
+
+/** The price list. Running programs follow every change at once. */
+export function operatorPriceRoutes(app: App, { pool }: ApiDeps): void {
+  const onRequest = requireOperator();
+
+  app.get(PRICES, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListPrices',
+      summary: 'The price list',
+      description: '`prefix` shows the prefixes that begin with it.',
+      querystring: PriceQuery,
+      response: { 200: PageOf(PriceOut) },
+    },
+    handler: async ({ query }) => {
+      const filter = { channel: query.channel ?? null, prefix: query.prefix ?? null };
+      const rows = await listPricePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(listed), await countPricePage(pool, filter));
+    },
+  });
+
+  app.put(PRICES, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorSetPrice',
+      summary: 'Set the price of a channel and prefix',
+      body: PriceIn,
+      response: { 200: PriceOut },
+    },
+    handler: ({ actor, body }) => {
+      const { refundUndelivered = false, ...rest } = body;
+      const input = { ...rest, refundUndelivered, by: byOf(actor) };
+      return transaction(pool, async (tx) => listed(await setPrice(tx, input)));
+    },
+  });
+
+  app.delete(`${PRICES}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeletePrice',
+      summary: 'Remove a price',
+      description: 'Messages that no price is left for are refused.',
+      params: Id,
+      response: { 204: Nothing },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, async (tx) => {
+        const price = await findPrice(tx, params);
+        if (!price) throw new AppError('not_found', { message: 'There is no such price' });
+        await removePrice(tx, { channel: price.channel, prefix: price.prefix, by: byOf(actor) });
+      });
+      return reply.code(204).send(null);
+    },
+  });
+
+  app.get(`${PRICES}/check`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorCheckPrice',
+      summary: 'What a number costs',
+      querystring: CheckQuery,
+      response: { 200: Type.Object({ price: orNull(PriceOut) }) },
+    },
+    handler: async ({ query }) => {
+      const found = await findPriceFor(pool, { channel: query.channel, digits: digitsOf(query.number) });
+      return { price: found ? listed(found) : null };
+    },
+  });
+}
+
+const listed = ({ unitMicros, ...price }: Price): Static<typeof PriceOut> => ({
+  ...price,
+  price: fromMicros(unitMicros),
+});

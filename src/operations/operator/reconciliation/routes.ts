@@ -1,0 +1,126 @@
+import { Type } from 'typebox';
+import { examine } from '../../diagnosis/examine.ts';
+import { invalidFields } from '../../../platform/errors.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { createNodeServer } from '../../../platform/http/server.ts';
+import { instantField, parseInstant } from '../../../platform/lib/instant.ts';
+import { reconcileNamed } from '../../../messaging/receipts/reconcile.ts';
+import { connectionField, instant, isoOf, orNull, PATH } from '../fields.ts';
+import { reconcile } from './reconcile.ts';
+
+const tags = ['Operator: health'];
+const DAY_MS = 86_400_000;
+
+const CheckOut = Type.Object({
+  name: Type.Enum(['ledger_balanced', 'balances_match', 'frozen_matches', 'figures_match', 'receipts_matched'], {
+    type: 'string',
+  }),
+  ok: orNull(Type.Boolean({ description: 'Null: it took longer than 20 s.' })),
+  detail: Type.String(),
+  durationMs: Type.Integer(),
+  data: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'Differences or sums, 20 at most.' }),
+});
+
+const HourOut = Type.Object({
+  hour: instant(),
+  connection: Type.String(),
+  submitted: Type.Integer({ description: 'Parts that the carrier took: final, open and unmatched together.' }),
+  final: Type.Integer(),
+  open: Type.Integer(),
+  unmatched: Type.Integer({ description: 'Receipts for a submit that nobody knows of.' }),
+  finalPercent: Type.Number({ description: 'Of those submitted.' }),
+  oldestOpen: orNull(instant()),
+});
+
+const FindingOut = Type.Object({
+  name: Type.String(),
+  ok: Type.Boolean(),
+  detail: Type.String(),
+  advice: orNull(Type.String({ description: 'What to do when it is not in order.' })),
+});
+
+const HoursQuery = Type.Object({
+  hours: Type.Integer({ minimum: 1, maximum: 168, default: 24, description: 'Full hours whose figures are compared.' }),
+});
+const PeriodQuery = Type.Object({
+  from: Type.Optional(instantField('Default: a day before `to`.')),
+  to: Type.Optional(instantField('Up to and not including; default: now.')),
+  connection: connectionField,
+});
+
+/** Whether what is kept agrees with itself, and whether this machine is in order. */
+export function operatorHealthRoutes(app: App, { pool, config, clock }: ApiDeps): void {
+  const onRequest = requireOperator();
+
+  app.get(`${PATH}/reconciliation`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorReconcile',
+      summary: 'Whether money, figures and receipts agree',
+      description: 'Reads whole tables: each check stops after 20 s. Meant for a person who looks, not for polling.',
+      querystring: HoursQuery,
+      response: {
+        200: Type.Object({ asOf: instant(), ok: Type.Boolean(), checks: Type.Array(CheckOut) }),
+      },
+    },
+    handler: async ({ query }) => {
+      const now = clock.now();
+      const checks = await reconcile(pool, { hours: query.hours, now });
+      return { asOf: now.toISOString(), ok: checks.every(({ ok }) => ok !== false), checks };
+    },
+  });
+
+  app.get(`${PATH}/receipts/hours`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorReconcileReceipts',
+      summary: 'Submits and their receipts, by connection and hour',
+      querystring: PeriodQuery,
+      response: { 200: Type.Object({ data: Type.Array(HourOut) }) },
+    },
+    handler: async ({ query }) => {
+      const { connection } = query;
+      const hours = await reconcileNamed(pool, { ...periodOf(query, clock.now()), connection });
+      return {
+        data: hours.map((row) => ({ ...row, hour: row.hour.toISOString(), oldestOpen: isoOf(row.oldestOpen) })),
+      };
+    },
+  });
+
+  app.get(`${PATH}/doctor`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDoctor',
+      summary: 'Database, carriers, disk, clock, secrets and TLS',
+      description: 'As the machine sees them that answers.',
+      response: { 200: Type.Object({ ok: Type.Boolean(), findings: Type.Array(FindingOut) }) },
+    },
+    handler: async () => {
+      const makeServer = (): unknown => createNodeServer(config, () => undefined);
+      const findings = await examine({ config, pool, makeServer });
+      return {
+        ok: findings.every(({ ok }) => ok),
+        findings: findings.map(({ advice = null, ...finding }) => ({ ...finding, advice: finding.ok ? null : advice })),
+      };
+    },
+  });
+}
+
+type Period = { readonly from?: string | undefined; readonly to?: string | undefined };
+
+function periodOf(query: Period, now: Date): { from: Date; to: Date } {
+  const to = query.to === undefined ? now : parseInstant(query.to);
+  const from = query.from === undefined ? to && new Date(to.getTime() - DAY_MS) : parseInstant(query.from);
+  const message = 'must be a day that the calendar has';
+  if (!from || !to)
+    throw invalidFields([
+      ...(to ? [] : [{ field: 'to', message }]),
+      ...(from || query.from === undefined ? [] : [{ field: 'from', message }]),
+    ]);
+  if (from >= to) throw invalidFields([{ field: 'from', message: 'must be before `to`' }]);
+  return { from, to };
+}

@@ -1,0 +1,139 @@
+import { type Db, many, sql } from '../../../platform/db/query.ts';
+import { STATUS } from '../../../messaging/states.ts';
+
+/** Differences that one check names. */
+export const MOST_NAMED = 20;
+
+export type BooksOfCurrency = {
+  currency: string;
+  outsideMicros: number;
+  availableMicros: number;
+  frozenMicros: number;
+  earnedMicros: number;
+};
+
+/** What stands in each book of all ledgers together, by currency. */
+export async function listBookTotals(db: Db): Promise<BooksOfCurrency[]> {
+  return many(
+    db,
+    sql`WITH side AS (
+          SELECT account_id, to_book AS book, amount_micros AS micros FROM ledger_entry
+          UNION ALL SELECT account_id, from_book, -amount_micros FROM ledger_entry)
+        SELECT coalesce(b.currency, '?') AS currency,
+               coalesce(sum(s.micros) FILTER (WHERE s.book = 'outside'), 0)::bigint AS "outsideMicros",
+               coalesce(sum(s.micros) FILTER (WHERE s.book = 'available'), 0)::bigint AS "availableMicros",
+               coalesce(sum(s.micros) FILTER (WHERE s.book = 'frozen'), 0)::bigint AS "frozenMicros",
+               coalesce(sum(s.micros) FILTER (WHERE s.book = 'earned'), 0)::bigint AS "earnedMicros"
+        FROM side s LEFT JOIN credit_balance b ON b.account_id = s.account_id GROUP BY 1 ORDER BY 1`,
+  );
+}
+
+export type Difference = {
+  accountId: number;
+  /** What is compared, in the words of the answer. */
+  of: string;
+  expected: number;
+  found: number;
+};
+
+const FROZEN = sql`(SELECT account_id, sum(micros)::bigint AS micros FROM credit_frozen GROUP BY account_id)`;
+
+/** Where a balance is not what the ledger says. One statement, so that both are of one instant. */
+export async function listBalanceDifferences(db: Db): Promise<Difference[]> {
+  return many(
+    db,
+    sql`WITH books AS (
+          SELECT account_id, sum(micros) FILTER (WHERE book = 'available')::bigint AS available,
+                 sum(micros) FILTER (WHERE book = 'frozen')::bigint AS frozen
+          FROM (SELECT account_id, to_book AS book, amount_micros AS micros FROM ledger_entry
+                UNION ALL SELECT account_id, from_book, -amount_micros FROM ledger_entry) AS side
+          GROUP BY account_id),
+        both_sides AS (
+          SELECT b.account_id, 'available' AS of, coalesce(k.available, 0) AS expected, b.available_micros AS found
+          FROM credit_balance b LEFT JOIN books k USING (account_id)
+          UNION ALL
+          SELECT b.account_id, 'frozen', coalesce(k.frozen, 0), coalesce(f.micros, 0)
+          FROM credit_balance b LEFT JOIN books k USING (account_id) LEFT JOIN ${FROZEN} AS f USING (account_id))
+        SELECT account_id AS "accountId", of, expected, found FROM both_sides WHERE expected <> found
+        ORDER BY account_id, of LIMIT ${MOST_NAMED}`,
+  );
+}
+
+/**
+ * Where what is frozen is not what is reserved for: messages that wait, messages whose price a receipt may still give
+ * back, and what campaigns have left of their reserve. With one channel each message of a campaign has its own price
+ * frozen; combined ones keep their reserve, and only what was earned has left it.
+ */
+export async function listFrozenDifferences(db: Db): Promise<Difference[]> {
+  return many(
+    db,
+    sql`WITH reserved AS (
+          SELECT m.account_id, m.price_micros AS micros
+          FROM dispatch_chunk c CROSS JOIN unnest(c.ids) AS i (id)
+          JOIN message m ON m.account_id = c.account_id AND m.id = i.id
+          LEFT JOIN message_state s ON s.account_id = c.account_id AND s.id = i.id
+          WHERE s.id IS NULL AND NOT m.keeps_reserve AND i.id <> ALL (coalesce(c.withdrawn, '{}'))
+          UNION ALL
+          SELECT m.account_id, m.price_micros
+          FROM message_state s JOIN message m ON m.account_id = s.account_id AND m.id = s.id
+          WHERE s.credit_held AND NOT m.keeps_reserve
+          UNION ALL
+          SELECT c.account_id, c.reserved_micros - CASE WHEN position('_' IN c.sending_mode) > 0
+                   THEN (SELECT coalesce(sum(t.cost_micros), 0) FROM traffic_hour t
+                         WHERE t.account_id = c.account_id AND t.campaign_id = c.id AND t.campaign_id <> 0)
+                   ELSE (SELECT coalesce(sum(m.price_micros), 0)
+                         FROM campaign_batch b CROSS JOIN unnest(b.message_ids) AS i (id)
+                         JOIN message m ON m.account_id = b.account_id AND m.id = i.id
+                         WHERE b.account_id = c.account_id AND b.campaign_id = c.id) END
+          FROM campaign_job j JOIN campaign c ON c.account_id = j.account_id AND c.id = j.campaign_id),
+        expected AS (SELECT account_id, sum(micros)::bigint AS micros FROM reserved GROUP BY account_id)
+        SELECT account_id AS "accountId", 'frozen' AS of, coalesce(e.micros, 0) AS expected, coalesce(f.micros, 0) AS found
+        FROM expected e FULL JOIN ${FROZEN} AS f USING (account_id)
+        WHERE coalesce(e.micros, 0) <> coalesce(f.micros, 0) ORDER BY account_id LIMIT ${MOST_NAMED}`,
+  );
+}
+
+type Hours = { readonly from: Date; readonly to: Date; readonly firstId: string; readonly endId: string };
+
+/** Where the hourly figures of messages that were accepted from `from` until `to` are not what their states say. */
+export async function listFigureDifferences(db: Db, { from, to, firstId, endId }: Hours): Promise<Difference[]> {
+  return many(
+    db,
+    sql`WITH counted AS (
+          SELECT account_id, sum(delivered)::bigint AS delivered, sum(failed)::bigint AS failed, sum(read)::bigint AS read
+          FROM traffic_hour WHERE hour >= ${from} AND hour < ${to} GROUP BY account_id),
+        states AS (
+          SELECT s.account_id, count(*) FILTER (WHERE s.status = ${STATUS.DELIVERED}) AS delivered,
+                 count(*) FILTER (WHERE s.status NOT IN (${STATUS.UNKNOWN}, ${STATUS.ACCEPTED}, ${STATUS.DELIVERED}))
+                   AS failed,
+                 count(s.read_at) AS read
+          FROM message_state s JOIN message m ON m.account_id = s.account_id AND m.id = s.id
+            AND m.id >= ${firstId} AND m.id < ${endId}
+          WHERE s.id >= ${firstId} AND s.id < ${endId} AND NOT m.simulation GROUP BY s.account_id)
+        SELECT account_id AS "accountId", v.of, v.expected, v.found
+        FROM states s FULL JOIN counted c USING (account_id)
+        CROSS JOIN LATERAL (VALUES
+          ('delivered', coalesce(s.delivered, 0), coalesce(c.delivered, 0)),
+          ('failed', coalesce(s.failed, 0), coalesce(c.failed, 0)),
+          ('read', coalesce(s.read, 0), coalesce(c.read, 0))) AS v (of, expected, found)
+        WHERE v.expected <> v.found ORDER BY account_id, v.of LIMIT ${MOST_NAMED}`,
+  );
+}
+
+export type ParkedReceipts = { connection: string; reason: string; receipts: number; oldest: Date };
+
+/** Receipts that fit no message, or several, by connection and reason. */
+export async function listParked(db: Db): Promise<ParkedReceipts[]> {
+  return many(
+    db,
+    sql`SELECT coalesce(c.name, '#' || u.connection_id) AS connection, u.reason, count(*) AS receipts,
+               min(u.received_at) AS oldest
+        FROM receipt_unmatched u LEFT JOIN connection c ON c.id = u.connection_id
+        GROUP BY 1, 2 ORDER BY receipts DESC LIMIT ${MOST_NAMED}`,
+  );
+}
+
+/** No statement of this transaction may take longer. */
+export async function moveTimeLimit(tx: Db, { seconds }: { seconds: number }): Promise<void> {
+  await many(tx, sql`SELECT set_config('statement_timeout', ${String(seconds * 1000)}, true)`);
+}

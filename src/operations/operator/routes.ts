@@ -1,0 +1,30 @@
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { operatorAccountRoutes } from './accounts/routes.ts';
+import { operatorAuditRoutes } from './audit/routes.ts';
+import { operatorConnectionRoutes } from './connections/routes.ts';
+import { operatorFenceRoutes } from '../restore-guard/routes.ts';
+import { operatorOverviewRoutes } from './overview/routes.ts';
+import { operatorPriceRoutes } from './prices/routes.ts';
+import { operatorQueueRoutes } from './queues/routes.ts';
+import { operatorHealthRoutes } from './reconciliation/routes.ts';
+import { operatorRouteRoutes } from './routing/routes.ts';
+import { operatorSenderRoutes } from './senders/routes.ts';
+import { operatorUnknownRoutes } from './unknowns/routes.ts';
+
+/**
+ * What the operators of the gateway do at the console: the commands' verbs, under their names. Every route asks for an
+ * operator (403 to all others, API keys too), runs with the rights of the program, and writes down who changed what.
+ */
+export function operatorRoutes(app: App, deps: ApiDeps): void {
+  operatorOverviewRoutes(app, deps);
+  operatorAccountRoutes(app, deps);
+  operatorPriceRoutes(app, deps);
+  operatorConnectionRoutes(app, deps);
+  operatorRouteRoutes(app, deps);
+  operatorSenderRoutes(app, deps);
+  operatorQueueRoutes(app, deps);
+  operatorUnknownRoutes(app, deps);
+  operatorFenceRoutes(app, deps);
+  operatorHealthRoutes(app, deps);
+  operatorAuditRoutes(app, deps);
+}

@@ -1,0 +1,170 @@
+import { Type } from 'typebox';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { requireOperator } from '../../../platform/http/auth.ts';
+import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import { onceForAll } from '../../../platform/http/idempotency.ts';
+import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
+import { assignNumber, removeNumber } from '../../../messaging/inbound/assign.ts';
+import { accountOf } from '../accounts/find.ts';
+import { byOf } from '../by.ts';
+import { Id, Nothing, PATH } from '../fields.ts';
+import { give, register, takeAway } from './give.ts';
+import * as schema from './schema.ts';
+import * as db from './sql.ts';
+
+const tags = ['Operator: senders'];
+const SENDERS = `${PATH}/senders`;
+const NUMBERS = `${PATH}/numbers`;
+
+const SenderQuery = Type.Object({ ...pageFields, ...schema.senderFilter });
+const NumbersQuery = Type.Object({ ...pageFields, ...schema.numberFilter });
+const TemplateQuery = Type.Object({ ...pageFields, ...schema.templateFilter });
+
+/** Whose senders, inbound numbers and templates are whose. Running programs follow every change at once. */
+export function operatorSenderRoutes(app: App, deps: ApiDeps): void {
+  senderRoutes(app, deps);
+  numberRoutes(app, deps);
+  templateRoutes(app, deps);
+}
+
+function senderRoutes(app: App, deps: ApiDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(SENDERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListSenders',
+      summary: 'Phone numbers of WhatsApp and agents of RCS',
+      description: 'Agents that wait to be registered come first.',
+      querystring: SenderQuery,
+      response: { 200: PageOf(schema.SenderOut) },
+    },
+    handler: async ({ query }) => {
+      const filter = { channel: query.channel ?? null, search: query.search ?? null };
+      const rows = await db.listSenderPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(schema.toSender), await db.countSenderPage(pool, filter));
+    },
+  });
+
+  app.post(SENDERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAssignSender',
+      summary: 'Give a phone number or an agent to an account',
+      description:
+        'Or to every account, with `accountId` null. Giving it again gives it to another one. The numbers of one WhatsApp ' +
+        'connection share its templates, so they are all of one account, or all everybody’s: 409 otherwise.',
+      body: schema.SenderIn,
+      response: { 201: schema.SenderOut },
+    },
+    handler: onceForAll(deps, 201, async ({ actor, body: { name = '', ...body } }, tx) =>
+      schema.toSender(await give(tx, byOf(actor), { ...body, name })),
+    ),
+  });
+
+  app.post(`${SENDERS}/:id/register`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorRegisterAgent',
+      summary: 'Give an agent that an account asks for its id',
+      params: Id,
+      body: schema.Registration,
+      response: { 200: schema.SenderOut },
+    },
+    handler: onceForAll(deps, 200, async ({ actor, params, body }, tx) =>
+      schema.toSender(await register(tx, byOf(actor), { ...params, ...body })),
+    ),
+  });
+
+  app.delete(`${SENDERS}/:id`, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteSender',
+      summary: 'Take a sender away: nothing is sent as it any more',
+      params: Id,
+      response: { 204: Nothing },
+    },
+    handler: async ({ actor, params }, reply) => {
+      await transaction(pool, (tx) => takeAway(tx, byOf(actor), params));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function numberRoutes(app: App, deps: ApiDeps): void {
+  const { pool } = deps;
+  const onRequest = requireOperator();
+
+  app.get(NUMBERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorListNumbers',
+      summary: 'Whose messages to our numbers on SMS are',
+      querystring: NumbersQuery,
+      response: { 200: PageOf(schema.NumberOut) },
+    },
+    handler: async ({ query }) => {
+      const filter = { connection: query.connection ?? null };
+      const rows = await db.listNumberPage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(schema.toNumber), await db.countNumberPage(pool, filter));
+    },
+  });
+
+  app.post(NUMBERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorAssignNumber',
+      summary: 'Give a number to an account',
+      description: 'Giving it again gives it to another one.',
+      body: schema.NumberIn,
+      response: { 201: schema.NumberMade },
+    },
+    handler: onceForAll(deps, 201, async ({ actor, body }, tx) => {
+      await accountOf(tx, { id: body.accountId });
+      const { number } = await assignNumber(tx, { ...body, by: byOf(actor) });
+      return { number, connection: body.connection, accountId: body.accountId };
+    }),
+  });
+
+  app.delete(NUMBERS, {
+    onRequest,
+    schema: {
+      tags,
+      operationId: 'operatorDeleteNumber',
+      summary: 'Take a number from its account',
+      description: 'Its messages are kept.',
+      querystring: schema.NumberQuery,
+      response: { 204: Nothing },
+    },
+    handler: async ({ actor, query }, reply) => {
+      await transaction(pool, (tx) => removeNumber(tx, { ...query, by: byOf(actor) }));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function templateRoutes(app: App, { pool }: ApiDeps): void {
+  app.get(`${PATH}/templates`, {
+    onRequest: requireOperator(),
+    schema: {
+      tags,
+      operationId: 'operatorListTemplates',
+      summary: 'The templates of all accounts, the last changed first',
+      querystring: TemplateQuery,
+      response: { 200: PageOf(schema.TemplateOut) },
+    },
+    handler: async ({ query }) => {
+      const { channel = null, status = null, search = null } = query;
+      const filter = { channel, status, search };
+      const rows = await db.listTemplatePage(pool, { ...filter, limit: query.limit, offset: offsetOf(query) });
+      return pageOf(query, rows.map(schema.toTemplate), await db.countTemplatePage(pool, filter));
+    },
+  });
+}

@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import { operatorName } from '../../identity/audit/record.ts';
+import { type CommandContext, table } from '../../platform/cli.ts';
+import { confirmQueued, discardQueued } from './decide.ts';
+import {
+  type FenceRow,
+  findFence,
+  listUnsent,
+  listUnsentCampaigns,
+  type Unsent,
+  type UnsentCampaign,
+} from '../../messaging/restore-guard/sql.ts';
+
+/** `fence show`, `confirm` and `discard`: may a database that was restored or copied send what it has queued? */
+export function registerFenceCommands(program: Command, context: CommandContext): void {
+  const fence = program.command('fence').description('whether a restored or copied database may send');
+
+  fence
+    .command('show')
+    .description('whether sending is paused and why, and what is queued')
+    .action(async () =>
+      context.report(
+        await context.withDatabase(async (pool) => ({
+          ...(await findFence(pool)),
+          unsent: await listUnsent(pool),
+          campaigns: await listUnsentCampaigns(pool),
+        })),
+        show,
+      ),
+    );
+
+  fence
+    .command('confirm')
+    .description('send what is queued')
+    .action(async () => {
+      await context.withDatabase((pool) => confirmQueued(pool, { by: operatorName() }));
+      context.report({ confirmed: true }, () => 'Confirmed: workers send what is queued.');
+    });
+
+  fence
+    .command('discard')
+    .description('withdraw what was queued before the pause (DELETED, credit back) and end its campaigns, then go on')
+    .action(async () => {
+      const discarded = await context.withDatabase((pool) =>
+        discardQueued(pool, { by: operatorName(), now: new Date() }),
+      );
+      context.report({ discarded }, () => `${discarded} messages are withdrawn; workers send what came later.`);
+    });
+}
+
+type Shown = FenceRow & { readonly unsent: readonly Unsent[]; readonly campaigns: readonly UnsentCampaign[] };
+
+const show = ({ state, reason, since, decidedBy, unsent, campaigns }: Shown): string =>
+  [
+    state === 'paused' ? `Sending is PAUSED since ${since.toISOString()}: ${reason}.` : 'Sending is not paused.',
+    ...(decidedBy === null ? [] : [`Last decided by ${decidedBy}.`]),
+    table(
+      ['account', 'queued', 'scheduled', 'oldest'],
+      unsent.map((row) => [row.account, row.messages, row.scheduled, row.oldest.toISOString()]),
+    ),
+    ...(campaigns.length === 0 ? [] : [showCampaigns(campaigns)]),
+    ...(state === 'paused' ? ['`fence confirm` sends it; `fence discard` withdraws what came before the pause.'] : []),
+  ].join('\n');
+
+const showCampaigns = (campaigns: readonly UnsentCampaign[]): string =>
+  table(
+    ['campaign', 'name', 'recipients', 'scheduled'],
+    campaigns.map((row) => [row.id, row.name, row.recipients, row.scheduledAt?.toISOString() ?? 'now']),
+  );

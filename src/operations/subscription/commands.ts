@@ -1,0 +1,34 @@
+import { type Command, Option } from 'commander';
+import type { Pool } from 'pg';
+import { findAccount } from '../../identity/accounts/find.ts';
+import { operatorOf } from '../../identity/audit/record.ts';
+import type { CommandContext } from '../../platform/cli.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import { type Channel, CHANNELS, toChannels } from '../../platform/lib/channel.ts';
+import { changeChannels } from './change-channels.ts';
+import { findChannels } from './sql.ts';
+
+/** `account channels`. */
+export function registerChannelsCommand(account: Command, context: CommandContext): void {
+  const set = new Option('--set <channels...>', 'the channels that it has from its next request on').choices(CHANNELS);
+  account
+    .command('channels')
+    .argument('<account>', 'name or id')
+    .addOption(set)
+    .description('set which channels the plan of an account has; without options, show them')
+    .action(async (reference: string, options: { set?: Channel[] }) =>
+      context.report(await context.withDatabase((pool) => channelsOf(pool, reference, options.set)), show),
+    );
+}
+
+function channelsOf(pool: Pool, reference: string, channels: readonly Channel[] | undefined): Promise<Shown> {
+  return transaction(pool, async (tx) => {
+    const { id: accountId, name } = await findAccount(tx, { reference });
+    if (channels) await changeChannels(tx, operatorOf(accountId), { channels });
+    return { accountId, name, channels: toChannels(await findChannels(tx, { accountId })) };
+  });
+}
+
+type Shown = { readonly accountId: number; readonly name: string; readonly channels: readonly Channel[] };
+
+const show = ({ name, channels }: Shown): string => `The plan of ${name} has ${channels.join(', ')}.`;

@@ -1,0 +1,39 @@
+import { Type } from 'typebox';
+import { findBook } from '../../engagement/contacts/book/sql.ts';
+import { limitsOf } from '../../engagement/contacts/limits.ts';
+import { LimitsOut } from '../../engagement/contacts/schema.ts';
+import { CreditOut } from '../../money/credit/schema.ts';
+import { creditOf } from '../../money/credit/show.ts';
+import { tenant } from '../../platform/db/tenant.ts';
+import { AppError } from '../../platform/errors.ts';
+import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import { CHANNELS } from '../../platform/lib/channel.ts';
+import { PLANS } from '../../identity/accounts/plans.ts';
+
+const SubscriptionOut = Type.Object({
+  plan: Type.Enum([...PLANS], { type: 'string', description: 'What its traffic counts as, and which limits it has.' }),
+  channels: Type.Array(Type.Enum([...CHANNELS], { type: 'string' }), {
+    description: 'Sends, campaigns and templates of other channels are 403.',
+  }),
+  contacts: LimitsOut,
+  credit: CreditOut,
+});
+
+/** Contract 12: what the account may use. */
+export function subscriptionRoutes(app: App, { pool }: ApiDeps): void {
+  app.get('/api/partner-gateway/v1/subscription', {
+    schema: {
+      tags: ['Account'],
+      operationId: 'findSubscription',
+      summary: 'The plan of the account: its channels, its contacts and its credit',
+      response: { 200: SubscriptionOut },
+    },
+    handler: async ({ actor }) => {
+      const db = tenant(pool, actor);
+      const [book, credit] = await Promise.all([findBook(db, actor), creditOf(db, actor)]);
+      if (!book) throw new AppError('not_found');
+      const channels = CHANNELS.filter((channel) => actor.channels.has(channel));
+      return { plan: actor.plan, channels, contacts: limitsOf(book), credit };
+    },
+  });
+}

@@ -1,8 +1,0 @@
-import { type Author, operatorOf } from '../audit/record.ts';
-import type { Actor } from '../http/actor.ts';
-
-/** The name under which logs keep what an operator does at the console. */
-export const byOf = ({ username }: Pick<Actor, 'username'>): string => username ?? 'operator';
-
-/** An operator, at work on some account. */
-export const authorOf = (actor: Actor, accountId: number): Author => operatorOf(accountId, byOf(actor));

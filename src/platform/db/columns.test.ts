@@ -1,0 +1,144 @@
+import { fc, test as propertyTest } from '@fast-check/vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { bigint, boolean, bytea, int, json, rowsOf, smallint, text, timestamptz, uuid } from './columns.ts';
+import { many, sql } from './query.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ empty: true });
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+type Row = {
+  readonly big: number | null;
+  readonly whole: number | null;
+  readonly small: number | null;
+  readonly yes: boolean | null;
+  readonly name: string | null;
+  readonly id: string | null;
+  readonly octets: Uint8Array | null;
+  readonly at: Date | null;
+  readonly document: string | null;
+};
+
+/** The rows as PostgreSQL sees them, in its order. */
+const read = (rows: readonly Row[]): Promise<Record<string, unknown>[]> =>
+  many(
+    database.pool,
+    sql`SELECT * FROM ${rowsOf(rows, {
+      big: bigint((r) => r.big),
+      whole: int((r) => r.whole),
+      small: smallint((r) => r.small),
+      yes: boolean((r) => r.yes),
+      name: text((r) => r.name),
+      id: uuid((r) => r.id),
+      octets: bytea((r) => r.octets),
+      at: timestamptz((r) => r.at),
+      document: json((r) => r.document),
+    })} AS u`,
+  );
+
+/** What comes back: UTF-8 has no half surrogates, the driver gives octets as a Buffer and parses JSON. */
+const asRead = (row: Row): Record<string, unknown> => ({
+  ...row,
+  name: row.name?.toWellFormed() ?? null,
+  octets: row.octets === null ? null : Buffer.from(row.octets),
+  document: row.document === null ? null : JSON.parse(row.document),
+});
+
+const orNull = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 5 });
+const texts = fc
+  .string({ unit: 'binary', maxLength: 300, size: 'max' })
+  .map((value) => value.replaceAll('\0', '"\\,{}'));
+const integer = (bits: number) => fc.integer({ min: -(2 ** (bits - 1)), max: 2 ** (bits - 1) - 1 });
+const row = fc.record<Row>({
+  big: orNull(fc.maxSafeInteger().map((n) => n + 0)),
+  whole: orNull(integer(32)),
+  small: orNull(integer(16)),
+  yes: orNull(fc.boolean()),
+  name: orNull(texts),
+  id: orNull(fc.uuid()),
+  octets: orNull(fc.uint8Array({ maxLength: 200, size: 'max' })),
+  at: orNull(fc.date({ min: new Date('0001-01-01Z'), max: new Date('9999-12-31Z'), noInvalidDate: true })),
+  document: orNull(fc.json().map((value) => value.replaceAll('\\u0000', ''))),
+});
+
+propertyTest.prop([fc.array(row, { minLength: 1, maxLength: 50, size: 'max' })])(
+  'rows come out as they went in, in their order',
+  async (rows) => {
+    expect(await read(rows)).toEqual(rows.map(asRead));
+  },
+);
+
+propertyTest.prop([row, fc.integer({ min: 1, max: 20 }), row])(
+  'a column of one value is sent once and is there in every row',
+  async (same, count, more) => {
+    const rows = Array.from({ length: count }, (_, n) => ({
+      ...same,
+      big: n,
+      small: n % 2 === 0 ? more.small : same.small,
+    }));
+    expect(await read(rows)).toEqual(rows.map(asRead));
+  },
+);
+
+propertyTest.prop([row, fc.integer({ min: 1, max: 20 })])(
+  'rows that are all the same are as many',
+  async (same, count) => {
+    expect(await read(Array.from({ length: count }, () => same))).toEqual(
+      Array.from({ length: count }, () => asRead(same)),
+    );
+  },
+);
+
+test('a batch without rows is a table without rows', async () => {
+  expect(await read([])).toEqual([]);
+});
+
+const empty: Row = {
+  big: null,
+  whole: null,
+  small: null,
+  yes: null,
+  name: null,
+  id: null,
+  octets: null,
+  at: null,
+  document: null,
+};
+
+test.each([0, 1, -1, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])(
+  'the number %d keeps its value',
+  async (big) => {
+    expect(await read([{ ...empty, big }, empty])).toMatchObject([{ big }, { big: null }]);
+  },
+);
+
+test.each([
+  '1999-12-31T23:59:59.999Z',
+  '2000-01-01T00:00:00.000Z',
+  '1970-01-01T00:00:00.001Z',
+  '2262-04-12T00:00:00.123Z',
+])('the instant %s keeps its milliseconds', async (instant) => {
+  const at = new Date(instant);
+  expect(await read([{ ...empty, at }, empty])).toMatchObject([{ at }, { at: null }]);
+});
+
+test('UUIDs in upper case are the same ids', async () => {
+  const id = '018F0000-ABCD-7000-8000-00000000000F';
+  expect(await read([{ ...empty, id }, empty])).toMatchObject([{ id: id.toLowerCase() }, { id: null }]);
+});
+
+test('a part of a larger buffer is written alone', async () => {
+  const octets = Buffer.from('0123456789').subarray(2, 4);
+  expect(await read([{ ...empty, octets }, empty])).toMatchObject([{ octets: Buffer.from('23') }, { octets: null }]);
+});
+
+test.each([{ whole: 2 ** 31 }, { small: 2 ** 15 }, { small: -(2 ** 15) - 1 }])(
+  'a number that does not fit its column is an error, never another number: %j',
+  async (more) => {
+    await expect((async () => read([{ ...empty, ...more }, empty]))()).rejects.toThrow();
+    await expect((async () => read([{ ...empty, ...more }]))()).rejects.toThrow();
+  },
+);

@@ -1,0 +1,55 @@
+import { fc, test as property } from '@fast-check/vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { inlined } from './inlined.ts';
+import { join, many, raw, sql } from './query.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** PostgreSQL has no U+0000. */
+const text = fc.string({ unit: 'grapheme' }).map((value) => value.replaceAll('\0', ''));
+const evil = fc.constantFrom(
+  "'",
+  "''",
+  '\\',
+  "\\'",
+  "'; SELECT 1; --",
+  '$1',
+  '$$',
+  '"',
+  '%s',
+  "E'\\''",
+  '\n',
+  '--',
+  '/*',
+);
+const value = fc.oneof(text, evil, fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean());
+
+property.prop([fc.array(value, { minLength: 1, maxLength: 5 })])(
+  'a value written as a literal comes back as it was',
+  async (values) => {
+    const typed = values.map(
+      (v) => sql`${v}${raw(typeof v === 'string' ? '::text' : typeof v === 'number' ? '::float8' : '::bool')}`,
+    );
+    const query = sql`SELECT json_build_array(${join(typed)}) AS found`;
+    const { rows } = await database.pool.query({ text: inlined(query), values: [] });
+    expect(rows).toEqual(await many(database.pool, query));
+  },
+);
+
+test('what has no plain literal is refused', () => {
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, undefined, [1], {}, new Date()])
+    expect(() => inlined(sql`SELECT ${wrong}`)).toThrow('literal');
+});
+
+test('negative numbers stay values behind an operator', async () => {
+  const { rows } = await database.pool.query({
+    text: inlined(sql`SELECT 1 -${-1} AS sum, ${null}::text IS NULL AS none`),
+    values: [],
+  });
+  expect(rows).toEqual([{ sum: 2, none: true }]);
+});

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Pool, PoolClient } from 'pg';
+import type { Log } from '../lib/log.ts';
+import { exec, many, sql } from './query.ts';
+import { StartupError } from './startup-error.ts';
+import { ensureTenantRole } from './tenant-role.ts';
+
+/** db/migrations of this program. */
+export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../db/migrations', import.meta.url));
+
+type Migration = { readonly name: string; readonly text: string; readonly sha256: string };
+
+/** Any number, the same in every release: it is what concurrent runners wait on. */
+const LOCK_KEY = 4_202_511;
+
+/**
+ * Brings the database up to the newest migration of `dir` (files NNNN_name.sql, in the order of their names), each in
+ * a transaction of its own. Forward only. Of several runners at once, one works and the others wait for it.
+ * Returns the names applied by this call.
+ *
+ * Throws a StartupError, and changes nothing, when an applied file was changed, when the database knows a migration
+ * that `dir` has not (it belongs to a newer release), or when a new file would come before an applied one.
+ */
+export async function migrate(pool: Pool, { dir, log }: { dir: string; log: Log }): Promise<string[]> {
+  const migrations = await readMigrations(dir);
+  const client = await pool.connect();
+  try {
+    await client.query('SET statement_timeout = 0');
+    await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`);
+    await ensureTenantRole(client);
+    const pending = await findPending(client, migrations);
+    for (const migration of pending) await apply(client, migration, log);
+    if (pending.length > 0) log.info({ count: pending.length, migration: pending.at(-1)?.name }, 'migrations applied');
+    return pending.map(({ name }) => name);
+  } finally {
+    // Closed, not given back: that ends the lock, the open transaction of a failure, and the session settings.
+    client.release(true);
+  }
+}
+
+async function readMigrations(dir: string): Promise<Migration[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.sql')).sort();
+  const wrong = names.find(
+    (name, i) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(name) || name.slice(0, 4) === names[i - 1]?.slice(0, 4),
+  );
+  if (wrong !== undefined)
+    throw new StartupError(
+      `${join(dir, wrong)} must have a name such as 0042_add_table.sql, with a number of its own.`,
+    );
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(dir, name), 'utf8');
+      return { name: name.slice(0, -'.sql'.length), text, sha256: createHash('sha256').update(text).digest('hex') };
+    }),
+  );
+}
+
+async function findPending(client: PoolClient, migrations: readonly Migration[]): Promise<Migration[]> {
+  await createTable(client);
+  const applied = await many<{ name: string; sha256: string }>(
+    client,
+    sql`SELECT name, sha256 FROM schema_migration ORDER BY name`,
+  );
+  for (const [index, { name, sha256 }] of applied.entries()) {
+    const migration = migrations[index];
+    if (!migrations.some((known) => known.name === name)) {
+      throw new StartupError(
+        `The database was made by a newer release (it has ${name}): start that release, or restore a backup of this one.`,
+      );
+    }
+    if (migration?.name !== name) {
+      throw new StartupError(
+        `Migration ${migration?.name} comes before ${name}, which is applied already: give it a higher number.`,
+      );
+    }
+    if (migration.sha256 !== sha256) {
+      throw new StartupError(
+        `Migration ${name} was changed after it was applied: restore the file, and put the change into a new one.`,
+      );
+    }
+  }
+  return migrations.slice(applied.length);
+}
+
+async function createTable(client: PoolClient): Promise<void> {
+  const [found] = await many<{ found: boolean }>(
+    client,
+    sql`SELECT to_regclass('schema_migration') IS NOT NULL AS found`,
+  );
+  if (found?.found) return;
+  await client.query(`
+    CREATE TABLE schema_migration (
+      name       text PRIMARY KEY,
+      sha256     text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now()
+    );
+    COMMENT ON TABLE schema_migration IS 'local';
+  `);
+}
+
+async function apply(client: PoolClient, { name, text, sha256 }: Migration, log: Log): Promise<void> {
+  log.debug({ migration: name }, 'applying migration');
+  try {
+    await client.query('BEGIN');
+    await client.query(text);
+    await exec(client, sql`INSERT INTO schema_migration (name, sha256) VALUES (${name}, ${sha256})`);
+    await client.query('COMMIT');
+  } catch (error) {
+    throw new Error(`migration ${name} failed: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { exec, many, one, sql } from './query.ts';
+import { burst, transaction } from './transaction.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ empty: true });
+  await exec(database.pool, sql`CREATE TABLE thing (n int PRIMARY KEY)`);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(database.pool, sql`TRUNCATE thing`));
+
+const stored = async (): Promise<number[]> =>
+  (await many<{ n: number }>(database.pool, sql`SELECT n FROM thing ORDER BY n`)).map((row) => row.n);
+
+test('what the work wrote is committed when it resolves, and its result is handed on', async () => {
+  const result = await transaction(database.pool, async (tx) => {
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    expect(await stored()).toEqual([]);
+    return 'done';
+  });
+  expect(result).toBe('done');
+  expect(await stored()).toEqual([1]);
+});
+
+test('nothing is stored when the work throws, and its error is handed on', async () => {
+  const failing = transaction(database.pool, async (tx) => {
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    throw new Error('changed my mind');
+  });
+  await expect(failing).rejects.toThrow('changed my mind');
+  expect(await stored()).toEqual([]);
+});
+
+test('nothing is stored when a statement fails, even if the work goes on', async () => {
+  const failing = transaction(database.pool, async (tx) => {
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`).catch(() => undefined);
+    await exec(tx, sql`INSERT INTO thing VALUES (2)`);
+  });
+  await expect(failing).rejects.toThrow('current transaction is aborted');
+  expect(await stored()).toEqual([]);
+});
+
+test('a failed statement whose error the work swallowed is not taken for a commit', async () => {
+  const failing = transaction(database.pool, async (tx) => {
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`).catch(() => undefined);
+  });
+  await expect(failing).rejects.toThrow('rolled back');
+  expect(await stored()).toEqual([]);
+});
+
+test('a failure that is known only at the commit is an error', async () => {
+  await exec(database.pool, sql`CREATE TABLE late (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`);
+  const failing = transaction(database.pool, async (tx) => {
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    await exec(tx, sql`INSERT INTO late VALUES (1), (1)`);
+  });
+  await expect(failing).rejects.toThrow('late_n_key');
+  expect(await stored()).toEqual([]);
+});
+
+test('clients go back to the pool after commits and failures alike', async () => {
+  for (let i = 0; i < 30; i++)
+    await transaction(database.pool, async () => {
+      if (i % 2 === 0) throw new Error('no');
+    }).catch(() => undefined);
+  expect(database.pool.waitingCount).toBe(0);
+  expect(database.pool.idleCount).toBe(database.pool.totalCount);
+});
+
+test('a connection that dies in the middle is an error, and the next transaction gets a new one', async () => {
+  const dying = transaction(database.pool, async (tx) => {
+    await exec(tx, sql`INSERT INTO thing VALUES (1)`);
+    const { pid } = await one<{ pid: number }>(tx, sql`SELECT pg_backend_pid() AS pid`);
+    await exec(database.pool, sql`SELECT pg_terminate_backend(${pid}, 5000)`);
+    await exec(tx, sql`INSERT INTO thing VALUES (2)`);
+  });
+  await expect(dying).rejects.toThrow();
+  await transaction(database.pool, (tx) => exec(tx, sql`INSERT INTO thing VALUES (3)`));
+  expect(await stored()).toEqual([3]);
+});
+
+describe('a burst', () => {
+  const insert = (n: number) => sql`INSERT INTO thing VALUES (${n})`;
+
+  test('commits all its statements, in order, and hands on their results', async () => {
+    const results = await burst(database.pool, (tx) => [
+      exec(tx, insert(1)),
+      exec(tx, sql`UPDATE thing SET n = n + 1`),
+      one<{ n: number }>(tx, sql`SELECT n FROM thing`),
+    ]);
+    expect(results).toEqual([1, 1, { n: 2 }]);
+    expect(await stored()).toEqual([2]);
+  });
+
+  test('stores nothing when one statement fails, whichever it is, and rejects with its error', async () => {
+    for (const list of [
+      [1, 1, 2],
+      [1, 2, 1],
+    ])
+      await expect(burst(database.pool, (tx) => list.map((n) => exec(tx, insert(n))))).rejects.toThrow('thing_pkey');
+    expect(await stored()).toEqual([]);
+    expect(await transaction(database.pool, (tx) => exec(tx, insert(3)))).toBe(1);
+  });
+
+  test('refuses a statement that comes after it was sent', async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    await burst(database.pool, (tx) => {
+      const statement = Promise.resolve().then(() => exec(tx, insert(9)));
+      late = statement.catch((error: unknown) => error);
+      return [exec(tx, insert(1))];
+    });
+    expect(await late).toMatchObject({ message: expect.stringContaining('too late') });
+    expect(await stored()).toEqual([1]);
+  });
+
+  test('gives its client back, after failures too', async () => {
+    for (let i = 0; i < 30; i++)
+      await burst(database.pool, (tx) => [exec(tx, insert(1)), exec(tx, insert(i % 2))]).catch(() => undefined);
+    expect(database.pool.waitingCount).toBe(0);
+    expect(database.pool.idleCount).toBe(database.pool.totalCount);
+  });
+});

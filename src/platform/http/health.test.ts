@@ -1,0 +1,87 @@
+import { expect, test, vi } from 'vitest';
+import { apiDeps } from '../../../test/support/api.ts';
+import type { Probe } from './deps.ts';
+import { healthRoutes } from './health.ts';
+import { describeApi } from './openapi.ts';
+import { createServer } from './server.ts';
+
+function healthServer(...probes: Probe[]) {
+  const deps = apiDeps({ probes });
+  const app = createServer(deps);
+  describeApi(app);
+  healthRoutes(app, deps);
+  return app;
+}
+
+const probe = (name: string, ok: boolean, critical = true): Probe => ({
+  name,
+  critical,
+  check: async () => ({ ok, detail: `${name} says so` }),
+});
+
+test('a process that runs is live, whatever its probes say', async () => {
+  const answer = await healthServer(probe('database', false)).inject('/health/live');
+  expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'ok' }]);
+});
+
+test('ready is 200 while every probe is well, each with its words', async () => {
+  const answer = await healthServer(probe('database', true), probe('disk', true)).inject('/health/ready');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json()).toEqual({
+    status: 'ok',
+    checks: { database: { ok: true, detail: 'database says so' }, disk: { ok: true, detail: 'disk says so' } },
+  });
+});
+
+test('ready is 503 when one probe is not well, and when one throws, without its words', async () => {
+  const broken: Probe = { name: 'disk', critical: true, check: () => Promise.reject(new Error('secret address')) };
+  const answer = await healthServer(probe('database', true), broken).inject('/health/ready');
+  expect(answer.statusCode).toBe(503);
+  expect(answer.json()).toMatchObject({ status: 'unavailable', checks: { disk: { ok: false, detail: 'failed' } } });
+  expect((await healthServer(probe('database', false)).inject('/health/ready')).statusCode).toBe(503);
+});
+
+test('a failed probe that is not critical is told, and requests are served all the same', async () => {
+  const answer = await healthServer(probe('database', true), probe('carriers', false, false)).inject('/health/ready');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json()).toMatchObject({ status: 'degraded', checks: { carriers: { ok: false } } });
+});
+
+test('a probe that never answers is a failed one', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const asked = Promise.withResolvers<void>();
+    const hung: Probe = { name: 'database', critical: true, check: () => (asked.resolve(), new Promise(() => {})) };
+    const answer = healthServer(hung)
+      .inject('/health/ready')
+      .then((response) => response);
+    await asked.promise;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect((await answer).json()).toMatchObject({ checks: { database: { ok: false, detail: 'no answer in time' } } });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a hundred who ask at once cost one question', async () => {
+  const { promise, resolve } = Promise.withResolvers<{ ok: boolean; detail: string }>();
+  const check = vi.fn(() => promise);
+  const app = healthServer({ name: 'database', critical: true, check });
+  await app.ready();
+  const answers = Array.from({ length: 100 }, () => app.inject('/health/ready'));
+  await expect.poll(() => check.mock.calls.length).toBe(1);
+  resolve({ ok: true, detail: 'up' });
+  expect((await Promise.all(answers)).every((answer) => answer.statusCode === 200)).toBe(true);
+  expect(check).toHaveBeenCalledTimes(1);
+  await app.inject('/health/ready');
+  expect(check).toHaveBeenCalledTimes(2);
+});
+
+test('measurements are in the format of Prometheus', async () => {
+  const app = healthServer();
+  await app.inject('/health/live');
+  const answer = await app.inject('/metrics');
+  expect(answer.headers['content-type']).toContain('text/plain');
+  expect(answer.body).toContain('# TYPE heliograph_http_request_duration_seconds histogram');
+  expect(answer.body).toContain('route="/health/live",status="200"} 1');
+});

@@ -1,0 +1,253 @@
+import { once as onceEvent } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { exec, many, sql } from '../db/query.ts';
+import { AppError } from '../errors.ts';
+import { createAnswers, type Answers } from '../idempotency/answers.ts';
+import { createSecretKey } from '../lib/secret-box.ts';
+import { createSignal } from '../lib/signal.ts';
+import { apiDeps } from '../../../test/support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { actor } from '../../../test/support/drafts.ts';
+import { authentication } from './auth.ts';
+import type { App } from './deps.ts';
+import { keeping, once, takeIdempotencyKeys } from './idempotency.ts';
+import { createServer } from './server.ts';
+
+let database: TestDatabase;
+let answers: Answers;
+let app: App;
+/** How often work was done, by path. */
+let done: Record<string, number>;
+/** What `/wait` waits for, and a sign that it does. */
+let release: ReturnType<typeof createSignal>;
+let waiting: ReturnType<typeof createSignal>;
+
+const count = (path: string): number => {
+  done[path] = (done[path] ?? 0) + 1;
+  return done[path];
+};
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  answers = createAnswers({ pool: database.pool, secretKey: createSecretKey(Buffer.alloc(32, 7)) });
+  app = createServer(apiDeps());
+  app.register(async (closed: App) => {
+    const authenticate = () => Promise.resolve({ actor: actor(), headers: {} });
+    closed.register(authentication, { authenticate });
+    takeIdempotencyKeys(closed, { answers });
+    registerRoutes(closed);
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+});
+afterAll(async () => {
+  await app.close();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  done = {};
+  [release, waiting] = [createSignal(), createSignal()];
+  await exec(database.pool, sql`TRUNCATE idempotency_key, audit_entry`);
+});
+
+function registerRoutes(closed: App): void {
+  const deps = { pool: database.pool, answers };
+  const work = (path: string) => once(deps, 201, async () => ({ n: count(path), text: 'às 9 €' }));
+  closed.post('/work', work('/work'));
+  closed.put('/confirm', { config: { idempotent: true } }, work('/confirm'));
+  closed.put('/plain', async () => ({ n: count('/plain') }));
+  closed.post(
+    '/empty',
+    once(deps, 204, async () => void count('/empty')),
+  );
+  closed.post(
+    '/conflict',
+    once(deps, 201, () => Promise.reject(new AppError('conflict', { message: `${count('/conflict')}` }))),
+  );
+  closed.post(
+    '/broken',
+    once(deps, 201, () => Promise.reject(new Error(`${count('/broken')}`))),
+  );
+  closed.post(
+    '/limited',
+    once(deps, 201, () => Promise.reject(new AppError('rate_limited', { message: `${count('/limited')}` }))),
+  );
+  closed.post(
+    '/wait',
+    once(deps, 201, async () => {
+      waiting.raise();
+      await release.wait(60_000);
+      return { n: count('/wait') };
+    }),
+  );
+  closed.post(
+    '/read',
+    keeping(deps, async () => ({ n: count('/read') })),
+  );
+  closed.register(async (files: App) => {
+    files.addContentTypeParser('application/octet-stream', (_request, _payload, ready) => ready(null));
+    // As an upload does: its handler reads the stream that the parser left.
+    files.post(
+      '/upload',
+      keeping(deps, async (request, _reply, keep) => {
+        let bytes = 0;
+        for await (const chunk of request.raw.on('data', () => undefined).iterator()) bytes += (chunk as Buffer).length;
+        const answer = { bytes, n: count('/upload') };
+        if (keep) await answers.keepSoon(keep.seal(answer));
+        return answer;
+      }),
+    );
+  });
+}
+
+type Request = { method?: string; body?: object | Buffer | string; type?: string };
+
+async function send(path: string, key: string | undefined, { method = 'POST', body, type }: Request = {}) {
+  const payload = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  const response = await fetch(`${app.listeningOrigin}${path}`, {
+    method,
+    headers: {
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(payload !== undefined && { 'content-type': type ?? 'application/json' }),
+    },
+    body: payload === undefined ? null : typeof payload === 'string' ? payload : new Uint8Array(payload),
+  });
+  return {
+    status: response.status,
+    text: await response.text(),
+    replayed: response.headers.get('idempotency-replayed'),
+    type: response.headers.get('content-type'),
+    retryAfter: response.headers.get('retry-after'),
+  };
+}
+const stored = () => many<{ key: string; answer: Buffer }>(database.pool, sql`SELECT key, answer FROM idempotency_key`);
+
+describe('a key', () => {
+  test('repeats an answer, its status, its type and its body, and the work is done once', async () => {
+    const first = await send('/work', 'a', { body: {} });
+    expect(first).toMatchObject({ status: 201, text: '{"n":1,"text":"às 9 €"}', replayed: null });
+    expect(await send('/work', 'a', { body: {} })).toEqual({ ...first, replayed: 'true' });
+    expect(done).toEqual({ '/work': 1 });
+  });
+
+  test('is not needed: without one every request is done, and nothing is stored', async () => {
+    await send('/work', undefined);
+    expect((await send('/work', undefined)).text).toContain('"n":2');
+    expect(await stored()).toEqual([]);
+  });
+
+  test('of 1 to 255 printable ASCII characters is taken, any other is a 400 that names the header', async () => {
+    for (const key of ['k', 'k'.repeat(255), '"8e03978e-40d5-43dd" ~!', 'with spaces'])
+      expect((await send('/work', key)).status, key).toBe(201);
+    for (const key of ['', 'k'.repeat(256), 'caf\u00e9', 'tab\there']) {
+      const answer = await send('/work', key);
+      expect(answer.status, key).toBe(400);
+      expect(JSON.parse(answer.text).details).toEqual([
+        { field: 'Idempotency-Key', message: 'must have 1 to 255 printable ASCII characters' },
+      ]);
+    }
+    expect(done['/work']).toBe(4);
+  });
+
+  test('counts where a PUT asks for it, and on no other method', async () => {
+    await send('/confirm', 'a', { method: 'PUT' });
+    expect(await send('/confirm', 'a', { method: 'PUT' })).toMatchObject({ replayed: 'true' });
+    await send('/plain', 'a', { method: 'PUT' });
+    await send('/plain', 'a', { method: 'PUT' });
+    expect(done).toEqual({ '/confirm': 1, '/plain': 2 });
+  });
+
+  test('repeats an answer without a body', async () => {
+    expect(await send('/empty', 'a')).toMatchObject({ status: 204, text: '' });
+    expect(await send('/empty', 'a')).toMatchObject({ status: 204, text: '', replayed: 'true' });
+    expect(done).toEqual({ '/empty': 1 });
+  });
+
+  test('is bound to method, URL and body: anything else under it is 409', async () => {
+    await send('/work', 'a', { body: { x: 1 } });
+    for (const [path, request] of [
+      ['/work', { body: { x: 2 } }],
+      ['/work', { body: '{"x": 1}' }],
+      ['/work', {}],
+      ['/work?x=1', { body: { x: 1 } }],
+      ['/empty', { body: { x: 1 } }],
+      ['/confirm', { method: 'PUT', body: { x: 1 } }],
+    ] as const)
+      expect(await send(path, 'a', request), path).toMatchObject({ status: 409, replayed: null });
+    expect(done).toEqual({ '/work': 1 });
+    expect(await send('/work', 'a', { body: { x: 1 } })).toMatchObject({ status: 201, replayed: 'true' });
+  });
+
+  test('under way is 409, which says to try again, and then answers', async () => {
+    const first = send('/wait', 'a');
+    await waiting.wait(60_000);
+    expect(await send('/wait', 'a')).toMatchObject({ status: 409, retryAfter: '1' });
+    release.raise();
+    expect(await first).toMatchObject({ status: 201, replayed: null });
+    expect(await send('/wait', 'a')).toMatchObject({ status: 201, text: '{"n":1}', replayed: 'true' });
+  });
+});
+
+describe('an answer', () => {
+  test('is sealed: who reads the table sees neither body nor status', async () => {
+    await send('/work', 'a');
+    const [row] = await stored();
+    expect(row?.answer.toString('latin1')).not.toContain('"n"');
+    const other = createAnswers({ pool: database.pool, secretKey: createSecretKey(Buffer.alloc(32, 8)) });
+    await expect(other.find({ accountId: 1, key: 'a' })).rejects.toThrow('another key');
+    expect(await answers.find({ accountId: 1, key: 'a' })).toMatchObject({ status: 201 });
+    expect(await answers.find({ accountId: 2, key: 'a' })).toBeUndefined();
+  });
+
+  test('of 4xx that the same request would get again is repeated, malformed bodies answer anew', async () => {
+    const first = await send('/conflict', 'a');
+    expect(first).toMatchObject({ status: 409, text: expect.stringContaining('"1"') });
+    expect(await send('/conflict', 'a')).toEqual({ ...first, replayed: 'true' });
+    expect((await send('/work', 'b', { body: '{' })).status).toBe(400);
+    expect((await send('/work', 'b', { body: '{' })).status).toBe(400);
+    expect((await send('/work', 'b', { body: '{}' })).status).toBe(409);
+    expect(done).toEqual({ '/conflict': 1 });
+  });
+
+  test('of 5xx and 429 is not: the next try is done', async () => {
+    for (const path of ['/broken', '/limited']) {
+      await send(path, 'a');
+      expect(await send(path, 'a'), path).toMatchObject({ replayed: null });
+    }
+    expect(done).toEqual({ '/broken': 2, '/limited': 2 });
+    expect(await stored()).toEqual([]);
+  });
+});
+
+describe('a streamed body', () => {
+  const file = (fill: number): Request => ({ body: Buffer.alloc(300_000, fill), type: 'application/octet-stream' });
+
+  test('is hashed as its handler reads it, and read to its end when it is not handled again', async () => {
+    const first = await send('/upload', 'a', file(1));
+    expect(JSON.parse(first.text)).toEqual({ bytes: 300_000, n: 1 });
+    expect(await send('/upload', 'a', file(1))).toEqual({ ...first, replayed: 'true' });
+    expect(await send('/upload', 'a', file(2))).toMatchObject({ status: 409, replayed: null });
+    expect(done).toEqual({ '/upload': 1 });
+  });
+
+  test('that is cut short under a known key harms nobody', async () => {
+    await send('/upload', 'a', file(1));
+    const { port } = new URL(app.listeningOrigin);
+    const headers = { 'idempotency-key': 'a', 'content-type': 'application/octet-stream', 'content-length': '300000' };
+    const cut = httpRequest({ port, method: 'POST', path: '/upload', headers });
+    cut.on('error', () => undefined);
+    cut.write(Buffer.alloc(1000, 1));
+    await onceEvent(cut, 'socket');
+    cut.destroy();
+    expect(await send('/upload', 'a', file(1))).toMatchObject({ status: 200, replayed: 'true' });
+  });
+});
+
+test('a POST whose handler sees to no answer is refused at its registration', () => {
+  const careless = createServer(apiDeps());
+  takeIdempotencyKeys(careless, { answers });
+  expect(() => careless.post('/careless', async () => ({}))).toThrow(
+    'POST /careless must have a handler made by once()',
+  );
+  expect(() => careless.put('/careless', async () => ({}))).not.toThrow();
+});

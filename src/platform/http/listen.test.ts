@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { loadConfig } from '../config.ts';
+import { StartupError } from '../db/startup-error.ts';
+import { apiDeps } from '../../../test/support/api.ts';
+import { listening } from '../../../test/support/listen.ts';
+import { listen } from './listen.ts';
+import { createServer } from './server.ts';
+
+const fresh = () => createServer(apiDeps());
+
+test('answers the origin that it listens on', async () => {
+  const app = fresh();
+  expect(await listen(app, { ...loadConfig({}), port: 0 })).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  await app.close();
+});
+
+test('a port in use and a foreign address are told in a sentence that says what to do', async () => {
+  await using other = await listening(fresh());
+  const attempt = (changes: object) => listen(fresh(), { ...loadConfig({}), ...changes });
+  const busy = new StartupError(`Port ${other.port} is in use: stop the program that has it, or set PORT to another.`);
+  await expect(attempt({ port: other.port })).rejects.toThrow(busy);
+  const worker = new StartupError(
+    `Port ${other.port} is in use: stop the program that has it, or set WORKER_PORT to another.`,
+  );
+  const at = { port: other.port, setting: 'WORKER_PORT' } as const;
+  await expect(listen(fresh(), loadConfig({}), at)).rejects.toThrow(worker);
+  const foreign = new StartupError('192.0.2.1 is not an address of this machine: correct HOST.');
+  await expect(attempt({ host: '192.0.2.1', port: 0 })).rejects.toThrow(foreign);
+});

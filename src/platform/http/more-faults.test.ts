@@ -1,0 +1,58 @@
+import { Type } from 'typebox';
+import { afterAll, expect, test } from 'vitest';
+import { apiDeps } from '../../../test/support/api.ts';
+import { bodyFaults } from './more-faults.ts';
+import { createServer } from './server.ts';
+
+const Body = Type.Object({
+  number: Type.Optional(Type.String()),
+  age: Type.Optional(Type.Integer()),
+  tags: Type.Optional(Type.Array(Type.String())),
+  more: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+});
+
+/** What the route was asked to look at, and what it was told that the schema refused. */
+const asked: object[] = [];
+const app = createServer(apiDeps());
+app.post('/', {
+  schema: { body: Body },
+  config: {
+    moreFaults: bodyFaults(Body, (sound, _request, isRefused) => {
+      asked.push({ sound, more: isRefused('more'), tags: isRefused('tags') });
+      if (sound.number === 'away') throw new Error('the database is away');
+      return sound.number === 'wrong' ? [{ field: 'number', message: 'is no number' }] : [];
+    }),
+  },
+  handler: () => 'taken',
+});
+afterAll(() => app.close());
+
+async function post(payload: object) {
+  asked.length = 0;
+  const answer = await app.inject({ method: 'POST', url: '/', payload });
+  const details: { field: string }[] = answer.statusCode === 400 ? answer.json().details : [];
+  return { status: answer.statusCode, fields: details.map(({ field }) => field) };
+}
+
+test('what the route knows stands behind what the schema refused', async () => {
+  expect(await post({ number: 'wrong', age: 'x' })).toEqual({ status: 400, fields: ['age', 'number'] });
+  expect(await post({ number: '1', age: 'x' })).toEqual({ status: 400, fields: ['age'] });
+});
+
+test('a body that the schema lets pass is looked at by the handler alone', async () => {
+  expect(await post({ number: 'wrong' })).toMatchObject({ status: 200 });
+  expect(asked).toEqual([]);
+});
+
+test('the route sees what is sound, of objects too, and no array with an entry that was refused', async () => {
+  await post({ number: 5, age: 1, tags: ['a', 5], more: { a: 1, b: 'x' }, unknown: true });
+  expect(asked).toEqual([{ sound: { age: 1, more: { a: 1 }, unknown: true }, more: true, tags: true }]);
+});
+
+test('a body that is no object is refused by the schema alone', async () => {
+  expect(await post([])).toEqual({ status: 400, fields: ['body'] });
+});
+
+test('a look that fails is answered as any failure is', async () => {
+  expect(await post({ number: 'away', age: 'x' })).toMatchObject({ status: 500 });
+});

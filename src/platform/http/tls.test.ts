@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Config, loadConfig } from '../config.ts';
+import { TEST_CERT, TEST_KEY } from '../../../test/support/certificate.ts';
+import { apiDeps } from '../../../test/support/api.ts';
+import { listening } from '../../../test/support/listen.ts';
+import { createServer, originOf } from './server.ts';
+
+let dir: string;
+let config: Config;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'heliograph-tls-'));
+  const [certFile, keyFile] = [join(dir, 'cert.pem'), join(dir, 'key.pem')];
+  await Promise.all([writeFile(certFile, TEST_CERT), writeFile(keyFile, TEST_KEY)]);
+  config = loadConfig({ TLS_CERT: certFile, TLS_KEY: keyFile, HOST: '0.0.0.0' });
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+function secureServer() {
+  const app = createServer(apiDeps({ config }));
+  app.get('/', () => ({ ok: true }));
+  return app;
+}
+
+test('with a certificate the server speaks HTTPS, with HSTS and a request id', async () => {
+  const app = secureServer();
+  await using server = await listening(app);
+  expect(originOf(app, config)).toBe(`https://127.0.0.1:${server.port}`);
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  https.get({ port: server.port, host: '127.0.0.1', ca: TEST_CERT }, resolve).on('error', reject);
+  const { statusCode, headers } = (await promise).resume();
+  expect(statusCode).toBe(200);
+  expect(headers).toMatchObject({
+    'strict-transport-security': 'max-age=31536000',
+    'x-request-id': expect.any(String),
+  });
+});
+
+test.each([
+  ['TLSv1.1', 'error'],
+  ['TLSv1.2', 'secureConnect'],
+  ['TLSv1.3', 'secureConnect'],
+] as const)('%s ends in %s', async (version, end) => {
+  await using server = await listening(secureServer());
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const versions = { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+  const socket = tls.connect({ port: server.port, host: '127.0.0.1', ca: TEST_CERT, ...versions });
+  socket.on('error', () => resolve('error')).on('secureConnect', () => resolve('secureConnect'));
+  expect(await promise).toBe(end);
+  socket.destroy();
+});
+
+test('files that do not fit are named in a sentence before anything listens', () => {
+  const wrong = { ...config, tls: { certFile: join(dir, 'cert.pem'), keyFile: join(dir, 'nothing.pem') } };
+  expect(() => createServer(apiDeps({ config: wrong }))).toThrow(
+    /^TLS_CERT and TLS_KEY cannot be used: .*nothing\.pem/,
+  );
+});

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { startNameServer, type Zone } from '../../../test/support/name-server.ts';
+import { addressesIn, createResolve } from './resolve.ts';
+
+const HOSTS = `
+127.0.0.1 localhost
+10.0.0.5\treceiver.internal  Receiver # 10.0.0.9 other
+fd00::5 receiver.internal
+# 10.0.0.6 receiver.internal
+nonsense receiver.internal
+`;
+
+test('a hosts file gives all addresses of a name, whatever its case, and no comment', () => {
+  expect(addressesIn(HOSTS, 'receiver.internal')).toEqual(['10.0.0.5', 'fd00::5']);
+  expect(addressesIn(HOSTS, 'receiver')).toEqual(['10.0.0.5']);
+  expect(addressesIn(HOSTS, 'other')).toEqual([]);
+});
+
+const ZONE: Readonly<Record<string, ReturnType<Zone>>> = {
+  'both.example.com': ['192.0.2.1', '2001:db8::1', '192.0.2.2'],
+  'six.example.com': ['2001:db8::2'],
+  'silent.example.com': 'silence',
+};
+
+test('DNS gives all addresses of both families; one is enough', async () => {
+  await using server = await startNameServer((name) => ZONE[name] ?? []);
+  const resolve = createResolve({ servers: [server.address] });
+  expect(await resolve('both.example.com')).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1']);
+  expect(await resolve('SIX.example.com.')).toEqual(['2001:db8::2']);
+  await expect(resolve('unknown.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+});
+
+test('nothing is remembered: the next answer may be another one', async () => {
+  const answers = [['192.0.2.1'], ['192.0.2.2']];
+  let asked = 0;
+  await using server = await startNameServer(() => answers[Math.floor(asked++ / 2)] ?? []);
+  const resolve = createResolve({ servers: [server.address] });
+  expect(await resolve('example.com')).toEqual(['192.0.2.1']);
+  expect(await resolve('example.com')).toEqual(['192.0.2.2']);
+});
+
+test('a name server that is silent is given up', async () => {
+  await using server = await startNameServer((name) => ZONE[name] ?? []);
+  const resolve = createResolve({ servers: [server.address] });
+  await expect(resolve('silent.example.com')).rejects.toMatchObject({
+    code: expect.stringMatching(/ETIMEOUT|ECANCELLED/),
+  });
+});
+
+test('localhost and the names below it are this machine, without asking anybody', async () => {
+  const resolve = createResolve({ servers: ['127.0.0.1:9'] });
+  for (const name of ['localhost', 'LOCALHOST.', 'a.localhost']) expect(await resolve(name)).toEqual(['127.0.0.1']);
+});

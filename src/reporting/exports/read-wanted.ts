@@ -1,0 +1,72 @@
+import { findCampaign } from '../../engagement/campaigns/sql.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { type FieldError, invalidFields } from '../../platform/errors.ts';
+import { readTimes } from '../history/read-times.ts';
+import { toE164 } from '../../platform/lib/phone.ts';
+import { listUnknownContacts } from '../../engagement/contacts/lists/members/sql.ts';
+import { listLists } from '../../engagement/contacts/lists/sql.ts';
+import type { Wanted } from './filters.ts';
+import type { ContactsIn, HistoryIn, ReportsIn } from './schema.ts';
+
+/** Ids that one message names. */
+const NAMED_IDS = 20;
+
+/** Messages accepted in a range of time. Errors: 400. */
+export function readHistory({ startDateTime, endDateTime, channel, status, sender, recipient }: HistoryIn): Wanted {
+  const number = recipient === undefined ? undefined : toE164(recipient.replaceAll(/[\s().-]/g, ''));
+  const faults: FieldError[] =
+    number === null ? [{ field: 'recipient', message: 'must be a number with its country code' }] : [];
+  const span = readSpan({ startDateTime, endDateTime }, faults);
+  const others = { ...(channel && { channel }), ...(status && { status }), ...(sender && { sender }) };
+  return { type: 'HISTORY', filters: { ...span, ...others, ...(number && { recipient: number }) } };
+}
+
+/** Errors: 400 naming ids that the account has not. */
+export async function readContacts(db: Db, accountId: number, { listIds, contactIds }: ContactsIn): Promise<Wanted> {
+  if (listIds && contactIds) throw invalidFields([{ field: 'contactIds', message: 'must not stand beside listIds' }]);
+  if (listIds) refuseUnknown('listIds', await unknownLists(db, accountId, listIds));
+  if (contactIds) refuseUnknown('contactIds', await listUnknownContacts(db, { accountId, ids: contactIds }));
+  return { type: 'CONTACTS', filters: { ...(listIds ? { listIds } : {}), ...(contactIds ? { contactIds } : {}) } };
+}
+
+/** Errors: 400, as for a campaign that the account has not. */
+export async function readReports(db: Db, accountId: number, body: ReportsIn): Promise<Wanted> {
+  const { campaignId, startDateTime, endDateTime } = body;
+  if (campaignId === undefined) {
+    const missing = [
+      ...(startDateTime === undefined ? ['startDateTime'] : []),
+      ...(endDateTime === undefined ? ['endDateTime'] : []),
+    ].map((field) => ({ field, message: 'is required (or campaignId)' }));
+    if (startDateTime === undefined || endDateTime === undefined) throw invalidFields(missing);
+    return { type: 'DELIVERY_REPORTS', filters: readSpan({ startDateTime, endDateTime }, []) };
+  }
+  if (startDateTime !== undefined || endDateTime !== undefined)
+    throw invalidFields([{ field: 'campaignId', message: 'must not stand beside startDateTime and endDateTime' }]);
+  if (!(await findCampaign(db, { accountId, id: campaignId })))
+    throw invalidFields([{ field: 'campaignId', message: 'is not a campaign of this account' }]);
+  return { type: 'DELIVERY_REPORTS', filters: { campaignId } };
+}
+
+type Span = { readonly startDateTime: string; readonly endDateTime: string };
+
+/** Throws with the faults that were found before, if there are any. */
+function readSpan({ startDateTime, endDateTime }: Span, faults: FieldError[]): Span {
+  const times = readTimes({ startDateTime, endDateTime });
+  if (times.endDateTime < times.startDateTime)
+    faults.push({ field: 'endDateTime', message: 'must not be before startDateTime' });
+  if (faults.length > 0) throw invalidFields(faults);
+  return { startDateTime: times.startDateTime.toISOString(), endDateTime: times.endDateTime.toISOString() };
+}
+
+async function unknownLists(db: Db, accountId: number, ids: readonly number[]): Promise<number[]> {
+  const filter = { accountId, ids, includeDeleted: false };
+  const order = { sortBy: 'id', descending: false } as const;
+  const known = new Set((await listLists(db, { filter, order, limit: ids.length, offset: 0 })).map((row) => row.id));
+  return ids.filter((id) => !known.has(id));
+}
+
+function refuseUnknown(field: string, ids: readonly number[]): void {
+  if (ids.length === 0) return;
+  const more = ids.length > NAMED_IDS ? ` and ${ids.length - NAMED_IDS} more` : '';
+  throw invalidFields([{ field, message: `unknown: ${ids.slice(0, NAMED_IDS).join(', ')}${more}` }]);
+}

@@ -1,0 +1,229 @@
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount, type NewAccount } from '../../operations/accounts/create.ts';
+import { exec, many, sql } from '../../platform/db/query.ts';
+import type { Client } from '../../../test/support/client.ts';
+import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
+import { until } from '../../../test/support/until.ts';
+
+const PG = '/api/partner-gateway/v1';
+const PATH = `${PG}/exports`;
+const HISTORY = `${PG}/messages/history/export`;
+
+let program: TestProgram;
+let client: Client;
+let stranger: NewAccount & { client: Client };
+beforeAll(async () => {
+  program = await startTestProgram();
+  ({ client } = program);
+  const other = await createAccount(program.pool, { name: 'Other', plan: 'unlimited', ratePerMinute: 0 });
+  stranger = { ...other, client: program.clientOf(other.apiKey) };
+  await client.send({ phoneNumber: '+393331234567', message: 'Hello', simulation: true });
+});
+afterAll(() => program[Symbol.asyncDispose]());
+
+type Job = { exportId: number; status: string; downloadUrl: string | null; [field: string]: unknown };
+const span = {
+  startDateTime: new Date(Date.now() - 3_600_000).toISOString(),
+  endDateTime: new Date(Date.now() + 3_600_000).toISOString(),
+};
+async function ask(path: string, body: object, by = client): Promise<Job> {
+  const { status, body: job } = await by.request('POST', path, { body });
+  if (status !== 202) throw new Error(`answered ${status}: ${JSON.stringify(job)}`);
+  return job as Job;
+}
+const find = async (id: number, by = client): Promise<Job> => (await by.request('GET', `${PATH}/${id}`)).body as Job;
+const endOf = ({ exportId }: Job, by = client): Promise<Job & { downloadUrl: string }> =>
+  until('the end of the export', async () => {
+    const job = await find(exportId, by);
+    return job.status !== 'PENDING' && { ...job, downloadUrl: job.downloadUrl ?? '' };
+  });
+const made = async (body: object = span) => endOf(await ask(HISTORY, body));
+/** The public address of a test program is not where it listens. */
+async function fetchLink(
+  link: string,
+  init: RequestInit = {},
+): Promise<{ status: number; text: string; headers: Headers }> {
+  const { pathname, search } = new URL(link);
+  const method = init.method ?? 'GET';
+  const headers = { 'x-api-key': '', ...Object.fromEntries(new Headers(init.headers)) };
+  const answer = await client.request(method, pathname + search, { headers });
+  const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+  return { status: answer.status, text, headers: answer.headers };
+}
+
+test('an export is asked for, made and fetched by a link that needs no key', async () => {
+  const asked = await ask(HISTORY, { ...span, recipient: '39 333 1234567', unknown: 'field' });
+  expect(asked).toMatchObject({ type: 'HISTORY', format: 'csv', filters: { ...span, recipient: '+393331234567' } });
+  expect(asked).not.toHaveProperty('downloadUrl');
+  expect(asked['filters']).not.toHaveProperty('unknown');
+  const job = await endOf(asked);
+  expect(job).toMatchObject({
+    status: 'COMPLETED',
+    isAvailableForDownload: true,
+    rows: 1,
+    progress: 1,
+    failureReason: null,
+  });
+  const { status, text, headers } = await fetchLink(job.downloadUrl);
+  expect([status, text.length]).toEqual([200, job['sizeBytes']]);
+  expect(parse(text, { columns: true })).toMatchObject([{ destination: '+393331234567', source: 'API' }]);
+  expect(headers.get('content-disposition')).toContain(`history-${job.exportId}.csv`);
+  expect(headers.get('referrer-policy')).toBe('no-referrer');
+  expect(Date.parse(String(job['expiresAt'])) - Date.parse(String(job['completedAt']))).toBe(24 * 3_600_000);
+});
+
+test('links serve ranges', async () => {
+  const job = await made();
+  const whole = await fetchLink(job.downloadUrl);
+  const part = await fetchLink(job.downloadUrl, { headers: { range: 'bytes=3-9' } });
+  expect([part.status, part.text]).toEqual([206, whole.text.slice(3, 10)]);
+  expect((await fetchLink(job.downloadUrl, { headers: { range: 'bytes=99999999-' } })).status).toBe(416);
+  expect((await fetchLink(job.downloadUrl, { method: 'HEAD' })).status).toBe(200);
+});
+
+test('a link opens its own export alone, until that expires, is made again or deleted', async () => {
+  const [job, other] = [await made(), await made()];
+  const { search } = new URL(job.downloadUrl);
+  const foreign = new URL(other.downloadUrl);
+  foreign.search = search;
+  expect((await fetchLink(foreign.href)).status).toBe(404);
+  expect((await fetchLink(job.downloadUrl.replace('version=1', 'version=2'))).status).toBe(404);
+  await exec(program.pool, sql`UPDATE export SET expires_at = now() WHERE id = ${job.exportId}`);
+  expect((await fetchLink(job.downloadUrl)).status).toBe(404);
+  expect(await find(job.exportId)).toMatchObject({
+    status: 'EXPIRED',
+    isAvailableForDownload: false,
+    downloadUrl: null,
+  });
+  const again = await endOf(await ask(`${PATH}/${job.exportId}`, {}));
+  expect(again).toMatchObject({ exportId: job.exportId, status: 'COMPLETED', filters: span });
+  expect((await fetchLink(job.downloadUrl)).status).toBe(404);
+  expect((await fetchLink(again.downloadUrl)).status).toBe(200);
+  expect((await client.request('DELETE', `${PATH}/${job.exportId}`)).status).toBe(204);
+  expect((await fetchLink(again.downloadUrl)).status).toBe(404);
+  expect((await client.request('DELETE', `${PATH}/${job.exportId}`)).status).toBe(404);
+});
+
+test('while it is available or being made it is not made again', async () => {
+  const job = await made();
+  const again = () => client.request('POST', `${PATH}/${job.exportId}`);
+  expect((await again()).status).toBe(400);
+  await exec(program.pool, sql`UPDATE export SET status = 'PENDING' WHERE id = ${job.exportId}`);
+  expect((await again()).status).toBe(400);
+  await exec(program.pool, sql`UPDATE export SET status = 'FAILED' WHERE id = ${job.exportId}`);
+  expect((await again()).status).toBe(202);
+  await endOf(job);
+});
+
+test('the list shows the newest first, without links', async () => {
+  const job = await made();
+  const { body } = await client.request('GET', `${PATH}?limit=1`);
+  expect(body).toMatchObject({ page: 0, limit: 1, data: [{ exportId: job.exportId, status: 'COMPLETED' }] });
+  expect((body as { data: object[] }).data[0]).not.toHaveProperty('downloadUrl');
+  expect(await stranger.client.request('GET', PATH)).toMatchObject({ body: { data: [], total: 0 } });
+});
+
+test('contacts and reports are exported, of what is named', async () => {
+  const contact = await client.request('POST', `${PG}/contacts`, { body: { phoneNumber: '+393339999999' } });
+  const { id: contactId } = contact.body as { id: number };
+  const list = await client.request('POST', `${PG}/contacts/list`, { body: { name: 'A' } });
+  const { id: listId } = list.body as { id: number };
+  const campaign = await many<{ id: number }>(
+    program.pool,
+    sql`INSERT INTO campaign (account_id, name, status, sending_mode)
+        VALUES (${program.account.accountId}, 'A', 0, 'SMS') RETURNING id`,
+  );
+  const jobs = [
+    await ask(`${PATH}/contacts`, { contactIds: [contactId], format: 'csv.gz' }),
+    await ask(`${PATH}/contacts`, { listIds: [listId], format: 'xlsx' }),
+    await ask(`${PATH}/contacts`, {}),
+    await ask(`${PATH}/delivery-reports`, span),
+    await ask(`${PATH}/delivery-reports`, { campaignId: campaign[0]?.id }),
+  ];
+  const rows: unknown[] = [];
+  for (const job of jobs) rows.push((await endOf(job))['rows']);
+  expect(rows).toEqual([1, 0, expect.any(Number), 1, 0]);
+});
+
+test.each<[string, object, string[]]>([
+  [HISTORY, {}, ['endDateTime', 'startDateTime']],
+  [HISTORY, { ...span, channel: 'FAX', status: 'SENT', format: 'pdf' }, ['channel', 'format', 'status']],
+  [HISTORY, { startDateTime: '2026-01-01T00:00:00', endDateTime: '2026-01-01' }, ['endDateTime', 'startDateTime']],
+  [HISTORY, { startDateTime: '2026-02-30T00:00:00Z', endDateTime: '2026-03-01T00:00:00Z' }, ['startDateTime']],
+  [
+    HISTORY,
+    { startDateTime: '2026-03-01T00:00:00Z', endDateTime: '2026-02-01T00:00:00Z', recipient: 'x' },
+    ['endDateTime', 'recipient'],
+  ],
+  [`${PATH}/contacts`, { listIds: [], contactIds: ['1'] }, ['contactIds[0]', 'listIds']],
+  [`${PATH}/contacts`, { listIds: [1], contactIds: [1] }, ['contactIds']],
+  [`${PATH}/contacts`, { listIds: [987_654_321] }, ['listIds']],
+  [`${PATH}/contacts`, { contactIds: [987_654_321] }, ['contactIds']],
+  [`${PATH}/delivery-reports`, {}, ['endDateTime', 'startDateTime']],
+  [`${PATH}/delivery-reports`, { startDateTime: span.startDateTime }, ['endDateTime']],
+  [`${PATH}/delivery-reports`, { ...span, campaignId: 1 }, ['campaignId']],
+  [`${PATH}/delivery-reports`, { campaignId: 987_654_321 }, ['campaignId']],
+])('%s with %j is 400, names every field at fault and asks for nothing', async (path, body, fields) => {
+  const before = await client.request('GET', PATH);
+  const answer = await client.request('POST', path, { body });
+  expect(answer.status).toBe(400);
+  const { details } = answer.body as { details: { field: string }[] };
+  expect(details.map(({ field }) => field).sort()).toEqual(fields);
+  expect((await client.request('GET', PATH)).body).toMatchObject({ total: (before.body as { total: number }).total });
+});
+
+test('the export of another account is unknown in every way', async () => {
+  const { exportId } = await made();
+  for (const method of ['GET', 'POST', 'DELETE'] as const) {
+    const answers = [exportId, 987_654_321].map((id) => stranger.client.request(method, `${PATH}/${id}`));
+    const [own, unknown] = await Promise.all(answers);
+    expect([own?.status, unknown?.status]).toEqual([404, 404]);
+  }
+  expect((await find(exportId)).status).toBe('COMPLETED');
+});
+
+test('a key without the scope is refused', async () => {
+  const { body } = await client.request('POST', `${PG}/authentication`, { body: { operations: ['tracking'] } });
+  const narrow = program.clientOf((body as { apiKey: string }).apiKey);
+  for (const [method, path] of [
+    ['GET', PATH],
+    ['POST', HISTORY],
+    ['GET', `${PATH}/1`],
+  ] as const)
+    expect((await narrow.request(method, path)).status).toBe(403);
+});
+
+test('the same Idempotency-Key asks for one export', async () => {
+  const headers = { 'idempotency-key': 'once' };
+  const [one, two] = [
+    await client.request('POST', HISTORY, { body: span, headers }),
+    await client.request('POST', HISTORY, { body: span, headers }),
+  ];
+  expect([one.status, two.status]).toEqual([202, 202]);
+  expect(two.body).toEqual(one.body);
+});
+
+test('more than a thousand exports of an account do not wait at a time', async () => {
+  const { accountId } = stranger;
+  await exec(
+    program.pool,
+    sql`INSERT INTO export_job (export_id, account_id, due_at)
+        SELECT 1000000 + n, ${accountId}, now() + interval '1 day' FROM generate_series(1, 1000) AS n`,
+  );
+  const answer = await stranger.client.request('POST', HISTORY, { body: span });
+  expect(answer).toMatchObject({ status: 429, body: { retryAfter: 60 } });
+});
+
+test('who asks, repeats and deletes stands in the audit log', async () => {
+  const { exportId } = await made();
+  await exec(program.pool, sql`UPDATE export SET status = 'FAILED' WHERE id = ${exportId}`);
+  await endOf(await ask(`${PATH}/${exportId}`, {}));
+  await client.request('DELETE', `${PATH}/${exportId}`);
+  const entries = await many<{ action: string }>(
+    program.pool,
+    sql`SELECT action FROM audit_entry WHERE account_id = ${program.account.accountId}
+          AND subject = ${`export:${exportId}`} ORDER BY id`,
+  );
+  expect(entries.map(({ action }) => action)).toEqual(['export.create', 'export.repeat', 'export.delete']);
+});

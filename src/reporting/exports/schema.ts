@@ -1,0 +1,111 @@
+import { type Static, Type } from 'typebox';
+import { CHANNELS } from '../../platform/lib/channel.ts';
+import { instantField } from '../../platform/lib/instant.ts';
+import { STATUS_NAMES } from '../../messaging/states.ts';
+import { EXPORT_FORMATS, EXPORT_TYPES } from './filters.ts';
+import type { ExportRow } from './sql.ts';
+
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const id = () => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const instant = (description: string) => Type.String({ format: 'date-time', description });
+
+const format = Type.Optional(
+  Type.Enum([...EXPORT_FORMATS], {
+    type: 'string',
+    default: 'csv',
+    description:
+      'csv: UTF-8, RFC 4180; a cell that a spreadsheet would take for a formula begins with an apostrophe. csv.gz: the ' +
+      'same, compressed. xlsx: a workbook, with a sheet for each 1,048,575 rows.',
+  }),
+);
+const span = {
+  startDateTime: instantField('The first time at which a message may have been accepted.'),
+  endDateTime: instantField('The last one.'),
+};
+
+export const HistoryIn = Type.Object({
+  ...span,
+  channel: Type.Optional(Type.Enum([...CHANNELS], { type: 'string' })),
+  status: Type.Optional(Type.Enum([...STATUS_NAMES], { type: 'string', description: 'As `deliveryStatus`.' })),
+  sender: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'The whole sender.' })),
+  recipient: Type.Optional(Type.String({ maxLength: 50, description: 'The whole number, with its country code.' })),
+  format,
+});
+export const ContactsIn = Type.Object({
+  listIds: Type.Optional(
+    Type.Array(id(), { minItems: 1, maxItems: 1000, description: 'Contacts in one of these lists.' }),
+  ),
+  contactIds: Type.Optional(
+    Type.Array(id(), { minItems: 1, maxItems: 100_000, description: 'In place of `listIds`: these contacts.' }),
+  ),
+  format,
+});
+export const ReportsIn = Type.Object({
+  campaignId: Type.Optional(id()),
+  startDateTime: Type.Optional(span.startDateTime),
+  endDateTime: Type.Optional(span.endDateTime),
+  format,
+});
+export type HistoryIn = Static<typeof HistoryIn>;
+export type ContactsIn = Static<typeof ContactsIn>;
+export type ReportsIn = Static<typeof ReportsIn>;
+
+export const ExportId = Type.Object({ exportId: id() });
+
+const brief = {
+  exportId: Type.Integer(),
+  type: Type.Enum([...EXPORT_TYPES], { type: 'string' }),
+  format: Type.Enum([...EXPORT_FORMATS], { type: 'string' }),
+  status: Type.Enum(['PENDING', 'COMPLETED', 'EXPIRED', 'FAILED'], { type: 'string' }),
+  isAvailableForDownload: Type.Boolean(),
+  rows: Type.Integer({ description: 'So far.' }),
+  sizeBytes: orNull(Type.Integer({ description: 'Of the file; null while there is none.' })),
+  filters: Type.Unsafe<ExportRow['filters']>(
+    Type.Object({}, { additionalProperties: true, description: 'What was asked for; times in UTC.' }),
+  ),
+  createdAt: instant('UTC'),
+  completedAt: orNull(instant('UTC')),
+  expiresAt: orNull(instant('UTC; from then on the file is gone.')),
+  progress: Type.Number({ minimum: 0, maximum: 1 }),
+  failureReason: orNull(Type.String()),
+};
+export const ExportInList = Type.Object(brief);
+export const ExportOut = Type.Object({
+  ...brief,
+  downloadUrl: orNull(
+    Type.String({
+      format: 'uri',
+      description: 'Needs no credentials, serves ranges, and ends with `expiresAt`. Null while there is no file.',
+    }),
+  ),
+});
+export const Gone = Type.Null({ description: 'It is gone, and so are its file and the links to it' });
+
+/** Not before its file is there. */
+const MOST_UNFINISHED = 0.99;
+
+function progressOf({ status, rows, expectedRows }: ExportRow): number {
+  if (status === 'COMPLETED' || status === 'EXPIRED') return 1;
+  return expectedRows ? Math.min(MOST_UNFINISHED, rows / expectedRows) : 0;
+}
+
+export const toExportInList = (row: ExportRow): Static<typeof ExportInList> => ({
+  exportId: row.id,
+  type: row.type,
+  format: row.format,
+  status: row.status,
+  isAvailableForDownload: row.status === 'COMPLETED',
+  rows: row.rows,
+  sizeBytes: row.sizeBytes,
+  filters: row.filters,
+  createdAt: row.createdAt.toISOString(),
+  completedAt: row.completedAt?.toISOString() ?? null,
+  expiresAt: row.expiresAt?.toISOString() ?? null,
+  progress: progressOf(row),
+  failureReason: row.failure,
+});
+
+export const toExportOut = (row: ExportRow, downloadUrl: string | null): Static<typeof ExportOut> => ({
+  ...toExportInList(row),
+  downloadUrl,
+});

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../operations/accounts/create.ts';
+import { exec, sql } from '../../platform/db/query.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { createDepth } from './depth.ts';
+import { idsFrom } from './list.ts';
+import { type HistoryFilter, listHistoryIds } from './sql.ts';
+
+const HOUR_MS = 3_600_000;
+/** Its partition is there, and the one of the day before. */
+const NOON = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 12 * HOUR_MS;
+const at = (hours: number): Date => new Date(NOON + hours * HOUR_MS);
+
+let database: TestDatabase;
+let accountId: number;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** So many messages an hour from this hour on, the channels in turns, and pauses of five hours. */
+async function store(from: number, hours: number, anHour: number): Promise<void> {
+  await exec(
+    database.pool,
+    sql`INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
+        SELECT ${accountId}, uuidv7(at - clock_timestamp()), (ARRAY['SMS', 'RCS'])[1 + n % 2], 'API', false, 'A', '+39', 'x', 1, true
+        FROM generate_series(0, ${hours * anHour - 1}) AS n,
+             LATERAL (SELECT ${at(from)}::timestamptz + n * interval '1 hour' / ${anHour} AS at) AS t
+        WHERE extract(hour FROM at)::int % 10 < 5`,
+  );
+}
+
+const asked = (from: Date, to: Date): HistoryFilter => ({ accountId, channel: 'SMS', ...idsFrom(from, to) });
+
+/** What a page is that begins at `offset`, found by hours, and by reading all before it. */
+async function bothWays(find: ReturnType<typeof createDepth>, filter: HistoryFilter, offset: number, settled: Date) {
+  const start = await find(database.pool, filter, offset, settled);
+  const byHours = await listHistoryIds(database.pool, { ...filter, ...start, limit: 7 });
+  const plainly = await listHistoryIds(database.pool, { ...filter, offset, limit: 7 });
+  return { start, byHours, plainly };
+}
+
+test('a page found by hours is the page, wherever the range and the page begin and whatever was counted before', async () => {
+  await store(-30, 30, 12);
+  const find = createDepth();
+  const ranges = [
+    asked(at(-40), at(0)),
+    asked(at(-25.5), at(-3.2)),
+    asked(at(-3.4), at(-3.2)),
+    asked(at(-27), at(-26)),
+    asked(new Date(0), at(5000)),
+    asked(at(-39), at(-38)),
+  ];
+  for (const settled of [at(-2), at(0)])
+    for (const filter of ranges)
+      for (let offset = 0; offset < 120; offset += 3) {
+        const { byHours, plainly } = await bothWays(find, filter, offset, settled);
+        expect(byHours, `${offset} of ${filter.firstId} to ${filter.endId}`).toEqual(plainly);
+      }
+});
+
+test('a deep page passes over fewer messages than an hour has', async () => {
+  const { start } = await bothWays(createDepth(), asked(at(-40), at(0)), 80, at(-1));
+  expect(start.offset).toBeLessThan(6);
+  expect(start.endId < idsFrom(at(0), at(-1)).endId).toBe(true);
+});
+
+test('what comes in an hour that is not settled is counted each time', async () => {
+  const find = createDepth();
+  const filter = asked(at(-40), at(1));
+  await bothWays(find, filter, 40, at(-5));
+  await store(0, 1, 20);
+  const { byHours, plainly } = await bothWays(find, filter, 40, at(-5));
+  expect(byHours).toEqual(plainly);
+});

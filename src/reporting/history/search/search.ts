@@ -1,0 +1,88 @@
+import type { Db } from '../../../platform/db/query.ts';
+import { isUuid, timeOfId } from '../../../platform/lib/ids.ts';
+import { listRecordsById, type MessageRecord } from '../../../messaging/tracking/sql.ts';
+import { toStatusRecord } from '../../../messaging/tracking/status.ts';
+import { idsFrom } from '../list.ts';
+import { readTimes } from '../read-times.ts';
+import type { SearchOut, SearchQuery } from './schema.ts';
+import { findScanEnd, listFoundIds, listTexts, type MessageText, type SearchFilter } from './sql.ts';
+
+const WEEK_MS = 7 * 86_400_000;
+/** Messages that one answer looks through; with the status each costs a second look. */
+const SCAN = 50_000;
+const SCAN_WITH_STATUS = 10_000;
+
+type Of = { readonly accountId: number };
+type Times = { readonly from: Date; readonly to: Date };
+
+/**
+ * Messages of any channel that fit, the newest first. Each call looks through a bounded part of the range, so that none is
+ * slow, and says where the next one goes on. Errors: 400 for days that no calendar has.
+ */
+export async function searchMessages(db: Db, { accountId }: Of, query: SearchQuery, now: Date): Promise<SearchOut> {
+  const times = rangeOf(query, now);
+  if (query.q !== undefined && isUuid(query.q.trim()))
+    return {
+      data: await recordsOf(db, accountId, [query.q.trim().toLowerCase()]),
+      next: null,
+      searchedTo: iso(times.from),
+    };
+  const filter = filterOf(accountId, query, times);
+  if (filter.firstId >= filter.endId) return { data: [], next: null, searchedTo: iso(times.from) };
+  const scan = query.status === undefined ? SCAN : SCAN_WITH_STATUS;
+  const ids = await listFoundIds(db, { ...filter, scan, limit: query.limit });
+  const full = ids.length === query.limit;
+  const next = (full ? ids.at(-1) : await findScanEnd(db, { ...filter, scan })) ?? null;
+  const searchedTo = next === null ? times.from : timeOfId(next);
+  return { data: await recordsOf(db, accountId, ids), next, searchedTo: iso(searchedTo) };
+}
+
+const iso = (date: Date): string => date.toISOString();
+
+function rangeOf({ from, to }: SearchQuery, now: Date): Times {
+  const said = readTimes({ from: from ?? iso(now), to: to ?? iso(now) });
+  return from === undefined ? { ...said, from: new Date(said.to.getTime() - WEEK_MS) } : said;
+}
+
+function filterOf(accountId: number, query: SearchQuery, { from, to }: Times): SearchFilter {
+  const { channel, status, destination, sender, campaignId, source, q, before } = query;
+  const { firstId, endId } = idsFrom(from, to);
+  const until = before !== undefined && before.toLowerCase() < endId ? before.toLowerCase() : endId;
+  return {
+    accountId,
+    firstId,
+    endId: until,
+    channel,
+    status,
+    sender,
+    campaignId,
+    source,
+    ...(destination !== undefined && { digits: digitsOf(destination) }),
+    ...(q !== undefined && { word: { reference: q.trim(), digits: numberIn(q) } }),
+  };
+}
+
+const digitsOf = (text: string): string => text.replace(/\D/g, '').replace(/^00/, '');
+
+const NUMBER = /^[+0-9 ().\-/]{3,30}$/;
+const numberIn = (word: string): string | null => (NUMBER.test(word.trim()) ? digitsOf(word) || null : null);
+
+async function recordsOf(db: Db, accountId: number, ids: readonly string[]): Promise<SearchOut['data']> {
+  if (ids.length === 0) return [];
+  const [records, texts] = [await listRecordsById(db, { accountId, ids }), await listTexts(db, { accountId, ids })];
+  const textOf = new Map(texts.map((text) => [text.id, text]));
+  // Ids are in the order of time.
+  return records
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .flatMap((record) => toFound(record, textOf.get(record.id)) ?? []);
+}
+
+const toFound = (record: MessageRecord, text: MessageText | undefined): SearchOut['data'][number] | undefined =>
+  text && {
+    ...toStatusRecord(record),
+    acceptedAt: iso(timeOfId(record.id)),
+    readAt: record.readAt?.toISOString() ?? null,
+    source: text.source,
+    simulation: text.simulation,
+    text: text.body,
+  };

@@ -1,0 +1,108 @@
+import { type Db, join, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
+import { bitOf, type Channel } from '../../platform/lib/channel.ts';
+
+/** Which messages. */
+export type HistoryFilter = {
+  readonly accountId: number;
+  readonly channel: Channel;
+  /** Ids from the first up to before the second: a range of time. */
+  readonly firstId: string;
+  readonly endId: string;
+  /** Codes of states; undefined: all. */
+  readonly status?: StatusFilter | undefined;
+};
+
+export type StatusFilter = {
+  readonly codes: readonly number[];
+  /** Those without a state too: looked for in the queue, or, when that is long, among the messages. */
+  readonly queued: 'none' | 'in queue' | 'among messages';
+};
+
+type Part = { readonly limit: number; readonly offset: number };
+
+/**
+ * Ids of messages, the newest first. Of the days that are written to they are read off the primary key in its order, until
+ * there are enough: rows that are passed over cost a step of the index each, those with another status a look at them.
+ * Past days have an index for it (platform/db/past-days.ts).
+ */
+export async function listHistoryIds(db: Db, { limit, offset, ...filter }: HistoryFilter & Part): Promise<string[]> {
+  const rows = await many<{ id: string }>(
+    db,
+    sql`${matching(filter, limit + offset)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+type Range = Pick<HistoryFilter, 'accountId' | 'firstId' | 'endId'>;
+
+const within = ({ accountId, firstId, endId }: Range, table: Sql): Sql =>
+  sql`${table}.account_id = ${accountId} AND ${table}.id >= ${firstId} AND ${table}.id < ${endId}`;
+
+function matching(filter: HistoryFilter, most: number): Sql {
+  const { status } = filter;
+  if (status === undefined) return ofChannel(filter);
+  const newest = (of: Sql): Sql => sql`(${of} ORDER BY id DESC LIMIT ${most})`;
+  // One by one, each in the order of an index.
+  const kinds = status.codes.map((code) => withState(filter, code));
+  if (status.queued === 'in queue') kinds.push(waiting(filter));
+  if (status.queued === 'among messages') kinds.push(withoutState(filter));
+  return sql`SELECT id FROM (${join(kinds.map(newest), ' UNION ALL ')}) AS kind`;
+}
+
+const ofChannel = (filter: HistoryFilter): Sql =>
+  sql`SELECT m.id FROM message m WHERE ${within(filter, sql`m`)} AND m.channel = ${filter.channel}`;
+
+/** Of the narrow table alone. */
+const withState = (filter: HistoryFilter, code: number): Sql =>
+  sql`SELECT s.id FROM message_state s
+      WHERE ${within(filter, sql`s`)} AND s.channel = ${bitOf(filter.channel)}::smallint AND s.status = ${code}::smallint`;
+
+const withoutState = (filter: HistoryFilter): Sql =>
+  sql`SELECT m.id FROM message m
+      LEFT JOIN message_state s ON s.account_id = ${filter.accountId} AND s.id = m.id AND ${within(filter, sql`s`)}
+      WHERE ${within(filter, sql`m`)} AND m.channel = ${filter.channel} AND s.id IS NULL`;
+
+/** One by one (OFFSET 0): a join would read the whole range for the few that wait. */
+const waiting = (filter: HistoryFilter): Sql =>
+  sql`SELECT q.id
+      FROM (SELECT DISTINCT w.id FROM dispatch_chunk c CROSS JOIN unnest(c.ids) AS w (id)
+            WHERE c.account_id = ${filter.accountId} AND w.id >= ${filter.firstId} AND w.id < ${filter.endId}) AS q
+      CROSS JOIN LATERAL (
+        SELECT channel FROM message m WHERE m.id = q.id AND ${within(filter, sql`m`)} OFFSET 0) AS m
+      LEFT JOIN LATERAL (
+        SELECT status FROM message_state s WHERE s.id = q.id AND ${within(filter, sql`s`)} OFFSET 0) AS s ON true
+      WHERE m.channel = ${filter.channel} AND s.status IS NULL`;
+
+/** The first message of a range, of any channel. */
+export async function findFirstId(db: Db, filter: Range): Promise<string | undefined> {
+  const row = await maybeOne<{ id: string }>(
+    db,
+    sql`SELECT m.id FROM message m WHERE ${within(filter, sql`m`)} ORDER BY m.id LIMIT 1`,
+  );
+  return row?.id;
+}
+
+/** Messages of an account that wait in the queue. */
+export async function countQueued(db: Db, { accountId }: { accountId: number }): Promise<number> {
+  const { queued } = await one<{ queued: number }>(
+    db,
+    sql`SELECT coalesce(sum(size), 0)::int AS queued FROM dispatch_chunk WHERE account_id = ${accountId}`,
+  );
+  return queued;
+}
+
+/** How many messages of a channel each of some ranges has: from one of `bounds`, which are sorted, up to the next one. */
+export async function countBetween(
+  db: Db,
+  { accountId, channel, bounds }: { accountId: number; channel: Channel; bounds: readonly string[] },
+): Promise<number[]> {
+  const filter = { accountId, channel, firstId: bounds[0] ?? '', endId: bounds.at(-1) ?? '' };
+  const rows = await many<{ nth: number; count: number }>(
+    db,
+    sql`SELECT width_bucket(id, ${[...bounds]}::uuid[]) AS nth, count(*) AS count
+        FROM (${ofChannel(filter)}) AS m GROUP BY nth`,
+  );
+  const counts = bounds.slice(1).map(() => 0);
+  for (const { nth, count } of rows) counts[nth - 1] = count;
+  return counts;
+}

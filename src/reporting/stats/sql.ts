@@ -1,0 +1,154 @@
+import { type Db, join, many, maybeOne, raw, type Sql, sql } from '../../platform/db/query.ts';
+import { textArray } from '../../platform/db/array.ts';
+
+/** Of buckets: words of date_trunc, for which a week starts on Monday. */
+export const UNITS = ['hour', 'day', 'week', 'month'] as const;
+export type Unit = (typeof UNITS)[number];
+
+/** Sums of roll-ups; see db/migrations/0022_channels.sql. */
+export type Sums = {
+  readonly sent: number;
+  readonly delivered: number;
+  readonly read: number;
+  readonly failed: number;
+  readonly unsent: number;
+  readonly costMicros: number;
+};
+
+/** From `from` on and before `to`. */
+export type Range = { readonly from: Date; readonly to: Date };
+
+export type StatsFilter = Range & {
+  readonly accountId: number;
+  readonly unit: Unit;
+  /** Null: of all. */
+  readonly modes: readonly string[] | null;
+  /** Whether campaigns that were never confirmed are counted, when they were made. */
+  readonly drafts: boolean;
+  readonly descending: boolean;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+export type BucketRow = Sums & { readonly bucket: Date; readonly campaigns: number; readonly skipped: number };
+
+const COUNTS = ['sent', 'delivered', 'read', 'failed', 'unsent', 'cost_micros'];
+const NAMES = join(COUNTS.map((name) => raw(name)));
+const SUMS = join(
+  COUNTS.map((name) => raw(`sum(${name})::bigint AS ${name === 'cost_micros' ? '"costMicros"' : name}`)),
+);
+const NOTHING = raw(COUNTS.map(() => '0').join(', '));
+
+const truncated = (unit: Unit, instant: Sql): Sql => sql`date_trunc(${unit}, ${instant}, 'UTC')`;
+
+/**
+ * A page of the buckets that are not empty, and how many there are in all. Days and what is longer come from the daily
+ * roll-up and from the hours that are not folded into it yet, hours from the hourly one.
+ */
+export async function listBuckets(db: Db, filter: StatsFilter): Promise<{ total: number; rows: BucketRow[] }> {
+  const { limit, offset } = filter;
+  const order = raw(filter.descending ? 'bucket DESC' : 'bucket');
+  const rows = await many<{ total: number } & (BucketRow | { bucket: null })>(
+    db,
+    sql`WITH buckets AS (
+          SELECT bucket, count(DISTINCT campaign_id) AS campaigns, ${SUMS}, sum(skipped)::bigint AS skipped
+          FROM (${join([trafficOf(filter), ...beginningsOf(filter)], ' UNION ALL ')}) AS event GROUP BY bucket)
+        SELECT counted.total, page.*
+        FROM (SELECT count(*) AS total FROM buckets) AS counted
+        LEFT JOIN (SELECT * FROM buckets ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}) AS page ON true
+        ORDER BY ${order}`,
+  );
+  return { total: rows[0]?.total ?? 0, rows: rows.filter((row) => row.bucket !== null) };
+}
+
+function trafficOf(filter: StatsFilter): Sql {
+  const { unit } = filter;
+  const hours = sql`SELECT ${truncated(unit, sql`hour`)} AS bucket, campaign_id, ${NAMES}, 0 AS skipped
+    FROM ${hoursIn(filter)}`;
+  if (unit === 'hour') return hours;
+  const start = sql`day::timestamp AT TIME ZONE 'UTC'`;
+  return sql`${hours} AND shard >= 0 UNION ALL
+    SELECT ${unit === 'day' ? start : truncated(unit, start)}, campaign_id, ${NAMES}, 0 FROM ${daysIn(filter)}`;
+}
+
+/** Campaigns at their start, and drafts when they were made. */
+function beginningsOf(filter: StatsFilter): Sql[] {
+  const begun = (at: Sql, skipped: Sql, from: Sql): Sql =>
+    sql`SELECT ${truncated(filter.unit, at)}, c.id, ${NOTHING}, ${skipped} FROM ${from}`;
+  const started = begun(sql`c.started_at`, sql`coalesce(r.skipped, 0)`, startedIn(filter));
+  return filter.drafts ? [started, begun(sql`c.created_at`, sql`0`, draftsIn(filter))] : [started];
+}
+
+/**
+ * The hours in which anything was, by days, the oldest first: 1 << 0 to 1 << 23. To cut a page of hours from, since a
+ * year has thousands of them.
+ */
+export function listActiveHours(db: Db, filter: StatsFilter): Promise<{ day: string; hours: number }[]> {
+  const at = (instant: Sql, from: Sql): Sql =>
+    sql`SELECT (${instant} AT TIME ZONE 'UTC')::date, 1 << extract(hour FROM ${instant} AT TIME ZONE 'UTC')::int
+      FROM ${from}`;
+  const sources = [
+    sql`SELECT day, hours FROM ${daysIn(filter)}`,
+    sql`${at(sql`hour`, hoursIn(filter))} AND shard >= 0`,
+    at(sql`c.started_at`, startedIn(filter)),
+    ...(filter.drafts ? [at(sql`c.created_at`, draftsIn(filter))] : []),
+  ];
+  return many(
+    db,
+    sql`SELECT day, bit_or(hours) AS hours FROM (${join(sources, ' UNION ALL ')}) AS active GROUP BY day ORDER BY day`,
+  );
+}
+
+const hoursIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`traffic_hour
+  WHERE account_id = ${accountId} AND campaign_id <> 0 AND hour >= ${from} AND hour < ${to}
+    ${ofModes(accountId, filter, sql`campaign_id`)}`;
+
+const daysIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`traffic_day
+  WHERE account_id = ${accountId} AND campaign_id <> 0 AND day >= ${dayOf(from)} AND day < ${dayOf(to)}
+    ${ofModes(accountId, filter, sql`campaign_id`)}`;
+
+const startedIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`campaign c
+  LEFT JOIN campaign_run r ON r.account_id = c.account_id AND r.campaign_id = c.id
+  WHERE c.account_id = ${accountId} AND c.started_at >= ${from} AND c.started_at < ${to}
+    ${ofModes(accountId, filter, sql`c.id`)}`;
+
+const draftsIn = ({ accountId, from, to, ...filter }: StatsFilter): Sql => sql`campaign c
+  WHERE c.account_id = ${accountId} AND c.confirmed_at IS NULL AND c.created_at >= ${from} AND c.created_at < ${to}
+    ${ofModes(accountId, filter, sql`c.id`)}`;
+
+const ofModes = (accountId: number, { modes }: Pick<StatsFilter, 'modes'>, id: Sql): Sql =>
+  modes === null
+    ? sql``
+    : sql`AND ${id} IN (SELECT m.id FROM campaign m
+        WHERE m.account_id = ${accountId} AND m.sending_mode = ANY(${textArray(modes)}::text[]))`;
+
+const dayOf = (midnight: Date): Sql => sql`(${midnight}::timestamptz AT TIME ZONE 'UTC')::date`;
+
+export type ChannelRow = Sums & { readonly bucket: Date; readonly channel: number };
+
+/** The buckets of one campaign, the oldest first: a row for each channel that has messages in it. */
+export const listChannelBuckets = (
+  db: Db,
+  { accountId, campaignId, unit, from, to }: Partial<Range> & { accountId: number; campaignId: number; unit: Unit },
+): Promise<ChannelRow[]> =>
+  many(
+    db,
+    sql`SELECT ${truncated(unit, sql`hour`)} AS bucket, channel, ${SUMS} FROM traffic_hour
+      WHERE account_id = ${accountId} AND campaign_id = ${campaignId} AND campaign_id <> 0
+        AND hour >= coalesce(${from ?? null}, '-infinity'::timestamptz)
+        AND hour < coalesce(${to ?? null}, 'infinity'::timestamptz)
+      GROUP BY 1, 2 ORDER BY 1, 2`,
+  );
+
+/** When a campaign began and the bucket of that time, both null before; and how many recipients it skipped. */
+export const findBeginning = (
+  db: Db,
+  { accountId, campaignId, unit }: { accountId: number; campaignId: number; unit: Unit },
+): Promise<{ startedAt: Date | null; bucket: Date | null; skipped: number } | undefined> =>
+  maybeOne(
+    db,
+    sql`SELECT c.started_at AS "startedAt", ${truncated(unit, sql`c.started_at`)} AS bucket,
+        coalesce(r.skipped, 0) AS skipped
+      FROM campaign c LEFT JOIN campaign_run r ON r.account_id = c.account_id AND r.campaign_id = c.id
+      WHERE c.account_id = ${accountId} AND c.id = ${campaignId}`,
+  );

@@ -1,0 +1,125 @@
+import { parseJson, wordsIn } from '../../carriers/json.ts';
+import { sameText } from '../../platform/lib/constant-time-equal.ts';
+import type { SandboxAnswer, SandboxRequest } from '../http/server.ts';
+import { type Answer, faultAnswer, noObject, ok } from './answer.ts';
+import type { LedgerWriter } from './ledger.ts';
+import type { MediaStore } from './media.ts';
+import type { MessageDesk, PhoneNumber } from './messages.ts';
+import type { Samples } from './samples.ts';
+import type { Templates } from './templates.ts';
+
+export type ApiDeps = {
+  readonly accessToken: string;
+  readonly wabaId: string;
+  readonly numbers: readonly PhoneNumber[];
+  readonly ledger: LedgerWriter;
+  readonly desk: MessageDesk;
+  readonly templates: Templates;
+  readonly media: MediaStore;
+  readonly appId: string;
+  readonly samples: Samples;
+  /** Asks the address whether it is the client's and uses it from then on; false when it did not answer rightly. */
+  readonly subscribe: (url: string, verifyToken: string) => Promise<boolean>;
+  readonly unsubscribe: () => void;
+  readonly subscribedTo: () => string | null;
+};
+
+type Response = SandboxAnswer | Promise<SandboxAnswer>;
+
+/** The paths of the network (protocol sheet whatsapp, sections 2 to 5), each asked for with our token. */
+export function createApi(deps: ApiDeps): (request: SandboxRequest) => Response {
+  const { ledger, numbers, wabaId, media } = deps;
+  const byId = new Map(numbers.map((number) => [number.id, number]));
+
+  return (request) => {
+    ledger.count('requests');
+    const [, version = '', id = '', edge = '', ...rest] = request.path.split('/');
+    if (!isAuthorized(request, deps.accessToken)) {
+      ledger.count('unauthorized');
+      return faultAnswer({ code: 190, details: 'Invalid OAuth access token.' });
+    }
+    if (version === 'media-download') return media.download(id, request.query);
+    if (!/^v\d+\.\d$/.test(version) || rest.length > 0) return unknownPath(request);
+    const number = byId.get(id);
+    if (number) return onNumber(deps, number, edge, request);
+    if (id === wabaId) return onAccount(deps, edge, request);
+    if (id === deps.appId && edge === 'uploads' && request.method === 'POST') return deps.samples.begin(request.query);
+    if (id.startsWith('upload:')) return deps.samples.put(id, request);
+    return edge === '' ? onObject(deps, id, request) : noObject(id);
+  };
+}
+
+function isAuthorized({ headers }: SandboxRequest, accessToken: string): boolean {
+  const [scheme, token = ''] = (headers.authorization ?? '').split(' ');
+  return (scheme === 'Bearer' || scheme === 'OAuth') && sameText(token, accessToken);
+}
+
+const unknownPath = ({ method, path }: SandboxRequest): Answer =>
+  faultAnswer({ code: 2500, details: `Unknown path components: ${method} ${path}` });
+
+function onNumber(deps: ApiDeps, number: PhoneNumber, edge: string, request: SandboxRequest): Response {
+  const { method } = request;
+  if (method === 'POST' && (edge === 'messages' || edge === 'marketing_messages')) {
+    const body = parseJson(request.body.toString());
+    return body === undefined ? noJson() : deps.desk.post(number, body);
+  }
+  if (method === 'POST' && edge === 'media') return deps.media.upload(request);
+  return method === 'GET' && edge === '' ? ok(toNetwork(number)) : unknownPath(request);
+}
+
+const noJson = (): Answer => faultAnswer({ code: 100, details: 'The body is no JSON.' });
+
+function onAccount(deps: ApiDeps, edge: string, request: SandboxRequest): Response {
+  const { templates } = deps;
+  switch (`${request.method} ${edge}`) {
+    case 'GET phone_numbers':
+      return ok({ data: deps.numbers.map(toNetwork) });
+    case 'GET message_templates':
+      return templates.list(request.query);
+    case 'POST message_templates':
+      return withBody(request, templates.create);
+    case 'DELETE message_templates':
+      return templates.remove(request.query);
+    case 'GET subscribed_apps':
+      return ok({ data: deps.subscribedTo() === null ? [] : [{ override_callback_uri: deps.subscribedTo() }] });
+    case 'POST subscribed_apps':
+      return subscribe(deps, request);
+    case 'DELETE subscribed_apps':
+      deps.unsubscribe();
+      return ok({ success: true });
+    default:
+      return unknownPath(request);
+  }
+}
+
+function withBody(request: SandboxRequest, act: (body: unknown) => Answer): Answer {
+  const body = parseJson(request.body.toString());
+  return body === undefined ? noJson() : act(body);
+}
+
+async function subscribe(deps: ApiDeps, request: SandboxRequest): Promise<Answer> {
+  const body = parseJson(request.body.toString());
+  const [url, token] = [wordsIn(body, 'override_callback_uri'), wordsIn(body, 'verify_token')];
+  if (url === '' && token === '') return ok({ success: true });
+  const verified = URL.canParse(url) && (await deps.subscribe(url, token));
+  return verified
+    ? ok({ success: true })
+    : faultAnswer({ code: 100, details: 'override_callback_uri: the callback verification failed' });
+}
+
+function onObject({ templates, media }: ApiDeps, id: string, request: SandboxRequest): Answer {
+  const { method } = request;
+  if (method === 'GET') return templates.show(id) ?? media.show(id);
+  if (method === 'DELETE') return media.remove(id);
+  const body = parseJson(request.body.toString());
+  return method === 'POST' && body !== undefined ? (templates.edit(id, body) ?? noObject(id)) : unknownPath(request);
+}
+
+const toNetwork = ({ id, displayNumber, verifiedName }: PhoneNumber): object => ({
+  id,
+  display_phone_number: displayNumber,
+  verified_name: verifiedName,
+  quality_rating: 'GREEN',
+  code_verification_status: 'VERIFIED',
+  throughput: { level: 'STANDARD' },
+});

@@ -1,0 +1,139 @@
+import { listIn, memberOf, wordsIn } from '../../carriers/json.ts';
+import type { Fault } from './answer.ts';
+
+/** What a template asks for when it is sent; `components` as they were created. */
+export type TemplateShape = {
+  readonly category: string;
+  readonly parameterFormat: string;
+  readonly components: readonly unknown[];
+};
+
+const LONGEST_BODY = 1024;
+const LONGEST_CODE = 15;
+
+const count = (details: string): Fault => ({ code: 132000, details });
+const format = (details: string): Fault => ({ code: 132012, details });
+
+/** The variables of a text of a template, each once, in order. */
+export const variablesIn = (text: string): string[] => [
+  ...new Set([...text.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name = '']) => name)),
+];
+
+/** Checks the values of a message against its template (protocol sheet whatsapp, section 2.3); null when they fit. */
+export function parameterFault(template: TemplateShape, sent: readonly unknown[]): Fault | null {
+  const known = new Set(['header', 'body', 'button', 'carousel']);
+  const stray = sent.find((component) => !known.has(typeOf(component)));
+  if (stray !== undefined) return { code: 131009, details: `component type ${typeOf(stray) || 'missing'}` };
+  return (
+    headerFault(template, parametersOf(sent, 'header')) ??
+    bodyFault(template, parametersOf(sent, 'body')) ??
+    buttonsFault(template, sent)
+  );
+}
+
+const typeOf = (component: unknown): string => wordsIn(component, 'type').toLowerCase();
+
+const parametersOf = (sent: readonly unknown[], type: string): readonly unknown[] =>
+  listIn(
+    sent.find((component) => typeOf(component) === type),
+    'parameters',
+  );
+
+const componentOf = (template: TemplateShape, type: string): unknown =>
+  template.components.find((component) => wordsIn(component, 'type').toUpperCase() === type);
+
+function headerFault(template: TemplateShape, parameters: readonly unknown[]): Fault | null {
+  const header = componentOf(template, 'HEADER');
+  const kind = wordsIn(header, 'format').toLowerCase();
+  if (kind === '' || kind === 'text') return textsFault(template, 'header', wordsIn(header, 'text'), parameters);
+  const [only] = parameters;
+  if (parameters.length !== 1 || wordsIn(only, 'type') !== kind) return format(`header: one parameter of type ${kind}`);
+  const value = memberOf(only, kind);
+  if (kind === 'location') return typeof memberOf(value, 'latitude') === 'number' ? null : format('header: latitude');
+  return wordsIn(value, 'id') === '' && wordsIn(value, 'link') === '' ? format(`header: ${kind} id or link`) : null;
+}
+
+function bodyFault(template: TemplateShape, parameters: readonly unknown[]): Fault | null {
+  const text = isAuthentication(template) ? '{{1}}' : wordsIn(componentOf(template, 'BODY'), 'text');
+  const fault = textsFault(template, 'body', text, parameters);
+  if (fault) return fault;
+  const letters = parameters.reduce<number>((sum, parameter) => sum + textOf(parameter).length, text.length);
+  return letters > LONGEST_BODY ? { code: 132005, details: `body: more than ${LONGEST_BODY} characters` } : null;
+}
+
+const isAuthentication = ({ category }: TemplateShape): boolean => category === 'AUTHENTICATION';
+
+/** The number of values, their names where they have names, and their kinds. */
+function textsFault(
+  template: TemplateShape,
+  where: string,
+  text: string,
+  parameters: readonly unknown[],
+): Fault | null {
+  const variables = variablesIn(text);
+  if (parameters.length !== variables.length) {
+    return count(`${where}: number of localizable_params (${parameters.length}) is not ${variables.length}`);
+  }
+  const odd = parameters.find((parameter) => textOf(parameter) === '');
+  if (odd !== undefined) return format(`${where}: a parameter is not a text, a currency or a date_time with a value`);
+  if (template.parameterFormat !== 'NAMED') return null;
+  const names = parameters.map((parameter) => wordsIn(parameter, 'parameter_name'));
+  return variables.every((name) => names.includes(name))
+    ? null
+    : format(`${where}: parameter_name ${variables.join()}`);
+}
+
+/** What stands in the place of a variable; empty when the value has none of the forms. */
+function textOf(parameter: unknown): string {
+  const type = wordsIn(parameter, 'type');
+  if (type === 'text') return wordsIn(parameter, 'text');
+  return type === 'currency' || type === 'date_time' ? wordsIn(memberOf(parameter, type), 'fallback_value') : '';
+}
+
+function buttonsFault(template: TemplateShape, sent: readonly unknown[]): Fault | null {
+  const buttons = listIn(componentOf(template, 'BUTTONS'), 'buttons');
+  const given = sent.filter((component) => typeOf(component) === 'button');
+  const stray = given.find((component) => buttons[indexOf(component)] === undefined);
+  if (stray !== undefined) return count(`button: the template has no button ${indexOf(stray)}`);
+  for (const [index, button] of buttons.entries()) {
+    const fault = buttonFault(button, index, given, isAuthentication(template) ? codeIn(sent) : null);
+    if (fault) return fault;
+  }
+  return null;
+}
+
+const indexOf = (component: unknown): number => Number(wordsIn(component, 'index') || numberIn(component, 'index'));
+
+function numberIn(json: unknown, name: string): number {
+  const value = memberOf(json, name);
+  return typeof value === 'number' ? value : Number.NaN;
+}
+
+const codeIn = (sent: readonly unknown[]): string => textOf(parametersOf(sent, 'body')[0]);
+
+/** A button with a variable wants exactly one value of its kind; of a one-time password, the code of the body. */
+function buttonFault(button: unknown, index: number, given: readonly unknown[], code: string | null): Fault | null {
+  const wanted = wantedBy(button);
+  if (wanted === null) return null;
+  const component = given.find((one) => indexOf(one) === index);
+  const [only, ...more] = listIn(component, 'parameters');
+  if (only === undefined || more.length > 0) return count(`button ${index}: one parameter`);
+  if (wordsIn(component, 'sub_type').toLowerCase() !== wanted.subType) return format(`button ${index}: sub_type`);
+  const value = wordsIn(only, wanted.member);
+  if (wordsIn(only, 'type') !== wanted.member || value === '') return format(`button ${index}: ${wanted.member}`);
+  if (code === null) return null;
+  return value === code && code.length <= LONGEST_CODE ? null : format(`button ${index}: the code of the body, ≤15`);
+}
+
+function wantedBy(button: unknown): { readonly subType: string; readonly member: string } | null {
+  switch (wordsIn(button, 'type').toUpperCase()) {
+    case 'URL':
+      return variablesIn(wordsIn(button, 'url')).length > 0 ? { subType: 'url', member: 'text' } : null;
+    case 'COPY_CODE':
+      return { subType: 'copy_code', member: 'coupon_code' };
+    case 'OTP':
+      return { subType: 'url', member: 'text' };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,211 @@
+import { listIn, memberOf, wordsIn } from '../../carriers/json.ts';
+import { type Answer, type Fault, faultAnswer, noObject, ok } from './answer.ts';
+import type { Events } from './events.ts';
+import type { LedgerWriter } from './ledger.ts';
+import type { GraphScript } from './script.ts';
+import { componentsFault, draftFault } from './template-draft.ts';
+import { parameterFault } from './template-parameters.ts';
+
+export type SandboxTemplate = {
+  readonly id: string;
+  readonly name: string;
+  readonly language: string;
+  readonly category: string;
+  readonly parameterFormat: string;
+  readonly components: readonly unknown[];
+  readonly status: string;
+};
+
+export type Templates = {
+  /** All of them, in the order of their making. */
+  all(): readonly SandboxTemplate[];
+  /**
+   * Adds one as it stood in an earlier life: with its `id` and `status` when the draft has them, else approved. False when
+   * there is one of that name and language, or with that id.
+   */
+  seed(draft: unknown): boolean;
+  /**
+   * What happens to a template from outside: its status changes, and the client is told.
+   * @returns false when there is none
+   */
+  move(id: string, event: string, why?: { readonly reason?: string; readonly title?: string }): boolean;
+  list(query: URLSearchParams): Answer;
+  create(body: unknown): Answer;
+  edit(id: string, body: unknown): Answer | null;
+  show(id: string): Answer | null;
+  remove(query: URLSearchParams): Answer;
+  /** Whether a message may be sent by this template: its `template` object is checked; answers its category too. */
+  check(content: unknown): Fault | { readonly category: string };
+  stop(): void;
+};
+
+export type TemplateDeps = {
+  readonly script: GraphScript;
+  readonly ledger: LedgerWriter;
+  readonly events: Events;
+  /** Whether this handle is one of a sample that was uploaded. */
+  readonly isSample: (handle: string) => boolean;
+};
+
+const MOST_TEMPLATES = 250;
+const FIRST_ID = 900_000_000_000_000;
+const EDITABLE = ['APPROVED', 'REJECTED', 'PAUSED'];
+/** What a template is after an event that is not named like it. */
+const AFTER: ReadonlyMap<string, string> = new Map([
+  ['REINSTATED', 'APPROVED'],
+  ['LOCKED', 'DISABLED'],
+]);
+/** Events that warn, and change nothing. */
+const WARNINGS = ['FLAGGED'];
+
+/** The templates of the business account, with their way to approval (protocol sheet whatsapp, section 4). */
+export function createTemplates({ script, ledger, events, isSample }: TemplateDeps): Templates {
+  const templates = new Map<string, SandboxTemplate>();
+  const decisions = new Set<NodeJS.Timeout>();
+  let nextId = FIRST_ID;
+
+  const find = (name: string, language: string): SandboxTemplate | undefined =>
+    [...templates.values()].find((one) => one.name === name && one.language === language);
+
+  function add(body: unknown, status: string, id = String(nextId)): SandboxTemplate {
+    nextId = Math.max(nextId, Number(id)) + 1;
+    const [name, language] = [wordsIn(body, 'name'), wordsIn(body, 'language')];
+    const parameterFormat = wordsIn(body, 'parameter_format') || 'POSITIONAL';
+    const [category, components] = [wordsIn(body, 'category'), listIn(body, 'components')];
+    const template = { id, name, language, category, parameterFormat, components, status };
+    templates.set(id, template);
+    return template;
+  }
+
+  function seed(draft: unknown): boolean {
+    const id = wordsIn(draft, 'id');
+    if (templates.has(id) || find(wordsIn(draft, 'name'), wordsIn(draft, 'language'))) return false;
+    const template = add(draft, wordsIn(draft, 'status') || 'APPROVED', id || undefined);
+    if (template.status === 'PENDING') decideSoon(template);
+    return true;
+  }
+
+  function decideSoon({ id, name }: SandboxTemplate): void {
+    const timer = setTimeout(() => {
+      decisions.delete(timer);
+      if (name.includes('reject')) move(id, 'REJECTED', { reason: 'INCORRECT_CATEGORY' });
+      else move(id, 'APPROVED');
+    }, script.approveAfterMs);
+    decisions.add(timer);
+  }
+
+  function move(id: string, event: string, why: { reason?: string; title?: string } = {}): boolean {
+    const template = templates.get(id);
+    if (!template) return false;
+    if (event === 'DELETED') templates.delete(id);
+    else if (!WARNINGS.includes(event)) templates.set(id, { ...template, status: AFTER.get(event) ?? event });
+    events.tell({
+      entry: ledger.recordEvent({ kind: 'template', id, what: event }),
+      field: 'message_template_status_update',
+      value: changeOf(template, event, why),
+    });
+    return true;
+  }
+
+  function create(body: unknown): Answer {
+    const fault = draftFault(body, isSample) ?? roomFault(body);
+    if (fault) return faultAnswer(fault);
+    const template = add(body, 'PENDING');
+    decideSoon(template);
+    return ok({ id: template.id, status: template.status, category: template.category });
+  }
+
+  function roomFault(body: unknown): Fault | null {
+    if (templates.size >= MOST_TEMPLATES) return { code: 2388019, details: `at most ${MOST_TEMPLATES} templates` };
+    const taken = find(wordsIn(body, 'name'), wordsIn(body, 'language'));
+    return taken ? { code: 100, details: 'There is already content in this language for this template' } : null;
+  }
+
+  function edit(id: string, body: unknown): Answer | null {
+    const template = templates.get(id);
+    if (!template) return null;
+    const category = wordsIn(body, 'category') || template.category;
+    const components = memberOf(body, 'components') === undefined ? template.components : listIn(body, 'components');
+    const fault = EDITABLE.includes(template.status)
+      ? componentsFault(components, { category, isSample })
+      : { code: 100, details: `a template that is ${template.status} cannot be edited` };
+    if (fault) return faultAnswer(fault);
+    const edited = { ...template, category, components, status: 'PENDING' };
+    templates.set(id, edited);
+    decideSoon(edited);
+    return ok({ success: true });
+  }
+
+  function remove(query: URLSearchParams): Answer {
+    const [name, id] = [query.get('name') ?? '', query.get('hsm_id')];
+    const gone = [...templates.values()].filter((one) => one.name === name && (id === null || one.id === id));
+    if (gone.length === 0) return noObject(id ?? name);
+    for (const template of gone) templates.delete(template.id);
+    return ok({ success: true });
+  }
+
+  function check(content: unknown): Fault | { category: string } {
+    const [name, language] = [wordsIn(content, 'name'), wordsIn(memberOf(content, 'language'), 'code')];
+    if (name === '' || language === '') return { code: 131008, details: 'template: name and language.code' };
+    const template = find(name, language);
+    if (template?.status === 'PAUSED') return { code: 132015, details: `${name} is paused` };
+    if (template?.status === 'DISABLED') return { code: 132016, details: `${name} is disabled` };
+    if (template?.status !== 'APPROVED') return { code: 132001, details: `${name} does not exist in ${language}` };
+    return parameterFault(template, listIn(content, 'components')) ?? { category: template.category.toLowerCase() };
+  }
+
+  return {
+    all: () => [...templates.values()],
+    seed,
+    move,
+    list: (query) => listPage([...templates.values()], query),
+    create,
+    edit,
+    show(id) {
+      const template = templates.get(id);
+      return template ? ok(toNetwork(template)) : null;
+    },
+    remove,
+    check,
+    stop: () => decisions.forEach((timer) => clearTimeout(timer)),
+  };
+}
+
+const toNetwork = ({ parameterFormat, status, ...template }: SandboxTemplate): object => ({
+  ...template,
+  status,
+  parameter_format: parameterFormat,
+  rejected_reason: status === 'REJECTED' ? 'INCORRECT_CATEGORY' : 'NONE',
+  quality_score: { score: 'UNKNOWN' },
+});
+
+/** A page begins behind the template that `after` names: the cursor is its id, in a form that says nothing. */
+function listPage(all: readonly SandboxTemplate[], query: URLSearchParams): Answer {
+  const limit = Math.max(1, Math.min(Number(query.get('limit') ?? 25) || 25, 1000));
+  const [name, status] = [query.get('name'), query.get('status')];
+  const after = Buffer.from(query.get('after') ?? '', 'base64url').toString();
+  const fitting = all.filter((one) => (name ?? one.name) === one.name && (status ?? one.status) === one.status);
+  const rest = fitting.slice(fitting.findIndex(({ id }) => id === after) + 1);
+  const page = rest.slice(0, limit);
+  const cursor = (one: SandboxTemplate | undefined): string => Buffer.from(one?.id ?? '').toString('base64url');
+  const cursors = { before: cursor(page[0]), after: cursor(page.at(-1)) };
+  const next = rest.length > page.length ? { next: `https://graph.facebook.com/next?after=${cursors.after}` } : {};
+  return ok({ data: page.map(toNetwork), ...(page.length > 0 ? { paging: { cursors, ...next } } : {}) });
+}
+
+function changeOf(
+  { id, name, language, category }: SandboxTemplate,
+  event: string,
+  { reason = 'NONE', title }: { readonly reason?: string; readonly title?: string },
+): object {
+  return {
+    event,
+    message_template_id: Number(id),
+    message_template_name: name,
+    message_template_language: language,
+    message_template_category: category,
+    reason,
+    ...(title === undefined ? {} : { other_info: { title, description: 'Told by the sandbox.' } }),
+    ...(event === 'REJECTED' ? { rejection_info: { reason, recommendation: 'Choose another category.' } } : {}),
+  };
+}

@@ -1,0 +1,114 @@
+import { newId } from '../../platform/lib/ids.ts';
+import { createTokenBucket, type TokenBucket } from '../../platform/lib/token-bucket.ts';
+import { memberOf, parseJson, wordsIn } from '../../carriers/json.ts';
+import type { SandboxAnswer } from '../http/server.ts';
+import { type Fault, faultOf, invalid, ok, refuse } from './answer.ts';
+import { createRecentMap } from '../smsc/recent-map.ts';
+import type { LedgerWriter } from './ledger.ts';
+import { FEATURES, outcomeFor, type RbmScript } from './script.ts';
+import { faultOfBatch, faultOfFile } from './validate.ts';
+
+/** What an agent may do beside messages: whom it reaches, its testers and its files (protocol sheet rcs, 1 and 3). */
+export type Agents = {
+  /** An agent's id as it was given to the sandbox, for one with or without its `@rbm.goog`. */
+  spell(agentId: string): string;
+  /** Null when the agent is of this account and may write to the number. */
+  faultOf(agentId: string, phone: string): Fault | null;
+  /** Null when the agent has not had its messages of this second. */
+  faultOfRate(agentId: string): Fault | null;
+  capabilities(agentId: string, phone: string): SandboxAnswer;
+  batch(agentId: string, body: Buffer): SandboxAnswer;
+  addTester(agentId: string, phone: string): SandboxAnswer;
+  createFile(body: Buffer): SandboxAnswer;
+  upload(bytes: Buffer): SandboxAnswer;
+  hasFile(name: string): boolean;
+};
+
+const FILE_LIFE_MS = 60 * 24 * 3_600_000;
+const KEPT_FILES = 10_000;
+const LARGEST_FILE = 100 << 20;
+/** Of an agent in a day; a sandbox rarely lives longer. */
+const MOST_TESTERS = 20;
+const SAMPLE = 75;
+
+export function createAgents(known: readonly string[], script: RbmScript, ledger: LedgerWriter): Agents {
+  const testers = new Map<string, Set<string>>();
+  const files = createRecentMap<number>(() => KEPT_FILES);
+  const rates = new Map<string, TokenBucket>();
+  const batches = createTokenBucket(script.batchesPerMinute / 60);
+  const reaches = (phone: string): boolean => outcomeFor(script, phone).refuse !== 'NOT_FOUND';
+
+  function faultOfAgent(agentId: string): Fault | null {
+    return known.includes(agentId) ? null : faultOf('PERMISSION_DENIED');
+  }
+
+  function keepFile(): SandboxAnswer {
+    const name = `files/${newId()}`;
+    files.set(name, Date.now() + FILE_LIFE_MS);
+    return ok({ name });
+  }
+
+  return {
+    spell: (agentId) => known.find((each) => bare(each) === bare(agentId)) ?? agentId,
+    faultOf(agentId, phone) {
+      const fault = faultOfAgent(agentId);
+      if (fault || !script.unlaunched.includes(agentId) || testers.get(agentId)?.has(phone)) return fault;
+      return faultOf('PERMISSION_DENIED', 'The agent is not launched, and the user is not one of its testers.');
+    },
+    faultOfRate(agentId) {
+      if (script.tps === 0) return null;
+      const bucket = rates.get(agentId) ?? createTokenBucket(script.tps);
+      rates.set(agentId, bucket);
+      if (bucket.perSecond() !== script.tps) bucket.setRate(script.tps);
+      if (!bucket.ready()) return faultOf('RESOURCE_EXHAUSTED');
+      bucket.take(1);
+      return null;
+    },
+    capabilities(agentId, phone) {
+      ledger.count('capabilityChecks');
+      const fault = this.faultOf(agentId, phone);
+      if (fault) return refuse(fault);
+      return reaches(phone)
+        ? ok({ features: outcomeFor(script, phone).features ?? FEATURES })
+        : refuse(faultOf('NOT_FOUND'));
+    },
+    batch(agentId, body) {
+      ledger.count('batchChecks');
+      const json = parseJson(body.toString());
+      const fault =
+        faultOfBatch(json, script.batchMinimum) ?? faultOfAgent(this.spell(wordsIn(json, 'agentId') || agentId));
+      if (fault) return refuse(fault);
+      if (!batches.ready()) return refuse(faultOf('RESOURCE_EXHAUSTED'));
+      batches.take(1);
+      return ok(reachabilityOf(json, reaches));
+    },
+    addTester(agentId, phone) {
+      const fault = faultOfAgent(agentId);
+      if (fault) return refuse(fault);
+      const all = testers.get(agentId) ?? new Set();
+      if (all.size >= MOST_TESTERS) return refuse(faultOf('RESOURCE_EXHAUSTED'));
+      testers.set(agentId, all.add(phone));
+      return ok({ name: `phones/${phone}/testers`, inviteStatus: 'ACCEPTED' });
+    },
+    createFile(body) {
+      const fault = faultOfFile(parseJson(body.toString()));
+      return fault ? refuse(fault) : keepFile();
+    },
+    upload: (bytes) => (bytes.length > 0 && bytes.length <= LARGEST_FILE ? keepFile() : refuse(invalid('No media'))),
+    hasFile: (name) => (files.get(name) ?? 0) > Date.now(),
+  };
+}
+
+const bare = (agentId: string): string => agentId.replace(/@rbm\.goog$/, '');
+
+function reachabilityOf(json: unknown, reaches: (phone: string) => boolean): object {
+  const users = memberOf(json, 'users');
+  const numbers: string[] = Array.isArray(users) ? [...new Set(users)] : [];
+  const reachableUsers = numbers.filter(reaches);
+  const share = numbers.length === 0 ? 0 : reachableUsers.length / numbers.length;
+  return {
+    reachableUsers,
+    totalRandomSampleUserCount: SAMPLE,
+    reachableRandomSampleUserCount: Math.round(SAMPLE * share),
+  };
+}

@@ -1,0 +1,52 @@
+import { listIn, memberOf, wordsIn } from '../../carriers/json.ts';
+import type { Feature } from './script.ts';
+
+const ACTIONS: readonly (readonly [string, Feature])[] = [
+  ['dialAction', 'ACTION_DIAL'],
+  ['viewLocationAction', 'ACTION_VIEW_LOCATION'],
+  ['shareLocationAction', 'ACTION_SHARE_LOCATION'],
+  ['createCalendarEventAction', 'ACTION_CREATE_CALENDAR_EVENT'],
+];
+
+/** What a handset must be able to do for a message that is well formed (protocol sheet rcs, sections 2 and 3). */
+export function featuresOf(message: unknown): Set<Feature> {
+  const needed = new Set<Feature>();
+  const content = memberOf(message, 'contentMessage');
+  addActions(content, needed);
+  const card = memberOf(content, 'richCard');
+  if (card === undefined) return needed;
+  const standalone = memberOf(card, 'standaloneCard');
+  needed.add(standalone === undefined ? 'RICHCARD_CAROUSEL' : 'RICHCARD_STANDALONE');
+  const cards =
+    standalone === undefined
+      ? listIn(memberOf(card, 'carouselCard'), 'cardContents')
+      : [memberOf(standalone, 'cardContent')];
+  for (const each of cards) {
+    addActions(each, needed);
+    if (holdsPdf(each)) needed.add('PDF_IN_RICH_CARDS');
+  }
+  return needed;
+}
+
+function addActions(owner: unknown, needed: Set<Feature>): void {
+  for (const suggestion of listIn(owner, 'suggestions')) {
+    const action = memberOf(suggestion, 'action');
+    for (const [name, feature] of ACTIONS) if (memberOf(action, name) !== undefined) needed.add(feature);
+    const openUrl = memberOf(action, 'openUrlAction');
+    if (openUrl === undefined) continue;
+    needed.add('ACTION_OPEN_URL');
+    if (wordsIn(openUrl, 'application') === 'WEBVIEW') needed.add('ACTION_OPEN_URL_IN_WEBVIEW');
+  }
+}
+
+const holdsPdf = (card: unknown): boolean =>
+  /\.pdf($|\?)/i.test(wordsIn(memberOf(memberOf(card, 'media'), 'contentInfo'), 'fileUrl'));
+
+/** Names of uploaded files that a message holds. */
+export function uploadsOf(message: unknown): string[] {
+  const names: string[] = [];
+  const text = JSON.stringify(message);
+  if (!text.includes('uploadedRbmFile')) return names;
+  for (const [, name] of text.matchAll(/"(?:fileName|thumbnailName)":"(files\/[\w-]+)"/g)) if (name) names.push(name);
+  return names;
+}

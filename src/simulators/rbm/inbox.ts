@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isUuid } from '../../platform/lib/ids.ts';
+import { parseJson } from '../../carriers/json.ts';
+import type { SandboxAnswer } from '../http/server.ts';
+import type { Random } from '../smsc/random.ts';
+import { createRecentMap } from '../smsc/recent-map.ts';
+import type { Agents } from './agents.ts';
+import { type ErrorName, type Fault, faultOf, invalid, ok, refuse } from './answer.ts';
+import { featuresOf, uploadsOf } from './features.ts';
+import type { LedgerWriter } from './ledger.ts';
+import type { Messages, Taken } from './messages.ts';
+import { FEATURES, type Outcome, outcomeFor, type RbmScript } from './script.ts';
+import { faultOfMessage, lifeOf } from './validate.ts';
+
+export type MessageRequest = {
+  readonly agentId: string;
+  /** E.164 with the plus. */
+  readonly phone: string;
+  readonly messageId: string;
+  readonly body: Buffer;
+};
+
+export type Inbox = {
+  /** Takes a message, or says why not (protocol sheet rcs, sections 1, 2 and 5). */
+  create(request: MessageRequest): Promise<SandboxAnswer>;
+};
+
+export type InboxOptions = {
+  readonly script: RbmScript;
+  readonly ledger: LedgerWriter;
+  readonly random: Random;
+  readonly agents: Agents;
+  readonly messages: Messages;
+};
+
+/** Of a whole message as JSON. */
+const LARGEST_MESSAGE = 250_000;
+/** Numbers whose refusals are counted, the newest. */
+const REFUSED_NUMBERS = 100_000;
+
+export function createInbox({ script, ledger, random, agents, messages }: InboxOptions): Inbox {
+  /** By number: how often a message was refused because of `refuseTimes` since one was taken. */
+  const refusals = createRecentMap<number>(() => REFUSED_NUMBERS);
+
+  async function create(request: MessageRequest): Promise<SandboxAnswer> {
+    const message = parseJson(request.body.toString());
+    const known = messages.find(request.agentId, request.messageId);
+    const fault = faultOfNow(request) ?? (known ? null : faultOfRequest(request, message));
+    if (script.answerDelayMs > 0) await sleep(script.answerDelayMs);
+    if (!fault) return known ? repeat(known) : take(request, message);
+    if (!known) record(request, message, fault.name);
+    return refuse(fault);
+  }
+
+  /** What has nothing to do with the message. */
+  function faultOfNow({ agentId }: MessageRequest): Fault | null {
+    if (script.refuse !== null) return faultOf(script.refuse);
+    if (random.chance(script.unavailableShare)) return faultOf('UNAVAILABLE');
+    if (random.chance(script.throttleShare)) return faultOf('RESOURCE_EXHAUSTED');
+    return agents.faultOfRate(agentId);
+  }
+
+  function faultOfRequest({ agentId, phone, messageId, body }: MessageRequest, message: unknown): Fault | null {
+    if (!isUuid(messageId)) return invalid('messageId must be a UUID.');
+    if (body.length > LARGEST_MESSAGE) return invalid('The message is larger than 250 KB.');
+    return (
+      agents.faultOf(agentId, phone) ??
+      faultOfMessage(message, Date.now()) ??
+      faultOfHandset(phone, message) ??
+      faultOfUploads(message)
+    );
+  }
+
+  function faultOfHandset(phone: string, message: unknown): Fault | null {
+    const { refuse: name, refuseTimes = Number.POSITIVE_INFINITY, features = FEATURES } = outcomeFor(script, phone);
+    if (name !== undefined && times(phone, refuseTimes)) return faultOf(name);
+    const lacking = [...featuresOf(message)].find((feature) => !features.includes(feature));
+    return lacking ? invalid(`The device does not support ${lacking}.`) : null;
+  }
+
+  function times(phone: string, most: number): boolean {
+    const count = (refusals.get(phone) ?? 0) + 1;
+    refusals.set(phone, count > most ? 0 : count);
+    return count <= most;
+  }
+
+  function faultOfUploads(message: unknown): Fault | null {
+    const missing = uploadsOf(message).find((name) => !agents.hasFile(name));
+    return missing === undefined ? null : invalid(`${missing} does not exist.`);
+  }
+
+  function record({ agentId, phone, messageId }: MessageRequest, message: unknown, status: ErrorName | 'OK') {
+    return ledger.recordMessage({ agentId, destination: phone, messageId, message, status });
+  }
+
+  async function take(request: MessageRequest, message: unknown): Promise<SandboxAnswer> {
+    const { agentId, phone, messageId } = request;
+    const outcome = outcomeFor(script, phone);
+    const entry = record(request, message, 'OK');
+    await messages.take({ agentId, phone, messageId, entry }, outcome, lifeOf(message, Date.now()));
+    if (random.chance(script.cutShare)) return 'cut';
+    if (random.chance(script.dropAnswerShare)) return 'silent';
+    return answer(request, outcome, 1);
+  }
+
+  /** Silently ignored, as the network says: answered like the first one, and nothing comes of it. */
+  function repeat(known: Taken): SandboxAnswer {
+    known.requests += 1;
+    ledger.count('repeats');
+    if (known.entry) known.entry.repeats += 1;
+    return answer(known, outcomeFor(script, known.phone), known.requests);
+  }
+
+  function answer(
+    { phone, messageId }: Pick<Taken, 'phone' | 'messageId'>,
+    { silentTimes = 0 }: Outcome,
+    requests: number,
+  ): SandboxAnswer {
+    if (script.silent || requests <= silentTimes) return 'silent';
+    return ok({ name: `phones/${phone}/agentMessages/${messageId}`, sendTime: new Date().toISOString() });
+  }
+
+  return { create };
+}

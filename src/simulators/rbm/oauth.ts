@@ -1,0 +1,94 @@
+import { createPublicKey, randomBytes, verify, type KeyObject } from 'node:crypto';
+import { memberOf, parseJson, wordsIn } from '../../carriers/json.ts';
+import { GRANT_TYPE, SCOPE } from '../../carriers/rcs/jwt.ts';
+import { ok } from './answer.ts';
+import type { SandboxAnswer, SandboxRequest } from '../http/server.ts';
+import type { LedgerWriter } from './ledger.ts';
+import type { RbmScript } from './script.ts';
+
+export type OAuth = {
+  /** The token endpoint (protocol sheet rcs, section 1). */
+  grant(request: SandboxRequest): SandboxAnswer;
+  /** Whether a header `Authorization` holds a token that counts. */
+  admits(header: string | undefined): boolean;
+  /** No token that was given counts any more. */
+  revokeTokens(): void;
+};
+
+export type OAuthOptions = {
+  readonly script: RbmScript;
+  readonly ledger: LedgerWriter;
+  /** The only service account that there is. */
+  readonly clientEmail: string;
+  readonly privateKeyId: string;
+  /** PEM. */
+  readonly privateKey: string;
+  /** What assertions must name as their audience. */
+  readonly audience: () => string;
+};
+
+/** Seconds that the clocks may differ. */
+const SKEW = 60;
+/** Tokens that count at a time; the oldest goes. */
+const MOST_TOKENS = 1000;
+
+export function createOAuth(options: OAuthOptions): OAuth {
+  const { script, ledger } = options;
+  const key = createPublicKey(options.privateKey);
+  /** When each one ends, in milliseconds of the process. */
+  const tokens = new Map<string, number>();
+
+  function give(): SandboxAnswer {
+    const token = `ya29.${randomBytes(24).toString('base64url')}`;
+    tokens.set(token, performance.now() + script.tokenSeconds * 1000);
+    const [oldest] = tokens.keys();
+    if (tokens.size > MOST_TOKENS && oldest !== undefined) tokens.delete(oldest);
+    ledger.count('tokens');
+    return ok({ access_token: token, expires_in: script.tokenSeconds, token_type: 'Bearer' });
+  }
+
+  function refuse(description: string, error = 'invalid_grant'): SandboxAnswer {
+    ledger.count('tokensRefused');
+    return { status: 400, body: { error, error_description: description } };
+  }
+
+  return {
+    grant({ method, headers, body }) {
+      if (method !== 'POST' || !headers['content-type']?.startsWith('application/x-www-form-urlencoded')) {
+        return refuse('Invalid request', 'invalid_request');
+      }
+      const form = new URLSearchParams(body.toString());
+      if (form.get('grant_type') !== GRANT_TYPE) return refuse('Invalid grant_type', 'unsupported_grant_type');
+      const fault = faultOfAssertion(form.get('assertion') ?? '', key, options);
+      return fault === null ? give() : refuse(fault);
+    },
+    admits(header) {
+      const until = header?.startsWith('Bearer ') ? tokens.get(header.slice(7)) : undefined;
+      return until !== undefined && performance.now() < until;
+    },
+    revokeTokens: () => tokens.clear(),
+  };
+}
+
+function faultOfAssertion(assertion: string, key: KeyObject, options: OAuthOptions): string | null {
+  const [header = '', claims = '', signature = ''] = assertion.split('.');
+  const head = decode(header);
+  const isOurs = wordsIn(head, 'alg') === 'RS256' && wordsIn(head, 'kid') === options.privateKeyId;
+  const signed = Buffer.from(`${header}.${claims}`);
+  if (!isOurs || !verify('RSA-SHA256', signed, key, Buffer.from(signature, 'base64url'))) {
+    return 'Invalid JWT Signature.';
+  }
+  return faultOfClaims(decode(claims), options);
+}
+
+function faultOfClaims(claims: unknown, { clientEmail, audience }: OAuthOptions): string | null {
+  const now = Date.now() / 1000;
+  const [iat, exp] = [Number(memberOf(claims, 'iat')), Number(memberOf(claims, 'exp'))];
+  if (wordsIn(claims, 'iss') !== clientEmail) return 'Invalid grant: account not found';
+  if (wordsIn(claims, 'aud') !== audience()) return 'Invalid JWT: Failed audience check.';
+  if (!wordsIn(claims, 'scope').split(' ').includes(SCOPE)) return 'Invalid OAuth scope or ID token audience provided.';
+  const inTime = iat <= now + SKEW && exp > now - SKEW && exp - iat <= 3600 && exp > iat;
+  return inTime ? null : 'Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.';
+}
+
+const decode = (part: string): unknown => parseJson(Buffer.from(part, 'base64url').toString());

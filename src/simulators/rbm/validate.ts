@@ -1,0 +1,162 @@
+import { memberOf, wordsIn } from '../../carriers/json.ts';
+import { type Fault, invalid } from './answer.ts';
+import {
+  anything,
+  type Check,
+  filled,
+  flag,
+  instant,
+  list,
+  matching,
+  number,
+  object,
+  oneOf,
+  text,
+  url,
+} from './check.ts';
+
+/** The limits and shapes of the protocol sheet rcs, section 2. */
+const file = object({
+  fields: { fileName: matching(/^files\/[\w-]+$/), thumbnailName: matching(/^files\/[\w-]+$/) },
+  required: ['fileName'],
+});
+const contentInfo = object({ fields: { fileUrl: url, thumbnailUrl: url, forceRefresh: flag }, required: ['fileUrl'] });
+
+const reply = object({ fields: { text: filled(25), postbackData: text(2048) }, required: ['text', 'postbackData'] });
+const ACTIONS = {
+  dialAction: object({ fields: { phoneNumber: matching(/^\+\d{3,15}$/) }, required: ['phoneNumber'] }),
+  openUrlAction: object({
+    fields: {
+      url,
+      application: oneOf('OPEN_URL_APPLICATION_UNSPECIFIED', 'BROWSER', 'WEBVIEW'),
+      webviewViewMode: oneOf('WEBVIEW_VIEW_MODE_UNSPECIFIED', 'FULL', 'HALF', 'TALL'),
+      description: text(2048),
+    },
+    required: ['url'],
+  }),
+  viewLocationAction: object({
+    fields: {
+      latLong: object({ fields: { latitude: number(-90, 90), longitude: number(-180, 180) } }),
+      label: text(100),
+      query: text(2048),
+    },
+    exactlyOne: ['latLong', 'query'],
+  }),
+  createCalendarEventAction: object({
+    fields: { startTime: instant, endTime: instant, title: filled(100), description: text(500) },
+    required: ['startTime', 'endTime', 'title'],
+  }),
+  shareLocationAction: object({ fields: {} }),
+} satisfies Record<string, Check>;
+const action = object({
+  fields: { text: filled(25), postbackData: text(2048), fallbackUrl: url, ...ACTIONS },
+  required: ['text', 'postbackData'],
+  exactlyOne: Object.keys(ACTIONS),
+});
+const suggestion = object({ fields: { reply, action }, exactlyOne: ['reply', 'action'] });
+
+const media = object({
+  fields: { height: oneOf('SHORT', 'MEDIUM', 'TALL'), contentInfo, uploadedRbmFile: file, fileName: text(2048) },
+  required: ['height'],
+  exactlyOne: ['contentInfo', 'uploadedRbmFile', 'fileName'],
+});
+const cardContent = object({
+  fields: { title: text(200), description: text(2000), media, suggestions: list(suggestion, 0, 4) },
+  atLeastOne: ['title', 'description', 'media'],
+});
+const standaloneCard = object({
+  fields: {
+    cardOrientation: oneOf('VERTICAL', 'HORIZONTAL'),
+    thumbnailImageAlignment: oneOf('THUMBNAIL_IMAGE_ALIGNMENT_UNSPECIFIED', 'LEFT', 'RIGHT'),
+    cardContent,
+  },
+  required: ['cardOrientation', 'cardContent'],
+});
+const carouselCard = object({
+  fields: { cardWidth: oneOf('SMALL', 'MEDIUM'), cardContents: list(cardContent, 2, 10) },
+  required: ['cardWidth', 'cardContents'],
+});
+
+const contentMessage = object({
+  fields: {
+    text: filled(3072),
+    fileName: text(2048),
+    uploadedRbmFile: file,
+    richCard: object({ fields: { standaloneCard, carouselCard }, exactlyOne: ['standaloneCard', 'carouselCard'] }),
+    contentInfo,
+    suggestions: list(suggestion, 0, 11),
+  },
+  exactlyOne: ['text', 'fileName', 'uploadedRbmFile', 'richCard', 'contentInfo'],
+});
+
+const agentMessage = object({
+  fields: {
+    contentMessage,
+    messageTrafficType: oneOf(
+      'MESSAGE_TRAFFIC_TYPE_UNSPECIFIED',
+      'AUTHENTICATION',
+      'TRANSACTION',
+      'PROMOTION',
+      'SERVICEREQUEST',
+      'ACKNOWLEDGEMENT',
+    ),
+    ttl: matching(/^\d+(\.\d{1,9})?s$/),
+    expireTime: instant,
+    // Written by the network itself.
+    name: anything,
+    sendTime: anything,
+    richMessageClassification: anything,
+    carrier: anything,
+  },
+  required: ['contentMessage'],
+  atMostOne: ['ttl', 'expireTime'],
+});
+
+const agentEvent = object({
+  fields: { eventType: oneOf('IS_TYPING', 'READ'), messageId: text(200), name: anything, sendTime: anything },
+  required: ['eventType'],
+});
+
+const LONGEST_LIFE_MS = 1_296_000_000;
+
+/** How long a message lives, in milliseconds; null when it does not say. */
+export function lifeOf(message: unknown, now: number): number | null {
+  const [ttl, expireTime] = [wordsIn(message, 'ttl'), wordsIn(message, 'expireTime')];
+  if (ttl !== '') return Number.parseFloat(ttl) * 1000;
+  return expireTime === '' ? null : Date.parse(expireTime) - now;
+}
+
+export function faultOfMessage(message: unknown, now: number): Fault | null {
+  const fault = agentMessage(message, 'agent_message');
+  if (fault !== null) return invalid(fault);
+  const life = lifeOf(message, now);
+  if (life !== null && (life <= 0 || life > LONGEST_LIFE_MS)) return invalid('The life of a message is up to 15 days.');
+  return null;
+}
+
+export function faultOfEvent(event: unknown): Fault | null {
+  const fault = agentEvent(event, 'agent_event');
+  if (fault !== null) return invalid(fault);
+  const names = typeof memberOf(event, 'messageId') === 'string';
+  return names === (wordsIn(event, 'eventType') === 'READ') ? null : invalid('READ, and only READ, names a message.');
+}
+
+const batch = object({
+  fields: { users: list(matching(/^\+\d{7,15}$/), 0, 10_000), agentId: filled(200) },
+  required: ['users'],
+});
+
+export function faultOfBatch(body: unknown, minimum: number): Fault | null {
+  const fault = batch(body, 'batch_get_users_request');
+  if (fault !== null) return invalid(fault);
+  const users = memberOf(body, 'users');
+  const count = Array.isArray(users) ? new Set(users).size : 0;
+  return count >= minimum ? null : invalid(`users must have at least ${minimum} different numbers`);
+}
+
+const fileRequest = object({ fields: { fileUrl: url, thumbnailUrl: url }, required: ['fileUrl'] });
+
+export function faultOfFile(body: unknown): Fault | null {
+  const fault = fileRequest(body, 'create_file_request');
+  return fault === null ? null : invalid(fault);
+}

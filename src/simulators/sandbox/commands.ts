@@ -1,0 +1,53 @@
+import { type Command, Option } from 'commander';
+import type { CommandContext } from '../../platform/cli.ts';
+import { listConnectionStatus } from '../../network/connections/sql.ts';
+import type { Db } from '../../platform/db/query.ts';
+import { AppError, invalidFields } from '../../platform/errors.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
+import { toE164 } from '../../platform/lib/phone.ts';
+import type { InboundAct } from './inbound.ts';
+import { RCS_NAME, WHATSAPP_NAME } from './networks.ts';
+import { SMSC_NAME } from './smsc.ts';
+import { notifySandbox } from './sql.ts';
+
+const NAMES: Readonly<Record<Channel, string>> = { SMS: SMSC_NAME, WHATSAPP: WHATSAPP_NAME, RCS: RCS_NAME };
+/** With the frame and the escapes of JSON it stays below what a NOTIFY carries. */
+const LONGEST_TEXT = 1600;
+
+type Flags = { channel: 'sms' | 'whatsapp' | 'rcs'; from: string; to: string; text: string };
+
+/** `sandbox inbound`: a person writes to the running program through its sandbox. */
+export function registerSandboxInbound(sandbox: Command, context: CommandContext): void {
+  sandbox
+    .command('inbound')
+    .description('let a person write to the running program through its sandbox')
+    .addOption(new Option('--channel <channel>', 'channel').choices(['sms', 'whatsapp', 'rcs']).default('sms'))
+    .requiredOption('--from <number>', 'the number of the person, E.164')
+    .option('--to <number>', 'the number that it is written to (SMS)', '9000')
+    .requiredOption('--text <text>', 'what is written')
+    .action(async (flags: Flags) => {
+      const act = readFlags(flags);
+      await context.withDatabase(async (pool) => {
+        await refuseWhileDown(pool, act.channel);
+        await notifySandbox(pool, JSON.stringify(act));
+      });
+      context.report(act, ({ from, channel }) => `${from} wrote on ${channel}.`);
+    });
+}
+
+const CHANNEL_OF = { sms: 'SMS', whatsapp: 'WHATSAPP', rcs: 'RCS' } as const;
+
+function readFlags({ channel, from, to, text }: Flags): InboundAct {
+  const number = toE164(from);
+  if (number === null) throw invalidFields([{ field: '--from', message: 'must be a number in E.164 form' }]);
+  if (!/^\+?\d{1,20}$/.test(to)) throw invalidFields([{ field: '--to', message: 'must be up to 20 digits' }]);
+  if (text === '' || text.length > LONGEST_TEXT)
+    throw invalidFields([{ field: '--text', message: `must have 1 to ${LONGEST_TEXT} characters` }]);
+  return { channel: CHANNEL_OF[channel], from: number, to, text };
+}
+
+async function refuseWhileDown(db: Db, channel: Channel): Promise<void> {
+  const status = (await listConnectionStatus(db)).find(({ name }) => name === NAMES[channel]);
+  if (!status?.up)
+    throw new AppError('unavailable', { message: 'No program runs with its sandbox: start one (SANDBOX=on)' });
+}

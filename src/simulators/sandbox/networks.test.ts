@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createAccount } from '../../operations/accounts/create.ts';
+import { secretOf } from '../../network/connections/save.ts';
+import { findConnection, insertConnection } from '../../network/connections/sql.ts';
+import { exec, sql } from '../../platform/db/query.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import { createSecretKey } from '../../platform/lib/secret-box.ts';
+import { settleOutcomes } from '../../messaging/messages/deliver.ts';
+import { insertMessages } from '../../messaging/messages/sql.ts';
+import { listRegisteredSenders } from '../../network/senders/sql.ts';
+import { insertTemplate, listUsableTemplates } from '../../network/templates/sql.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { newMessage, resultOf } from '../../../test/support/queue.ts';
+import { readInboundAct } from './inbound.ts';
+import { RCS_NAME, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } from './networks.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE connection, sender, template RESTART IDENTITY CASCADE`));
+
+const key = createSecretKey(randomBytes(32));
+async function start() {
+  const networks = await startSandboxNetworks(pool, key);
+  onTestFinished(() => networks.close().catch(() => undefined));
+  return networks;
+}
+const secretsOf = async (name: string): Promise<Record<string, string>> => {
+  const connection = await findConnection(pool, { name });
+  return connection ? JSON.parse(secretOf(connection, key)) : {};
+};
+const templates = async (accountId: number, channel: 'WHATSAPP' | 'RCS' = 'WHATSAPP') => {
+  const filter = { accountId, channel, status: null, search: null };
+  return (await listUsableTemplates(pool, filter, { limit: 100, offset: 0 })).map(({ id, name }) => `${id} ${name}`);
+};
+
+test('every account finds a number, an agent and approved templates', async () => {
+  const { graph } = await start();
+  expect(await listRegisteredSenders(pool)).toMatchObject([
+    { channel: 'WHATSAPP', identity: graph.numbers[0]?.id, ownerId: null },
+    { channel: 'RCS', identity: 'sandbox', ownerId: null },
+  ]);
+  expect([(await templates(1)).length, (await templates(2, 'RCS')).length]).toEqual([2, 2]);
+});
+
+test('the next start has the same ids, and what an account made at the network in the last life', async () => {
+  const first = await start();
+  const [common, whatsapp, rcs] = [await templates(1), await secretsOf(WHATSAPP_NAME), await secretsOf(RCS_NAME)];
+  const { accountId } = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
+  const connectionId = (await findConnection(pool, { name: WHATSAPP_NAME }))?.id ?? 0;
+  const own = { channel: 'WHATSAPP', id: '900000000000077', ownerId: accountId, connectionId, name: 'own' } as const;
+  const content = [{ type: 'BODY', text: 'Mine' }];
+  const rest = { language: 'en', category: 'UTILITY', status: 'REJECTED', headerLink: null, named: false } as const;
+  await insertTemplate(pool, { ...own, ...rest, content, variables: [] });
+  await first.close();
+
+  const { graph } = await start();
+  expect(await templates(accountId + 1)).toEqual(common);
+  expect(await templates(accountId)).toContain('900000000000077 own');
+  expect(graph.templates.all().find(({ id }) => id === own.id)).toMatchObject({ name: 'own', status: 'REJECTED' });
+  // What signs is new with each life; the key of the service account takes a second to make.
+  expect((await secretsOf(WHATSAPP_NAME))['appSecret']).not.toBe(whatsapp['appSecret']);
+  expect((await secretsOf(RCS_NAME))['clientToken']).not.toBe(rcs['clientToken']);
+  expect((await secretsOf(RCS_NAME))['privateKey']).toBe(rcs['privateKey']);
+});
+
+test('receipts that an earlier life owed come when there is a program to call back, on both channels', async () => {
+  const first = await start();
+  const number = first.graph.numbers[0]?.id ?? '';
+  const owed = [
+    { name: WHATSAPP_NAME, channel: 'WHATSAPP', sender: number, carrierId: 'wamid.owed' },
+    { name: RCS_NAME, channel: 'RCS', sender: 'sandbox', carrierId: newId() },
+  ] as const;
+  for (const { name, channel, sender, carrierId } of owed) {
+    const connectionId = (await findConnection(pool, { name }))?.id ?? 0;
+    const message = newMessage({ id: newId(), connectionId, channel, sender });
+    await insertMessages(pool, [message]);
+    const outcome = { kind: 'accepted', carrierIds: [carrierId] } as const;
+    await settleOutcomes(pool, [resultOf(message.id, outcome, { connectionId })], false);
+  }
+  await first.close();
+
+  const second = await start();
+  const { origin, heard } = await listenAsProgram();
+  await second.callBack(origin);
+  for (const { carrierId } of owed)
+    await expect.poll(() => heard().includes(carrierId), { timeout: 20_000 }).toBe(true);
+});
+
+/** Proves itself to the networks as the program does, and keeps what they tell: on RCS out of its envelope. */
+async function listenAsProgram() {
+  const bodies: string[] = [];
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const challenge = new URL(request.url ?? '', 'http://x').searchParams.get('hub.challenge');
+    const body = await text(request);
+    const { secret = '', message } = body === '' ? {} : JSON.parse(body);
+    bodies.push(message ? Buffer.from(message.data, 'base64').toString() : body);
+    response.end(challenge ?? secret);
+  }
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { origin: `http://127.0.0.1:${port}`, heard: () => bodies.join('\n') };
+}
+
+test('a retired sandbox leaves no sender and no common template behind', async () => {
+  await start();
+  await retireSandboxNetworks(pool);
+  expect(await listRegisteredSenders(pool)).toEqual([]);
+  expect([await templates(1), await templates(1, 'RCS')]).toEqual([[], []]);
+});
+
+test('retiring what never was, or a real connection of that name, changes nothing', async () => {
+  await retireSandboxNetworks(pool);
+  await insertConnection(pool, { name: RCS_NAME, kind: 'rcs', sandbox: false, settings: {} });
+  await retireSandboxNetworks(pool);
+  expect(await findConnection(pool, { name: RCS_NAME })).toBeDefined();
+});
+
+test.each(['', 'no JSON', '{}', '{"channel":"FAX","from":"+39"}', '{"channel":"SMS","text":"x"}'])(
+  'a payload of others, %j, writes nothing',
+  (payload) => expect(readInboundAct(payload)).toBeNull(),
+);

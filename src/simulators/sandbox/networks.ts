@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import { parseJson, wordsIn } from '../../carriers/json.ts';
+import { type SandboxGraph, startSandboxGraph } from '../graph/server.ts';
+import { type SandboxRbm, startSandboxRbm } from '../rbm/server.ts';
+import { createConnection, secretOf, updateConnection } from '../../network/connections/save.ts';
+import { type Connection, type ConnectionKind, findConnection } from '../../network/connections/sql.ts';
+import { transaction } from '../../platform/db/transaction.ts';
+import type { SecretKey } from '../../platform/lib/secret-box.ts';
+import { notifyRoutes } from '../../network/routing/sql.ts';
+import { assignSender } from '../../network/assignments/assign.ts';
+import { deleteSendersOf } from '../../network/senders/sql.ts';
+import {
+  deleteCommonTemplates,
+  insertTemplate,
+  listTemplatesOfConnection,
+  type NewTemplate,
+  type Template,
+} from '../../network/templates/sql.ts';
+import { listOwed } from './owed.ts';
+import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from './templates.ts';
+
+export const WHATSAPP_NAME = 'sandbox-whatsapp';
+export const RCS_NAME = 'sandbox-rcs';
+const AGENT = 'sandbox';
+const CONCURRENCY = 200;
+
+export type SandboxNetworks = {
+  readonly graph: SandboxGraph;
+  readonly rbm: SandboxRbm;
+  /** Makes them call back to a program that listens at this origin, and go on with what an earlier life left open. */
+  callBack(origin: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Deps = { readonly pool: Pool; readonly key: SecretKey };
+
+/**
+ * Starts the sandbox's WhatsApp and RCS networks on free loopback ports, and points the connections `sandbox-whatsapp` and
+ * `sandbox-rcs` at them: with a number, an agent and approved templates for every account. They are networks like any
+ * other, reached by HTTP, and their callbacks are signed with secrets of this database's own.
+ */
+export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<SandboxNetworks> {
+  const deps = { pool, key };
+  const { graph, verifyToken, goOn: goOnWithWhatsapp } = await startWhatsapp(deps);
+  const { rbm, goOn: goOnWithRcs } = await startRcs(deps).catch(async (error: unknown) => {
+    await graph.close();
+    throw error;
+  });
+  await notifyRoutes(pool);
+  return {
+    graph,
+    rbm,
+    async callBack(origin) {
+      const at = (path: string): string => `${origin}/api/callbacks/${path}`;
+      await graph.verifyCallback(at(`whatsapp/${WHATSAPP_NAME}`), verifyToken);
+      await rbm.setCallback(at(`rcs/${RCS_NAME}`));
+      // Not before: what is told to nobody is lost.
+      goOnWithWhatsapp();
+      goOnWithRcs();
+    },
+    async close() {
+      await Promise.all([graph.close(), rbm.close()]);
+    },
+  };
+}
+
+type Whatsapp = { readonly graph: SandboxGraph; readonly verifyToken: string; readonly goOn: () => void };
+
+async function startWhatsapp(deps: Deps): Promise<Whatsapp> {
+  const { pool } = deps;
+  const known = await findConnection(pool, { name: WHATSAPP_NAME });
+  const [accessToken, appSecret, verifyToken] = [newSecret(), newSecret(), newSecret()];
+  const kept = known ? await listTemplatesOfConnection(pool, { connectionId: known.id }) : [];
+  const templates = [...WHATSAPP_TEMPLATES, ...kept.map(toDraft)];
+  const graph = await startSandboxGraph({ accessToken, appSecret, templates, ledger: 'counts' });
+  const numbers = graph.numbers.map(({ id }) => id);
+  const connectionId = await connect(deps, {
+    known,
+    name: WHATSAPP_NAME,
+    kind: 'whatsapp',
+    settings: {
+      baseUrl: graph.baseUrl,
+      wabaId: graph.wabaId,
+      appId: graph.appId,
+      phoneNumberIds: numbers,
+      tps: 0,
+      concurrency: CONCURRENCY,
+      mediaHosts: ['127.0.0.1'],
+    },
+    secret: { accessToken, appSecret, verifyToken },
+  });
+  for (const { id: identity, verifiedName: name } of graph.numbers)
+    await assignSender(pool, { channel: 'WHATSAPP', identity, connectionId, ownerId: null, name });
+  await replaceTemplates(
+    pool,
+    WHATSAPP_TEMPLATES.map(({ id, name, language, category, components: content, variables }) => ({
+      channel: 'WHATSAPP',
+      id,
+      name,
+      language,
+      category,
+      content,
+      variables,
+      connectionId,
+      ...COMMON,
+    })),
+  );
+  const owed = (await listOwed(pool, connectionId)).map(({ carrierId: id, sender, destination }) => ({
+    id,
+    phoneNumberId: sender,
+    to: destination.replace('+', ''),
+    opaque: null,
+  }));
+  return { graph, verifyToken, goOn: () => graph.resume(owed) };
+}
+
+/** Approved, and everybody's. */
+const COMMON = { ownerId: null, status: 'APPROVED', headerLink: null, named: false } as const;
+
+async function startRcs(deps: Deps): Promise<{ rbm: SandboxRbm; goOn: () => void }> {
+  const { pool, key } = deps;
+  const known = await findConnection(pool, { name: RCS_NAME });
+  // Making an RSA key takes a second of CPU.
+  const privateKey = known && wordsIn(parseJson(secretOf(known, key)), 'privateKey');
+  const rbm = await startSandboxRbm({
+    agents: [AGENT],
+    clientToken: newSecret(),
+    ledger: 'counts',
+    ...(privateKey ? { privateKey } : {}),
+  });
+  const connectionId = await connect(deps, {
+    known,
+    name: RCS_NAME,
+    kind: 'rcs',
+    settings: { baseUrl: rbm.baseUrl, concurrency: CONCURRENCY },
+    secret: rbm.secrets,
+  });
+  const owed = (await listOwed(pool, connectionId)).map(({ carrierId: messageId, sender: agentId, destination }) => ({
+    messageId,
+    agentId,
+    destination,
+  }));
+  const name = 'Heliograph sandbox';
+  await assignSender(pool, { channel: 'RCS', identity: AGENT, connectionId, ownerId: null, name });
+  await replaceTemplates(
+    pool,
+    RCS_TEMPLATES.map((template) => ({
+      ...template,
+      ...COMMON,
+      channel: 'RCS',
+      connectionId: null,
+      language: '',
+      category: '',
+      named: true,
+    })),
+  );
+  return { rbm, goOn: () => rbm.resume(owed) };
+}
+
+const replaceTemplates = (pool: Pool, templates: readonly NewTemplate[]): Promise<void> =>
+  transaction(pool, async (tx) => {
+    await deleteCommonTemplates(tx, { ids: templates.map(({ id }) => id) });
+    for (const template of templates) await insertTemplate(tx, template);
+  });
+
+const newSecret = (): string => randomBytes(24).toString('hex');
+
+type Link = {
+  readonly known: Connection | undefined;
+  readonly name: string;
+  readonly kind: ConnectionKind;
+  readonly settings: object;
+  readonly secret: object;
+};
+
+async function connect({ pool, key }: Deps, { known, ...link }: Link): Promise<number> {
+  if (!known) return (await createConnection(pool, key, { ...link, sandbox: true })).id;
+  await updateConnection(pool, key, known, link);
+  return known.id;
+}
+
+/** A template that is known here, as the network takes it. */
+const toDraft = ({ id, name, language, category, status, named, content }: Template): object => ({
+  id,
+  name,
+  language,
+  category,
+  status,
+  components: content,
+  parameter_format: named ? 'NAMED' : 'POSITIONAL',
+});
+
+/** Takes the number, the agent and the templates away: what is sent as them would wait for ever. */
+export async function retireSandboxNetworks(pool: Pool): Promise<void> {
+  for (const name of [WHATSAPP_NAME, RCS_NAME]) {
+    const known = await findConnection(pool, { name });
+    if (!known?.sandbox) continue;
+    await deleteSendersOf(pool, { connectionId: known.id });
+    await deleteCommonTemplates(pool, { ids: [...WHATSAPP_TEMPLATES, ...RCS_TEMPLATES].map(({ id }) => id) });
+    await notifyRoutes(pool);
+  }
+}

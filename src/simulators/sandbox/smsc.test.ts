@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { secretOf } from '../../network/connections/save.ts';
+import { findConnection, insertConnection } from '../../network/connections/sql.ts';
+import { exec, sql } from '../../platform/db/query.ts';
+import { newId } from '../../platform/lib/ids.ts';
+import { createSecretKey } from '../../platform/lib/secret-box.ts';
+import { settleOutcomes } from '../../messaging/messages/deliver.ts';
+import { insertMessages } from '../../messaging/messages/sql.ts';
+import { insertRoute, listRoutes } from '../../network/routing/sql.ts';
+import { wantsSandbox } from './sandbox.ts';
+import { retireSmsc, startSmsc } from './smsc.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
+import { newMessage, resultOf } from '../../../test/support/queue.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(() => exec(pool, sql`TRUNCATE connection, route RESTART IDENTITY CASCADE`));
+
+const key = createSecretKey(randomBytes(32));
+const real = () => insertConnection(pool, { name: 'carrier', kind: 'smpp', sandbox: false, settings: {} });
+async function start() {
+  const smsc = await startSmsc(pool, key);
+  onTestFinished(() => smsc.close());
+  return smsc;
+}
+
+test('the sandbox is wanted while no real carrier is configured, unless the setting says otherwise', async () => {
+  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(true);
+  await start();
+  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(true);
+  await real();
+  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(false);
+  expect(await wantsSandbox({ sandbox: 'on' }, pool)).toBe(true);
+  expect(await wantsSandbox({ sandbox: 'off' }, pool)).toBe(false);
+});
+
+test('a start points its connection at the port of this start, and every SMS without another route at it', async () => {
+  await start();
+  const smsc = await start();
+  const connection = await findConnection(pool, { name: 'sandbox' });
+  expect(connection).toMatchObject({ sandbox: true, settings: { host: '127.0.0.1', port: smsc.port } });
+  expect(connection && secretOf(connection, key)).toBe('sandbox');
+  expect(await listRoutes(pool)).toMatchObject([{ channel: 'SMS', prefix: '', connection: 'sandbox' }]);
+});
+
+test('receipts that an earlier start owed are sent by the next one, and those of other carriers are not', async () => {
+  await start();
+  const connectionId = (await findConnection(pool, { name: 'sandbox' }))?.id ?? 0;
+  const owed = { A1: connectionId, A2: connectionId, B1: connectionId + 1 };
+  for (const [carrierId, of] of Object.entries(owed)) {
+    const id = newId();
+    await insertMessages(pool, [newMessage({ id, connectionId: of })]);
+    const outcome = { kind: 'accepted', carrierIds: [carrierId] } as const;
+    await settleOutcomes(pool, [resultOf(id, outcome, { connectionId: of })], false);
+  }
+  const smsc = await start();
+  await expect.poll(() => smsc.waiting(), { timeout: 5000 }).toBe(2);
+  expect(smsc.ledger.counts().receipts).toBe(2);
+});
+
+test('any route of an operator goes before that of the sandbox', async () => {
+  await start();
+  const { id: connectionId = 0 } = (await real()) ?? {};
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
+  expect((await listRoutes(pool)).map((route) => route.connection)).toEqual(['carrier', 'sandbox']);
+});
+
+test('a retired sandbox takes no messages: without it they would wait for ever', async () => {
+  await start();
+  await retireSmsc(pool);
+  expect(await listRoutes(pool)).toEqual([]);
+});
+
+test('retiring what never was, or a real carrier of that name, changes nothing', async () => {
+  await retireSmsc(pool);
+  const made = await insertConnection(pool, { name: 'sandbox', kind: 'smpp', sandbox: false, settings: {} });
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: made?.id ?? 0, priority: 100 });
+  await retireSmsc(pool);
+  expect(await listRoutes(pool)).toHaveLength(1);
+});

@@ -1,0 +1,137 @@
+import type { Socket } from 'node:net';
+import { createFrameReader } from '../../carriers/smpp/frames.ts';
+import { decodePdu, encodePdu, type Pdu } from '../../carriers/smpp/pdu.ts';
+import { STATUS } from '../../carriers/smpp/status.ts';
+
+export type LinkHandlers = {
+  pdu(pdu: Pdu): void;
+  /** The peer broke the framing or a PDU; the generic_nack is on its way. */
+  broken(reason: string): void;
+  /** Called once. Nothing is received or sent after it. */
+  closed(): void;
+};
+
+/** One TCP or TLS connection as a stream of PDUs. */
+export type Link = {
+  /** Sent together with everything else of this turn of the event loop. `written` runs when the socket takes it. */
+  send(pdu: Pdu, written?: () => void): void;
+  /** The same with an encoded PDU. */
+  sendFrame(frame: Buffer, written?: () => void): void;
+  /** Sends what waits, then closes; half a second later the connection is gone whatever the peer does. */
+  end(): void;
+  /** Gone now: what waits is not sent. */
+  destroy(): void;
+  /** While held, nothing is read: the peer sees a silent carrier. */
+  hold(held: boolean): void;
+  /** Milliseconds since the peer sent something. */
+  silentMs(): number;
+};
+
+/** Above this, octets that the peer does not fetch stop the reading of its requests. */
+const UNREAD_LIMIT = 1 << 20;
+const CLOSE_MS = 500;
+
+/** Speaks PDUs over a socket: one write a turn of the event loop, generic_nack for what is no PDU. */
+export function createLink(socket: Socket, handlers: LinkHandlers): Link {
+  const reader = createFrameReader();
+  let pending: Buffer[] = [];
+  let whenWritten: (() => void)[] = [];
+  let flushing = false;
+  let ended = false;
+  let held = false;
+  let congested = false;
+  let lastReceived = performance.now();
+
+  function sendFrame(frame: Buffer, written?: () => void): void {
+    if (ended || socket.destroyed) return;
+    pending.push(frame);
+    if (written) whenWritten.push(written);
+    if (flushing) return;
+    flushing = true;
+    setImmediate(flush);
+  }
+
+  function send(pdu: Pdu, written?: () => void): void {
+    sendFrame(encodePdu(pdu), written);
+  }
+
+  function flush(): void {
+    flushing = false;
+    const [octets, callbacks] = [pending, whenWritten];
+    pending = [];
+    whenWritten = [];
+    const [first] = octets;
+    if (first === undefined || !socket.writable) return;
+    socket.write(octets.length === 1 ? first : Buffer.concat(octets));
+    congested = socket.writableLength > UNREAD_LIMIT;
+    if (congested) socket.pause();
+    for (const callback of callbacks) callback();
+  }
+
+  function read(chunk: Uint8Array): void {
+    lastReceived = performance.now();
+    for (const frame of reader.push(chunk)) {
+      if (ended) return;
+      readFrame(frame);
+    }
+    if (reader.bad() !== null && !ended) refuseLength(reader.bad());
+  }
+
+  function readFrame(frame: Uint8Array): void {
+    const pdu = decodePdu(frame);
+    if (!('failure' in pdu)) {
+      handlers.pdu(pdu);
+      return;
+    }
+    const status = pdu.failure === 'unknown_command' ? STATUS.ESME_RINVCMDID : STATUS.ESME_RINVCMDLEN;
+    send({ command: 'generic_nack', status, sequence: pdu.sequence });
+    handlers.broken(`${pdu.reason} (command_id 0x${pdu.commandId.toString(16)})`);
+  }
+
+  function refuseLength(length: number | null): void {
+    send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDLEN, sequence: 0 });
+    handlers.broken(`command_length ${length}`);
+    end();
+  }
+
+  function end(): void {
+    if (ended) return;
+    flush();
+    ended = true;
+    // The rest of the input is still fetched: a reset for unread octets could overtake the last answer.
+    socket.end();
+    socket.resume();
+    setTimeout(() => socket.destroy(), CLOSE_MS).unref();
+  }
+
+  function destroy(): void {
+    ended = true;
+    socket.destroy();
+  }
+
+  socket.setNoDelay(true);
+  socket.on('data', read);
+  socket.on('drain', () => {
+    congested = false;
+    if (!held) socket.resume();
+  });
+  // 'close' follows every error and says all that matters here.
+  socket.on('error', () => undefined);
+  socket.once('close', () => {
+    ended = true;
+    handlers.closed();
+  });
+
+  return {
+    send,
+    sendFrame,
+    end,
+    destroy,
+    hold(value) {
+      held = value;
+      if (held) socket.pause();
+      else if (!congested) socket.resume();
+    },
+    silentMs: () => performance.now() - lastReceived,
+  };
+}

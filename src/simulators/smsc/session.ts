@@ -1,0 +1,258 @@
+import type { Socket } from 'node:net';
+import { COMMAND, type Pdu, type PduOf } from '../../carriers/smpp/pdu.ts';
+import { STATUS } from '../../carriers/smpp/status.ts';
+import { NO_TLVS, TAG, uint8 } from '../../carriers/smpp/tlv.ts';
+import type { Account } from './account.ts';
+import { type Bind, bindStatus } from './bind.ts';
+import { withoutTlvs, withSequence } from './deliver-frame.ts';
+import { createDeliverWindow, type DeliverWindow } from './deliver-window.ts';
+import type { SubmitEntry } from './ledger-entries.ts';
+import type { LedgerWriter } from './ledger.ts';
+import { createLink, type Link } from './link.ts';
+import type { Delivery } from './outbox.ts';
+import type { SandboxScript } from './script.ts';
+
+export type BindMode = 'transmitter' | 'receiver' | 'transceiver';
+
+/** What the sandbox gives to its sessions. */
+export type Services = {
+  readonly script: SandboxScript;
+  readonly ledger: LedgerWriter;
+  account(systemId: string): Account;
+  /** Answers, now or later, with `session.answer`. */
+  submit(session: Session, pdu: PduOf<'submit_sm'>): void;
+  /** Looks up or changes a message that was taken; returns the response. */
+  query(systemId: string, pdu: PduOf<'query_sm'>): Pdu;
+  cancel(systemId: string, pdu: PduOf<'cancel_sm'>): Pdu;
+  replace(systemId: string, pdu: PduOf<'replace_sm'>): Pdu;
+  closed(session: Session): void;
+};
+
+/** One connection of a client, from accept to close. */
+export type Session = {
+  readonly id: number;
+  /** Null until it has bound. */
+  readonly account: Account | null;
+  readonly mode: BindMode | null;
+  /** As declared in the bind; below 0x34 no optional parameters may be sent. */
+  readonly interfaceVersion: number;
+  /** Submits whose answer has not gone to the socket. */
+  readonly unanswered: number;
+  /** Submits taken. */
+  taken: number;
+  canSubmit(): boolean;
+  answer(sequence: number, status: number, messageId: string, entry: SubmitEntry | null): void;
+  /** Counts a submit as never to be answered. */
+  forget(): void;
+  sweep(): void;
+  /** Asks the client to unbind; the connection closes with its answer. */
+  unbind(): void;
+  hold(held: boolean): void;
+  destroy(): void;
+};
+
+const HIGHEST_SEQUENCE = 0x7fffffff;
+const RESPONSE_BIT = 0x80000000;
+
+/** Runs the server's side of SMPP 3.4 on a socket: bind states, liveness, and where each PDU goes. */
+export function createSession(id: number, socket: Socket, services: Services): Session {
+  const { script, ledger } = services;
+  const link: Link = createLink(socket, { pdu: receive, broken: (reason) => breach(reason), closed });
+  const startedAt = performance.now();
+  let account: Account | null = null;
+  let mode: BindMode | null = null;
+  let interfaceVersion = 0;
+  let window: DeliverWindow | null = null;
+  let sequence = 0;
+  let lastRequest = 0;
+  let unanswered = 0;
+  let enquired = false;
+  let released = false;
+
+  function breach(text: string): void {
+    ledger.violation(`session ${id}: ${text}`);
+  }
+
+  function nextSequence(): number {
+    sequence = sequence === HIGHEST_SEQUENCE ? 1 : sequence + 1;
+    return sequence;
+  }
+
+  function receive(pdu: Pdu): void {
+    if (COMMAND[pdu.command] < RESPONSE_BIT) checkRequest(pdu);
+    switch (pdu.command) {
+      case 'bind_transmitter':
+        return bind(pdu, 'transmitter', 'bind_transmitter_resp');
+      case 'bind_receiver':
+        return bind(pdu, 'receiver', 'bind_receiver_resp');
+      case 'bind_transceiver':
+        return bind(pdu, 'transceiver', 'bind_transceiver_resp');
+      case 'submit_sm':
+        unanswered++;
+        return services.submit(session, pdu);
+      case 'query_sm':
+      case 'cancel_sm':
+      case 'replace_sm':
+        return link.send(storedOperation(pdu));
+      case 'deliver_sm_resp':
+        return deliverAnswered(pdu);
+      case 'generic_nack':
+        return deliverAnswered(pdu);
+      case 'enquire_link':
+        return link.send({ command: 'enquire_link_resp', status: 0, sequence: pdu.sequence });
+      case 'enquire_link_resp':
+        return enquireAnswered();
+      case 'unbind':
+        return unbound(pdu.sequence);
+      case 'unbind_resp':
+        return link.end();
+      default:
+        return refuseCommand(pdu);
+    }
+  }
+
+  function checkRequest(pdu: Pdu): void {
+    if (pdu.status !== 0) breach(`${pdu.command} with command_status ${pdu.status}`);
+    if (pdu.sequence < 1 || pdu.sequence > HIGHEST_SEQUENCE) breach(`${pdu.command} with sequence ${pdu.sequence}`);
+    else if (pdu.sequence <= lastRequest && lastRequest !== HIGHEST_SEQUENCE) {
+      breach(`${pdu.command} repeats or goes back to sequence ${pdu.sequence}`);
+    }
+    lastRequest = pdu.sequence;
+  }
+
+  function bind(pdu: Bind, wanted: BindMode, command: `bind_${BindMode}_resp`): void {
+    const status = account ? STATUS.ESME_RALYBND : bindStatus(script, pdu) || placeStatus(pdu.systemId);
+    ledger.count(status === 0 ? 'binds' : 'bindsRefused');
+    if (status !== 0) {
+      link.send({ command, status, sequence: pdu.sequence, systemId: '', tlvs: NO_TLVS });
+      return;
+    }
+    interfaceVersion = pdu.interfaceVersion;
+    const tlvs = interfaceVersion < 0x34 ? NO_TLVS : new Map([[TAG.sc_interface_version as number, uint8(0x34)]]);
+    link.send({ command, status: 0, sequence: pdu.sequence, systemId: 'SANDBOX', tlvs });
+    open(services.account(pdu.systemId), wanted);
+  }
+
+  function placeStatus(systemId: string): number {
+    const full = script.maxBinds > 0 && services.account(systemId).binds >= script.maxBinds;
+    return full ? STATUS.ESME_RALYBND : STATUS.ESME_ROK;
+  }
+
+  function open(bound: Account, wanted: BindMode): void {
+    account = bound;
+    mode = wanted;
+    account.bound();
+    if (mode === 'transmitter') return;
+    window = createDeliverWindow(script, ledger, account.outbox, sendDeliver);
+    account.outbox.join(window);
+  }
+
+  function sendDeliver(delivery: Delivery): number {
+    const number = nextSequence();
+    if (interfaceVersion < 0x34) delivery.frame = withoutTlvs(delivery.frame);
+    // The socket may still hold the octets of an earlier try.
+    else if (delivery.failures > 0) delivery.frame = Buffer.from(delivery.frame);
+    link.sendFrame(withSequence(delivery.frame, number));
+    return number;
+  }
+
+  function deliverAnswered(pdu: PduOf<'deliver_sm_resp'> | PduOf<'generic_nack'>): void {
+    const status = pdu.command === 'generic_nack' && pdu.status === 0 ? STATUS.ESME_RUNKNOWNERR : pdu.status;
+    if (!window?.answered(pdu.sequence, status)) breach(`${pdu.command} for unknown sequence ${pdu.sequence}`);
+    if (pdu.command === 'deliver_sm_resp' && pdu.messageId !== '') breach('deliver_sm_resp with a message_id');
+  }
+
+  function storedOperation(pdu: PduOf<'query_sm'> | PduOf<'cancel_sm'> | PduOf<'replace_sm'>): Pdu {
+    if (!account || mode === 'receiver') return outOfState(pdu);
+    if (pdu.command === 'query_sm') return services.query(account.systemId, pdu);
+    if (pdu.command === 'cancel_sm') return services.cancel(account.systemId, pdu);
+    return services.replace(account.systemId, pdu);
+  }
+
+  function outOfState(pdu: PduOf<'query_sm'> | PduOf<'cancel_sm'> | PduOf<'replace_sm'>): Pdu {
+    breach(`${pdu.command} while ${mode ?? 'not bound'}`);
+    const head = { status: STATUS.ESME_RINVBNDSTS, sequence: pdu.sequence };
+    if (pdu.command !== 'query_sm') return { command: `${pdu.command}_resp`, ...head };
+    return { command: 'query_sm_resp', ...head, messageId: '', finalDate: '', messageState: 0, errorCode: 0 };
+  }
+
+  function enquireAnswered(): void {
+    if (!enquired) breach('enquire_link_resp that nobody asked for');
+    enquired = false;
+  }
+
+  function unbound(requestSequence: number): void {
+    const status = account ? STATUS.ESME_ROK : STATUS.ESME_RINVBNDSTS;
+    link.send({ command: 'unbind_resp', status, sequence: requestSequence });
+    if (!account) return;
+    release();
+    link.end();
+  }
+
+  /** Broadcast, submit_multi and the like are not served; a response is never answered. */
+  function refuseCommand(pdu: Pdu): void {
+    breach(`${pdu.command} is not served`);
+    if (COMMAND[pdu.command] >= RESPONSE_BIT) return;
+    link.send({ command: 'generic_nack', status: STATUS.ESME_RINVCMDID, sequence: pdu.sequence });
+  }
+
+  function answer(requestSequence: number, status: number, messageId: string, entry: SubmitEntry | null): void {
+    const response = { status, sequence: requestSequence, messageId, tlvs: NO_TLVS };
+    link.send({ command: 'submit_sm_resp', ...response }, () => {
+      unanswered--;
+      ledger.recordAnswer(entry);
+    });
+  }
+
+  function sweep(): void {
+    window?.sweep();
+    if (!account && performance.now() - startedAt > script.bindTimeoutMs) link.end();
+    const silentMs = link.silentMs();
+    if (silentMs > script.idleMs) link.end();
+    else if (account && !enquired && silentMs > script.enquireMs) enquire();
+  }
+
+  function enquire(): void {
+    enquired = true;
+    link.send({ command: 'enquire_link', status: 0, sequence: nextSequence() });
+  }
+
+  /** Gives the place and what was not answered to the other binds of the account. */
+  function release(): void {
+    if (released || !account) return;
+    released = true;
+    account.unbound();
+    if (window) account.outbox.leave(window, window.open());
+  }
+
+  function closed(): void {
+    release();
+    services.closed(session);
+  }
+
+  const session: Session = {
+    id,
+    taken: 0,
+    get account() {
+      return account;
+    },
+    get mode() {
+      return mode;
+    },
+    get interfaceVersion() {
+      return interfaceVersion;
+    },
+    get unanswered() {
+      return unanswered;
+    },
+    canSubmit: () => account !== null && mode !== 'receiver',
+    answer,
+    forget: () => void unanswered--,
+    sweep,
+    unbind: () => link.send({ command: 'unbind', status: 0, sequence: nextSequence() }),
+    hold: link.hold,
+    destroy: link.destroy,
+  };
+  ledger.count('connections');
+  return session;
+}

@@ -1,0 +1,118 @@
+import type { PduOf } from '../../carriers/smpp/pdu.ts';
+import { STATUS, statusName } from '../../carriers/smpp/status.ts';
+import { concatOf, textOf, userData } from '../../carriers/smpp/text.ts';
+import type { SubmitEntry } from './ledger-entries.ts';
+import type { LedgerWriter } from './ledger.ts';
+import type { MessageId } from './message-ids.ts';
+import type { Random } from './random.ts';
+import type { ReceiptPlanner } from './receipts.ts';
+import { createRecentMap } from './recent-map.ts';
+import { type Outcome, outcomeFor, type SandboxScript } from './script.ts';
+import type { Session } from './session.ts';
+import { ENROUTE, type MessageStore } from './stored.ts';
+import { createTimeline } from './timeline.ts';
+import { submitStatus } from './validate.ts';
+
+type Submit = PduOf<'submit_sm'>;
+type Answer = {
+  readonly session: Session;
+  readonly sequence: number;
+  readonly messageId: string;
+  readonly entry: SubmitEntry | null;
+  readonly status: number;
+};
+
+export type SubmitDesk = {
+  submit(session: Session, pdu: Submit): void;
+  stop(): void;
+};
+
+type Parts = {
+  readonly script: SandboxScript;
+  readonly ledger: LedgerWriter;
+  readonly random: Random;
+  readonly store: MessageStore;
+  readonly receipts: ReceiptPlanner;
+  nextId(): MessageId;
+};
+
+/** How much later than its first receipt a response comes that the script wants late. */
+const EARLY_GAP_MS = 30;
+const DESTINATIONS_COUNTED = 10_000;
+
+/** Takes or refuses each submit_sm, notes it in the ledger, answers it as the script says, and plans its receipts. */
+export function createSubmitDesk({ script, ledger, random, store, receipts, nextId }: Parts): SubmitDesk {
+  const late = createTimeline<Answer>(({ session, sequence, status, messageId, entry }) =>
+    session.answer(sequence, status, messageId, entry),
+  );
+  const isRefused = createRefusalCounter();
+
+  function submit(session: Session, pdu: Submit): void {
+    const outcome = outcomeFor(script, pdu.destination);
+    const status = refusal(session, pdu, outcome);
+    if (status === STATUS.ESME_ROK) take(session, pdu, outcome);
+    else answer({ session, sequence: pdu.sequence, status, messageId: '', entry: note(session, pdu, status, null) }, 0);
+  }
+
+  function refusal(session: Session, pdu: Submit, outcome: Outcome): number {
+    if (!session.canSubmit()) return STATUS.ESME_RINVBNDSTS;
+    if (script.window > 0 && session.unanswered > script.window) return STATUS[script.windowStatus];
+    if (session.account?.takeToken() === false || random.chance(script.throttleShare)) return STATUS.ESME_RTHROTTLED;
+    const status = submitStatus(pdu, script);
+    if (status !== STATUS.ESME_ROK || !outcome.refuse) return status;
+    const refused = outcome.refuseTimes === undefined || isRefused(pdu.destination, outcome.refuseTimes);
+    return refused ? STATUS[outcome.refuse] : STATUS.ESME_ROK;
+  }
+
+  function take(session: Session, pdu: Submit, outcome: Outcome): void {
+    const id = nextId();
+    const entry = note(session, pdu, STATUS.ESME_ROK, id.text);
+    const acceptedAt = Date.now();
+    const systemId = session.account?.systemId ?? '';
+    const stored = { systemId, id, message: pdu, outcome, acceptedAt, current: ENROUTE, doneAt: acceptedAt };
+    store.add(stored);
+    session.taken++;
+    const early = receipts.plan(stored);
+    if (script.cutAfter > 0 && session.taken >= script.cutAfter) session.destroy();
+    else if (random.chance(script.dropResponseShare)) session.forget();
+    else {
+      const taken = { session, sequence: pdu.sequence, status: STATUS.ESME_ROK, messageId: id.text, entry };
+      answer(taken, early ? EARLY_GAP_MS : 0);
+    }
+  }
+
+  function answer(ready: Answer, extraMs: number): void {
+    const reorderMs = random.chance(script.reorderResponseShare) ? script.reorderMs : 0;
+    const delayMs = script.responseDelayMs + reorderMs + extraMs;
+    if (delayMs > 0) late.after(delayMs, ready);
+    else ready.session.answer(ready.sequence, ready.status, ready.messageId, ready.entry);
+  }
+
+  function note(session: Session, pdu: Submit, status: number, id: string | null): SubmitEntry | null {
+    return ledger.recordSubmit(statusName(status), () => ({
+      session: session.id,
+      systemId: session.account?.systemId ?? '',
+      sequence: pdu.sequence,
+      source: pdu.source,
+      destination: pdu.destination,
+      text: textOf(pdu, 'gsm'),
+      esmClass: pdu.esmClass,
+      dataCoding: pdu.dataCoding,
+      octets: Buffer.from(userData(pdu)).toString('hex'),
+      concat: concatOf(pdu),
+      id,
+    }));
+  }
+
+  return { submit, stop: () => late.stop() };
+}
+
+/** True for the first `times` submits to a destination, then false once, and so on; for the last destinations. */
+function createRefusalCounter(): (destination: string, times: number) => boolean {
+  const counts = createRecentMap<number>(() => DESTINATIONS_COUNTED);
+  return (destination, times) => {
+    const count = counts.get(destination) ?? 0;
+    counts.set(destination, count < times ? count + 1 : 0);
+    return count < times;
+  };
+}

@@ -1,0 +1,106 @@
+import { onTestFinished } from 'vitest';
+import type { Carrier, Submission } from '../../../src/carriers/carrier.ts';
+import {
+  type SandboxGraph,
+  type SandboxGraphOptions,
+  startSandboxGraph,
+} from '../../../src/simulators/graph/server.ts';
+import { createTestHost, submission, type TestHost, until } from './smpp-harness.ts';
+import { createWhatsappCarrier } from '../../../src/carriers/whatsapp/carrier.ts';
+import {
+  parseWhatsappSecrets,
+  parseWhatsappSettings,
+  type WhatsappSecrets,
+  type WhatsappSettings,
+} from '../../../src/carriers/whatsapp/settings.ts';
+import type { Timing } from '../../../src/carriers/whatsapp/submit.ts';
+
+/** Delays short enough for tests; the proportions are those of the carrier. */
+export const FAST: Timing = {
+  repeatMs: [10, 20],
+  laterMs: 50,
+  holdMs: 60,
+  probeBaseMs: 10,
+  probeMaxMs: 100,
+  tokenRetryMs: 60,
+};
+
+/** Approved in the sandbox of `sandbox()`: with one variable, without, and with a header, a button and names. */
+export const TEMPLATES = [
+  {
+    name: 'order_update',
+    language: 'pt_PT',
+    category: 'UTILITY',
+    components: [{ type: 'BODY', text: 'Your order {{1}} is on its way.' }],
+  },
+  { name: 'hello', language: 'en_US', category: 'MARKETING', components: [{ type: 'BODY', text: 'Hello there.' }] },
+  {
+    name: 'named',
+    language: 'en_US',
+    category: 'MARKETING',
+    parameter_format: 'NAMED',
+    components: [
+      { type: 'HEADER', format: 'IMAGE' },
+      { type: 'BODY', text: 'Dear {{first_name}}, see {{thing}} today.' },
+      { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'See', url: 'https://x.example/{{1}}' }] },
+    ],
+  },
+  {
+    name: 'code',
+    language: 'en_US',
+    category: 'AUTHENTICATION',
+    components: [
+      { type: 'BODY', add_security_recommendation: true },
+      { type: 'BUTTONS', buttons: [{ type: 'OTP', otp_type: 'COPY_CODE', text: 'Copy' }] },
+    ],
+  },
+] as const;
+
+/** Quick, without limits, and with the templates above; ends with the test. */
+export async function sandbox(options: SandboxGraphOptions = {}): Promise<SandboxGraph> {
+  const script = { tps: 0, pairBurst: 0, callbackRetryMs: 10, approveAfterMs: 5, ...options.script };
+  const graph = await startSandboxGraph({ templates: TEMPLATES, ...options, script });
+  onTestFinished(() => graph.close());
+  return graph;
+}
+
+export const settingsFor = (graph: SandboxGraph, more: object = {}): WhatsappSettings =>
+  parseWhatsappSettings({
+    baseUrl: graph.baseUrl,
+    wabaId: graph.wabaId,
+    appId: graph.appId,
+    phoneNumberIds: graph.numbers.map(({ id }) => id),
+    tps: 0,
+    throttlePauseMs: 30,
+    submitTimeoutSeconds: 2,
+    ...more,
+  });
+
+export const secretsFor = ({ accessToken, appSecret }: SandboxGraph, more: object = {}): WhatsappSecrets =>
+  parseWhatsappSecrets({ accessToken, appSecret, verifyToken: 'verify-me', ...more });
+
+export type Bench = { readonly graph: SandboxGraph; readonly carrier: Carrier; readonly host: TestHost };
+
+/** A sandbox and a carrier that is up; both end with the test. */
+export async function bound(options: SandboxGraphOptions = {}, settings: object = {}): Promise<Bench> {
+  const graph = await sandbox(options);
+  const carrier = createWhatsappCarrier(settingsFor(graph, settings), secretsFor(graph), FAST);
+  const host = createTestHost();
+  onTestFinished(() => carrier.stop(0));
+  carrier.start(host);
+  await until(() => carrier.room() > 0);
+  return { graph, carrier, host };
+}
+
+/** A template without variables: it passes whatever the window. */
+export const templateTo = (destination: string, more: Partial<Submission> = {}): Submission =>
+  submission({
+    destination,
+    sender: '100000000000001',
+    body: 'Hello there.',
+    content: {
+      channel: 'WHATSAPP',
+      message: { type: 'template', template: { name: 'hello', language: { code: 'en_US' } } },
+    },
+    ...more,
+  });

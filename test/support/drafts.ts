@@ -1,0 +1,44 @@
+import type { Actor } from '../../src/platform/http/actor.ts';
+import { CHANNELS } from '../../src/platform/lib/channel.ts';
+import { SCOPES } from '../../src/platform/lib/scope.ts';
+import type { Draft } from '../../src/messaging/sending/draft.ts';
+import type { Tables } from '../../src/messaging/sending/prepare.ts';
+import type { FindRoute } from '../../src/network/routing/router.ts';
+
+/** A single SMS that every check lets pass. */
+export const draft = (more: Partial<Draft> = {}): Draft => ({
+  channel: 'SMS',
+  source: 'API',
+  clientId: null,
+  destination: '+351912345678',
+  sender: 'ACME',
+  body: 'Hello',
+  binary: null,
+  simulation: false,
+  wantReceipt: true,
+  validUntil: null,
+  scheduledAt: null,
+  priority: 0,
+  ...more,
+});
+
+/** A key of this account that may do everything. */
+export const actor = (accountId = 1): Actor => ({
+  kind: 'key',
+  accountId,
+  keyId: 1,
+  userId: 1,
+  username: 'owner',
+  role: 'owner',
+  operations: new Set(SCOPES),
+  plan: 'production',
+  channels: new Set(CHANNELS),
+});
+
+/** These routes, and a price of nothing for every number. */
+export const freeOver = (findRoute: FindRoute): Tables => ({
+  findRoute,
+  findPolicy: () => 'hold',
+  findPrice: () => ({ unitMicros: 0, refundUndelivered: false }),
+  maySend: () => true,
+});

@@ -1,0 +1,51 @@
+import { type SandboxGraph, type SandboxGraphOptions, startSandboxGraph } from '../../src/simulators/graph/server.ts';
+import { type SandboxRbm, startSandboxRbm } from '../../src/simulators/rbm/server.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createConnection } from '../../src/network/connections/save.ts';
+import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import { assignSender } from '../../src/network/assignments/assign.ts';
+import type { TestProgram } from './program.ts';
+
+/** A WhatsApp network of a test's own, and the id of the program's connection to it. */
+export type TestGraph = { readonly graph: SandboxGraph; readonly connectionId: number; readonly number: string };
+
+/** Starts a sandbox Graph, connects a program to it and gives its number to the program's account. Close it yourself. */
+export async function connectGraph(
+  { pool, environment, account }: Pick<TestProgram, 'pool' | 'environment' | 'account'>,
+  options: SandboxGraphOptions = {},
+): Promise<TestGraph> {
+  const graph = await startSandboxGraph(options);
+  const key = await loadSecretKey(loadConfig(environment));
+  const phoneNumberIds = graph.numbers.map(({ id }) => id);
+  const { id: connectionId } = await createConnection(pool, key, {
+    name: 'meta',
+    kind: 'whatsapp',
+    sandbox: false,
+    settings: { baseUrl: graph.baseUrl, wabaId: graph.wabaId, appId: graph.appId, phoneNumberIds },
+    secret: { accessToken: graph.accessToken, appSecret: graph.appSecret, verifyToken: 'verify-me' },
+  });
+  const [number = ''] = phoneNumberIds;
+  const owned = { connectionId, ownerId: account.accountId, name: 'Acme' };
+  await assignSender(pool, { ...owned, channel: 'WHATSAPP', identity: number });
+  return { graph, connectionId, number };
+}
+
+/** The same for RCS: the agent is `acme`. */
+export async function connectRbm({
+  pool,
+  environment,
+  account,
+}: Pick<TestProgram, 'pool' | 'environment' | 'account'>): Promise<{ rbm: SandboxRbm; connectionId: number }> {
+  const rbm = await startSandboxRbm({ agents: ['acme'] });
+  const key = await loadSecretKey(loadConfig(environment));
+  const { id: connectionId } = await createConnection(pool, key, {
+    name: 'google',
+    kind: 'rcs',
+    sandbox: false,
+    settings: { baseUrl: rbm.baseUrl },
+    secret: rbm.secrets,
+  });
+  const owned = { connectionId, ownerId: account.accountId, name: 'Acme' };
+  await assignSender(pool, { ...owned, channel: 'RCS', identity: 'acme' });
+  return { rbm, connectionId };
+}

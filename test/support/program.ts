@@ -1,0 +1,139 @@
+import type { Pool } from 'pg';
+import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
+import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../src/simulators/smsc/smsc.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createConnection } from '../../src/network/connections/save.ts';
+import { insertRoute, notifyRoutes } from '../../src/network/routing/sql.ts';
+import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import { type Program, type Roles, startProgram } from '../../src/app/serve.ts';
+import { type Client, createClient } from './client.ts';
+import { removeDataDir } from './data-dir.ts';
+import { createTestDatabase } from './database.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** A sandbox carrier, the connection to it and its route. */
+export type CarrierOptions = {
+  readonly script?: SandboxOptions;
+  /** Beyond host, port and system_id. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** What the connection binds with; the carrier wants `PASSWORD`. */
+  readonly password?: string;
+  readonly prefix?: string;
+  readonly priority?: number;
+};
+
+export type TestProgram = AsyncDisposable & {
+  readonly account: NewAccount;
+  /** The account's client. */
+  readonly client: Client;
+  /** A client with another key; the empty string sends none that is valid. */
+  clientOf(apiKey: string): Client;
+  /** The carrier that `startTestProgram` makes first. */
+  readonly smsc: SandboxSmsc;
+  carrier(name: string): SandboxSmsc;
+  /** A pool of the test's own, on the program's database. */
+  readonly pool: Pool;
+  /** Where its API listens. */
+  origin(): string;
+  /** What another process of this program needs in its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Ends the program orderly; the carriers and the database stay. */
+  stop(): Promise<void>;
+  /** Starts it again, on another port. */
+  start(): Promise<void>;
+};
+
+export const PASSWORD = 'secret';
+const ROLES: Roles = { api: true, worker: true, sandbox: false };
+
+/**
+ * The program itself with all its roles, on a database and with carriers of its own: `startProgram` as `serve` runs it,
+ * listening on a free port. By default one carrier, `main`, takes every number and delivers after 10 ms.
+ *
+ *     await using program = await startTestProgram();
+ */
+export async function startTestProgram(
+  options: {
+    roles?: Partial<Roles>;
+    carriers?: Readonly<Record<string, CarrierOptions>>;
+    /** Settings of the program (docs/configuration.md). */
+    environment?: Readonly<Record<string, string>>;
+  } = {},
+): Promise<TestProgram> {
+  const { carriers = { main: {} }, roles } = options;
+  const database = await createTestDatabase();
+  const { pool } = database;
+  const dataDir = await temporaryFolder(`heliograph-test-${process.pid}-`);
+  const environment = {
+    DATABASE_URL: database.connectionString,
+    DATA_DIR: dataDir,
+    DATABASE_POOL: '8',
+    SECRET_KEY: '5e'.repeat(32),
+    SANDBOX: 'off',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    ...options.environment,
+  };
+  const account = await createAccount(pool, { name: 'Acme', plan: 'unlimited' });
+  const smscs = new Map<string, SandboxSmsc>();
+  for (const [name, carrier] of Object.entries(carriers)) {
+    const smsc = await startCarrier(name, carrier);
+    smscs.set(name, smsc);
+    await connectCarrier(pool, environment, name, smsc.port, carrier);
+  }
+
+  let program: Program | null = null;
+  const start = async (): Promise<void> => {
+    program = await startProgram(loadConfig(environment), { ...ROLES, ...roles });
+  };
+  const stop = async (): Promise<void> => {
+    await program?.stop();
+    program = null;
+  };
+  const carrier = (name: string): SandboxSmsc => smscs.get(name) ?? missing(`no carrier ${name}`);
+  const origin = (): string => program?.address ?? missing('no API runs');
+  const clientOf = (apiKey: string): Client => createClient(origin, apiKey);
+  await start();
+  return {
+    account,
+    client: clientOf(account.apiKey),
+    clientOf,
+    carrier,
+    get smsc() {
+      return carrier(Object.keys(carriers)[0] ?? '');
+    },
+    pool,
+    environment,
+    origin,
+    start,
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+      for (const smsc of smscs.values()) await smsc.close();
+      await database[Symbol.asyncDispose]();
+      await removeDataDir(dataDir);
+    },
+  };
+}
+
+function missing(what: string): never {
+  throw new Error(what);
+}
+
+/** A sandbox SMSC that takes the system_id `name` with `PASSWORD`. */
+export const startCarrier = (name: string, { script }: CarrierOptions = {}): Promise<SandboxSmsc> =>
+  startSandboxSmsc({ systemId: name, password: PASSWORD, receiptDelayMs: 10, ...script });
+
+async function connectCarrier(
+  pool: Pool,
+  environment: Readonly<Record<string, string>>,
+  name: string,
+  port: number,
+  { settings, password = PASSWORD, prefix = '', priority = 100 }: CarrierOptions,
+): Promise<void> {
+  const link = { host: '127.0.0.1', port, systemId: name, window: 50, ...settings };
+  const key = await loadSecretKey(loadConfig(environment));
+  const { id } = await createConnection(pool, key, { name, settings: link, secret: password, sandbox: false });
+  await insertRoute(pool, { channel: 'SMS', prefix, connectionId: id, priority });
+  await notifyRoutes(pool);
+}

@@ -1,0 +1,26 @@
+import { randomInt } from 'node:crypto';
+import type { Pool } from 'pg';
+import { onTestFinished } from 'vitest';
+import { type Pump, startPump } from '../../src/network/dispatch/pump.ts';
+import { silentLog } from '../../src/platform/lib/log.ts';
+import { settleOutcomes } from '../../src/messaging/messages/deliver.ts';
+import { loadJobs } from '../../src/messaging/messages/load.ts';
+import type { ScriptedCarrier } from './scripted-carrier.ts';
+
+/** A pump of connection 1 that hands its messages to this carrier, until the test is over. */
+export function pumpOn(pool: Pool, carrier: ScriptedCarrier): Pump {
+  const pump = startPump({
+    pool,
+    connectionId: 1,
+    owner: randomInt(1, 2 ** 47),
+    tps: 0,
+    wakeOther: () => undefined,
+    log: silentLog,
+    carrier,
+    load: (chunks) => loadJobs(pool, chunks),
+    settle: settleOutcomes,
+  });
+  carrier.onChange = pump.wake;
+  onTestFinished(() => pump.stop(300));
+  return pump;
+}

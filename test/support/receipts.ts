@@ -1,0 +1,13 @@
+import type { Receipt } from '../../src/carriers/events.ts';
+
+/** A receipt for this carrier id, DELIVERED unless said otherwise. */
+export const receipt = (carrierId: string, more: Partial<Receipt> = {}): Receipt => ({
+  carrierIds: [carrierId],
+  state: 'DELIVERED',
+  doneAt: null,
+  errorCode: null,
+  destination: '351912345678',
+  sender: 'ACME',
+  raw: `id:${carrierId} stat:${more.state ?? 'DELIVRD'}`,
+  ...more,
+});

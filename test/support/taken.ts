@@ -1,0 +1,29 @@
+import type { SubmitEntry } from '../../src/simulators/smsc/ledger-entries.ts';
+import type { SandboxSmsc } from '../../src/simulators/smsc/smsc.ts';
+
+/** A message as a handset shows it. Numbers are as on the wire: digits without a plus. */
+export type Taken = {
+  readonly source: string;
+  readonly destination: string;
+  readonly text: string;
+  readonly parts: number;
+};
+
+/** What a carrier has taken, from its ledger, with the parts of long messages put together; in order of the first parts. */
+export function messagesTaken({ ledger }: SandboxSmsc): Taken[] {
+  const taken = ledger.submits().filter(({ status }) => status === 'ESME_ROK');
+  return [...Map.groupBy(taken, groupOf).values()].flatMap(join);
+}
+
+const groupOf = ({ n, source, destination, concat }: SubmitEntry): string =>
+  concat ? `${source}/${destination}/${concat.ref}` : `whole/${n}`;
+
+function join(entries: readonly SubmitEntry[]): Taken[] {
+  const parts = entries.toSorted((a, b) => (a.concat?.seq ?? 0) - (b.concat?.seq ?? 0));
+  const [first] = parts;
+  if (!first) return [];
+  const { source, destination, concat } = first;
+  if (concat && concat.total !== parts.length)
+    throw new Error(`${parts.length} of ${concat.total} parts to ${destination}`);
+  return [{ source, destination, text: parts.map((part) => part.text).join(''), parts: parts.length }];
+}
