@@ -35,7 +35,7 @@ const folder = process.argv.includes('serve') ? await buildFaulty() : '';
 sabotage([
   {
     file: 'src/platform/http/console.ts',
-    find: "fileURLToPath(new URL('../../web/dist', import.meta.url))",
+    find: "fileURLToPath(new URL('../../../web/dist', import.meta.url))",
     put: JSON.stringify(folder),
   },
 ]);
