@@ -1,11 +1,11 @@
-# The gateway for a PostgreSQL of yours (DATABASE_URL): without development packages, without the embedded PostgreSQL,
-# and on the image's own Node 26 instead of the package `node`, hence without install scripts.
+# The gateway for your own PostgreSQL (DATABASE_URL): without development packages, without the embedded PostgreSQL, and on
+# the image's own Node 26 instead of the package `node`, hence without install scripts.
 FROM node:26-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && rm -rf node_modules/node node_modules/.bin
 
-# The console, built once. Its tools come in packages for one platform each, which npm calls optional.
+# The console, built once. Its build tools need their platform-specific packages, which npm treats as optional.
 FROM node:26-bookworm-slim AS console
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json ./
@@ -27,8 +27,8 @@ USER node
 VOLUME /data
 EXPOSE 8080
 
-# Beyond loopback the program speaks HTTPS or stands behind a proxy that does, and refuses to start otherwise. Set
-# TLS_CERT and TLS_KEY, or TRUST_PROXY to the proxy's address.
+# On other addresses than loopback the program needs HTTPS, its own or that of a proxy in front, and refuses to start
+# without it. Set TLS_CERT and TLS_KEY, or TRUST_PROXY to the proxy's address.
 ENV HOST=0.0.0.0
 
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["node", "-e", "\
@@ -37,7 +37,7 @@ const origin = (process.env.TLS_CERT ? 'https' : 'http') + '://127.0.0.1:' + (pr
 fetch(origin + '/health/live').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 
 # Operator commands: docker compose exec gateway node src/app/main.ts connection list
-# Young objects in 8 MB: 30 MB less at the peak of a bulk send than by default, at the same rate. The old ones are swept at
-# 2.5 times of what lives, not at 4: 100 MB less at the peak of a campaign.
+# Young objects in 8 MB: 30 MB less at the peak of a bulk send than by default, at the same rate. Old objects are collected
+# when the heap reaches 2.5 times its live size, not 4 times: 100 MB less at the peak of a campaign.
 ENTRYPOINT ["node", "--max-semi-space-size=8", "--heap-growing-percent=150", "src/app/main.ts"]
 CMD ["serve"]

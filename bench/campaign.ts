@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from } from 'pg-copy-streams';
-import { copyRate } from './copy-rate.ts';
-import type { Report } from './report.ts';
-import { openStage, type Stage, until } from './stage.ts';
-import { destinationOf } from './traffic.ts';
+import { copyRate } from './lib/copy-rate.ts';
+import type { Report } from './lib/report.ts';
+import { openStage, type Stage, until } from './lib/stage.ts';
+import { destinationOf } from './lib/traffic.ts';
 
 const RECIPIENTS = Number(process.argv[3] ?? 1_000_000);
 const LISTS = 10;
@@ -16,9 +16,9 @@ const TEXT =
   'Dear {{firstName|customer}}, your parcel arrives today between 10 and 12. Track it at example.com/t/4711.';
 
 /**
- * A campaign to contacts of ten overlapping lists, each with a text of his own, through the sandbox carrier with a receipt
- * for everyone: from the confirmation to the last receipt, recipients made, messages made and sent. Beside it, how long
- * the goal takes against the plainest count over the same rows.
+ * Sends a campaign to contacts of ten overlapping lists, each with a personal text, through the sandbox carrier with a
+ * receipt for every message: from the confirmation to the last receipt, including the making of recipients and
+ * messages. Also compares the time of the goal with that of the simplest count over the same rows.
  */
 export async function benchCampaign(): Promise<Report> {
   await using stage = await openStage();
@@ -37,7 +37,7 @@ export async function benchCampaign(): Promise<Report> {
       recipients: RECIPIENTS,
       recipientsPerSecond: Math.round(RECIPIENTS / seconds),
       copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
-      gatewayCpuMicrosARecipient: Math.round((cpu / RECIPIENTS) * 1e7) / 10,
+      gatewayCpuMicrosPerRecipient: Math.round((cpu / RECIPIENTS) * 1e7) / 10,
       gatewayPeakMb: stage.gateway.peakMb(),
       gatewayMemoryTargetMb: 400,
       ...goal,
@@ -45,7 +45,7 @@ export async function benchCampaign(): Promise<Report> {
   };
 }
 
-/** Contacts, each in two of the lists. Answers the ids of these. */
+/** Stores contacts, each in two of the lists; returns the ids of the lists. */
 async function fill(db: pg.Client): Promise<number[]> {
   await db.query('DELETE FROM contact_list_member');
   await db.query('DELETE FROM contact');
@@ -87,7 +87,7 @@ async function createCampaign(stage: Stage, contactListIds: readonly number[]): 
   return (await stage.call<{ id: number }>('POST', '/campaigns', body)).id;
 }
 
-/** The best of some passes each, one after the other. */
+/** The best of several passes of each, run in turns. */
 async function compareGoal(stage: Stage, id: number, listIds: readonly number[]) {
   const plain = `SELECT count(DISTINCT c.phone_number) FROM contact_list_member m
     JOIN contact c ON c.account_id = m.account_id AND c.id = m.contact_id
@@ -109,7 +109,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - start) / 1000;
 }
 
-/** Answers in how many seconds everybody had his message and we its receipt. */
+/** Returns after how many seconds every message was sent and had its receipt. */
 async function send(stage: Stage, id: number): Promise<number> {
   const start = performance.now();
   await stage.call('PUT', `/campaigns/${id}/confirm`);

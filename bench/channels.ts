@@ -1,3 +1,4 @@
+import { notifyRoutingChange } from '../src/network/connections/sql.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -10,15 +11,14 @@ import { signatureOf } from '../src/carriers/whatsapp/signature.ts';
 import { loadConfig } from '../src/platform/config.ts';
 import { createConnection } from '../src/network/connections/save.ts';
 import { newId } from '../src/platform/lib/ids.ts';
-import { notifyRoutes } from '../src/network/routing/sql.ts';
 import { RCS_TEMPLATES, WHATSAPP_TEMPLATES } from '../src/simulators/sandbox/templates.ts';
 import { loadSecretKey } from '../src/platform/secret-key.ts';
 import { assignSender } from '../src/network/assignments/assign.ts';
 import { insertTemplate } from '../src/network/templates/sql.ts';
-import { startEmptyRoute } from './empty-route.ts';
-import type { Report } from './report.ts';
-import { openStage, type Stage, until } from './stage.ts';
-import { destinationOf } from './traffic.ts';
+import { startEmptyRoute } from './lib/empty-route.ts';
+import type { Report } from './lib/report.ts';
+import { openStage, type Stage, until } from './lib/stage.ts';
+import { destinationOf } from './lib/traffic.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 20_000);
 const CONNECTIONS = 64;
@@ -35,9 +35,9 @@ type Networks = {
 };
 
 /**
- * A WhatsApp campaign and an RCS campaign through the sandbox's networks, from the confirmation to the last outcome, beside
- * bare requests with the same bodies to the same networks; then signed callbacks, each committed before it is answered,
- * beside an empty route. The report's ratio is that of the part that is furthest from its target.
+ * Sends a WhatsApp and an RCS campaign through the sandbox's networks, from the confirmation to the last outcome,
+ * compared with bare requests with the same bodies to the same networks. Then posts signed callbacks, each committed
+ * before it is answered, compared with an empty route. The report's ratio is that of the part furthest from its target.
  */
 export async function benchChannels(): Promise<Report> {
   const { networks, stop } = await startNetworks();
@@ -70,7 +70,7 @@ export async function benchChannels(): Promise<Report> {
         callbacksRatio: ofCallbacks,
         callbacksPerSecond: callbacks,
         emptyRoutePerSecond: empty,
-        workedOffAtOncePerSecond: workedOff,
+        withProcessingPerSecond: workedOff,
         messagesTarget: MESSAGES_TARGET,
         callbacksTarget: CALLBACKS_TARGET,
       },
@@ -81,7 +81,7 @@ export async function benchChannels(): Promise<Report> {
 }
 
 async function startNetworks(): Promise<{ networks: Networks; stop(): Promise<void> }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'networks-process.ts')], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'lib', 'networks-process.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
@@ -126,7 +126,7 @@ async function connect({ pool, dataDir }: Stage, { graph, rbm }: Networks): Prom
   await insertTemplate(pool, { ...common, ...known, channel: 'WHATSAPP' });
   const own = { channel: 'RCS', connectionId: null, language: '', category: '', named: true } as const;
   if (TEXT) await insertTemplate(pool, { ...common, ...TEXT, ...own });
-  await notifyRoutes(pool);
+  await notifyRoutingChange(pool);
 }
 
 async function fill({ pool }: Stage): Promise<void> {
@@ -149,7 +149,7 @@ async function fill({ pool }: Stage): Promise<void> {
   await pool.query('UPDATE contact_book SET contacts = $1', [MESSAGES]);
 }
 
-/** Answers how many a second the network took. */
+/** Runs a campaign; returns how many messages per second the network took. */
 async function campaign(stage: Stage, fields: object): Promise<number> {
   const { rows } = await stage.pool.query<{ id: number }>('SELECT max(id)::int AS id FROM contact_list');
   const body = { name: 'Bench', contactListIds: [rows[0]?.id], readyToSend: true, ...fields };
@@ -170,7 +170,7 @@ async function campaign(stage: Stage, fields: object): Promise<number> {
 
 type Request = { readonly path: string; readonly headers: Record<string, string>; readonly body: string };
 
-/** Requests over as many connections as the gateway has; a second's worth of them, for the fastest network. */
+/** Sends requests over as many connections as the gateway has; returns the rate per second. */
 async function post(origin: string, count: number, requestOf: (n: number) => Request): Promise<number> {
   const pool = new HttpPool(origin, { connections: CONNECTIONS, pipelining: 1 });
   let next = 0;
@@ -240,7 +240,7 @@ async function tokenOf(secrets: RcsSecrets): Promise<string> {
   return state.kind === 'valid' ? state.token : '';
 }
 
-/** What is measured is taking callbacks: the worker waits for a lock until it is over. */
+/** Runs `work` while the worker waits for a lock, so that only the acceptance of callbacks is measured. */
 async function whileHeld<T>({ pool }: Stage, work: () => Promise<T>): Promise<T> {
   const client = await pool.connect();
   try {
@@ -253,7 +253,7 @@ async function whileHeld<T>({ pool }: Stage, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** Each tells that one message of the campaign was delivered. */
+/** Compares the rate of callbacks, each of which reports the delivery of one message, with that of an empty route. */
 async function compareCallbacks(stage: Stage, { graph }: Networks) {
   const { rows } = await stage.pool.query<{ id: string }>(
     'SELECT carrier_id AS id FROM message_state WHERE channel = 4 AND carrier_id IS NOT NULL',

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { from } from 'pg-copy-streams';
-import { type House, openHouse } from './house.ts';
-import { nameOf } from './names.ts';
-import type { Report } from './report.ts';
-import { p50, shownAll } from './times.ts';
+import { type Backend, openBackend } from './lib/backend.ts';
+import { nameOf } from './lib/names.ts';
+import type { Report } from './lib/report.ts';
+import { p50, shownAll } from './lib/times.ts';
 
 const FEW = 10_000;
 const MANY = Number(process.argv[3] ?? 1_000_000);
@@ -12,13 +12,16 @@ const LISTS = 50;
 const READS = 300;
 const ROWS_A_CHUNK = 1000;
 
-type Bench = { readonly house: House; readonly listIds: readonly number[] };
+type Bench = { readonly backend: Backend; readonly listIds: readonly number[] };
 
-/** Contacts among a million in 50 lists, beside the same among ten thousand: over HTTP, one request after the other. */
+/**
+ * Searches and lists a million contacts in 50 lists, compared with ten thousand: through HTTP, one request after the
+ * other.
+ */
 export async function benchContacts(): Promise<Report> {
-  await using house = await openHouse();
-  await house.call('DELETE', '/contacts?notIds=0', {});
-  const bench: Bench = { house, listIds: await makeLists(house) };
+  await using backend = await openBackend();
+  await backend.call('DELETE', '/contacts?notIds=0', {});
+  const bench: Bench = { backend, listIds: await makeLists(backend) };
   await fill(bench, 0, FEW);
   const few = await measure(bench, FEW);
   await fill(bench, FEW, MANY);
@@ -28,7 +31,7 @@ export async function benchContacts(): Promise<Report> {
   return { name: 'contacts', ratio: 3 / slower, target: 1, figures };
 }
 
-async function makeLists({ call }: House): Promise<number[]> {
+async function makeLists({ call }: Backend): Promise<number[]> {
   const ids: number[] = [];
   for (let n = 1; n <= LISTS; n++) {
     const { id } = await call<{ id: number }>('POST', '/contacts/list', { name: `List ${n}` });
@@ -37,7 +40,7 @@ async function makeLists({ call }: House): Promise<number[]> {
   return ids;
 }
 
-/** Spread by multiplication, so that names, numbers and lists have nothing to do with each other. */
+/** Spreads values by multiplication, so that names, numbers and lists are unrelated. */
 const spread = (n: number, factor: number, below: number): number =>
   Number((BigInt(n) * BigInt(factor)) % BigInt(below));
 
@@ -49,9 +52,9 @@ const contactOf = (n: number) => ({
     .slice(-9)}`,
 });
 
-/** By COPY; lists and counters follow in SQL. */
-async function fill({ house, listIds }: Bench, start: number, end: number): Promise<void> {
-  const { db, accountId } = house;
+/** Stores contacts with COPY, then lists and counters with SQL. */
+async function fill({ backend, listIds }: Bench, start: number, end: number): Promise<void> {
+  const { db, accountId } = backend;
   const columns = 'account_id, first_name, last_name, phone_number, email, gender, is_valid, channels';
   const copy = db.query(from(`COPY contact (${columns}) FROM STDIN`));
   await pipeline(Readable.from(linesOf(accountId, start, end)), copy);
@@ -84,17 +87,17 @@ function* linesOf(accountId: number, start: number, end: number): Generator<stri
 const SEARCHES = ['searchNumber', 'searchName', 'listPage', 'pageWithTotal'] as const;
 type Times = Record<(typeof SEARCHES)[number] | 'countedPage' | 'addAll' | 'removeAll', number[]>;
 
-async function measure({ house, listIds }: Bench, contacts: number): Promise<Times> {
+async function measure({ backend, listIds }: Bench, contacts: number): Promise<Times> {
   const someone = (i: number) => contactOf(spread(i + 1, 104_729, contacts));
   const page = (i: number): string => `limit=20&page=${i % 10}`;
   const expectSome = async (path: string): Promise<void> => {
-    if ((await house.call<{ total: number }>('GET', path)).total === 0) throw new Error(`nothing found: ${path}`);
+    if ((await backend.call<{ total: number }>('GET', path)).total === 0) throw new Error(`nothing found: ${path}`);
   };
   const reads = (times: number, path: (i: number) => string): Promise<number[]> =>
     timed(times, (i) => expectSome(path(i)));
   await reads(50, (i) => `/contacts?${page(i)}`);
   const all = (method: string) => (i: number) =>
-    house.call(method, '/contacts/list/contacts', { listIds: [listIds[i]], allContacts: true });
+    backend.call(method, '/contacts/list/contacts', { listIds: [listIds[i]], allContacts: true });
   const changes = contacts > FEW ? 3 : 10;
   return {
     searchNumber: await reads(READS, (i) => `/contacts?search=${someone(i).number.slice(-8)}`),

@@ -1,14 +1,14 @@
-import { copyRate } from './copy-rate.ts';
-import type { Running } from './processes.ts';
-import type { Report } from './report.ts';
-import { openStage, sendBulk } from './stage.ts';
+import { copyRate } from './lib/copy-rate.ts';
+import type { Running } from './lib/processes.ts';
+import type { Report } from './lib/report.ts';
+import { openStage, sendBulk } from './lib/stage.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 200_000);
 
 /**
- * The whole path of bulk messages: HTTP accept, commit, claim, submit_sm over real sockets, response, receipt, state;
- * with durable settings, prices and the ledger, and every message with its receipt. The carrier has two binds, each with
- * a window of 1,000 in both directions: submits, and receipts (`sandbox --deliver-window`), that wait for their answer.
+ * The whole path of bulk messages: HTTP request, commit, claim, submit_sm over real sockets, response, receipt, state;
+ * with durable settings, prices and the ledger, and a receipt for every message. The carrier has two binds, each with a
+ * window of 1,000 unanswered submits and 1,000 unanswered receipts (`sandbox --deliver-window`).
  */
 export async function benchEngine(): Promise<Report> {
   await using stage = await openStage();
@@ -27,8 +27,8 @@ export async function benchEngine(): Promise<Report> {
       acceptedPerSecond: Math.round(MESSAGES / acceptSeconds),
       copyMessagesPerSecond: Math.round(limit.messagesPerSecond),
       copyMessageRowsPerSecond: Math.round(limit.messageRowsPerSecond),
-      gatewayCpuMicrosAMessage: gatewayCpu,
-      carrierCpuMicrosAMessage: carrierCpu,
+      gatewayCpuMicrosPerMessage: gatewayCpu,
+      carrierCpuMicrosPerMessage: carrierCpu,
       gatewayPeakMb: stage.gateway.peakMb(),
       gatewayMemoryTargetMb: 400,
     },

@@ -7,8 +7,8 @@ import { selectRows } from '../src/reporting/exports/rows/cells.ts';
 import { messageRows } from '../src/reporting/exports/rows/sql.ts';
 import { idsFrom } from '../src/reporting/history/list.ts';
 import { until } from '../test/support/until.ts';
-import { type House, openHouse } from './house.ts';
-import type { Report } from './report.ts';
+import { type Backend, openBackend } from './lib/backend.ts';
+import type { Report } from './lib/report.ts';
 
 const ROWS = Number(process.argv[3] ?? 5_000_000);
 const SHEET_ROWS = ROWS / 10;
@@ -16,19 +16,22 @@ const MOST_MB = 300;
 const ROWS_A_STATEMENT = 250_000;
 const DEADLINE_MS = 1_200_000;
 
-/** A history of messages as CSV, from the request to the end of the job, against COPY of the same query to nowhere. */
+/**
+ * Exports a history of messages as CSV, from the request to the end of the job, compared with COPY of the same query to
+ * nowhere.
+ */
 export async function benchExport(): Promise<Report> {
-  await using house = await openHouse();
-  const { gateway, db, accountId } = house;
+  await using backend = await openBackend();
+  const { gateway, db, accountId } = backend;
   const sheetSpan = await store(db, accountId, SHEET_ROWS);
   await store(db, accountId, ROWS - SHEET_ROWS);
   const span = { ...sheetSpan, endDateTime: new Date().toISOString() };
   const idleMb = gateway.peakMb();
   const copySeconds = await copyAway(db, accountId, span);
-  const csv = await exported(house, { ...span, format: 'csv' }, ROWS);
+  const csv = await exported(backend, { ...span, format: 'csv' }, ROWS);
   const csvPeakMb = gateway.peakMb();
-  const packed = await exported(house, { ...sheetSpan, format: 'csv.gz' }, SHEET_ROWS);
-  const sheet = await exported(house, { ...sheetSpan, format: 'xlsx' }, SHEET_ROWS);
+  const packed = await exported(backend, { ...sheetSpan, format: 'csv.gz' }, SHEET_ROWS);
+  const sheet = await exported(backend, { ...sheetSpan, format: 'xlsx' }, SHEET_ROWS);
   const figures = {
     rows: ROWS,
     rowsPerSecond: ROWS / csv.seconds,
@@ -47,7 +50,7 @@ export async function benchExport(): Promise<Report> {
 
 type Span = { readonly startDateTime: string; readonly endDateTime: string };
 
-/** Messages that were delivered, one in ten with an error, of two connections; answers when they were accepted. */
+/** Stores delivered messages, one in ten with an error; returns the span in which they were accepted. */
 async function store(db: pg.Client, accountId: number, rows: number): Promise<Span> {
   const startDateTime = new Date().toISOString();
   for (let from = 0; from < rows; from += ROWS_A_STATEMENT) {
@@ -82,7 +85,7 @@ async function copyAway(db: pg.Client, accountId: number, { startDateTime, endDa
 type Made = { readonly seconds: number; readonly sizeBytes: number };
 type Job = { readonly status: string; readonly rows: number; readonly sizeBytes: number };
 
-async function exported({ call }: House, body: object, rows: number): Promise<Made> {
+async function exported({ call }: Backend, body: object, rows: number): Promise<Made> {
   const start = performance.now();
   const { exportId } = await call<{ exportId: number }>('POST', '/messages/history/export', body);
   const look = async () => {

@@ -1,14 +1,14 @@
 import type { Pool } from 'pg';
-import type { Report } from './report.ts';
-import { openStage, sendBulk, type Stage } from './stage.ts';
-import { p99 } from './times.ts';
+import type { Report } from './lib/report.ts';
+import { openStage, sendBulk, type Stage } from './lib/stage.ts';
+import { p99 } from './lib/times.ts';
 
 const MESSAGES = 100_000;
 const STORED = Number(process.argv[3] ?? 5_000_000);
 const ROWS_A_STATEMENT = 250_000;
 const LOOK_UPS = 2_000;
 
-/** The engine with five million messages stored already, against the same engine on an empty database. */
+/** The engine with five million stored messages, compared with the same engine on an empty database. */
 export async function benchGrow(): Promise<Report> {
   await using stage = await openStage();
   const empty = await sendBulk(stage, MESSAGES);
@@ -33,7 +33,7 @@ export async function benchGrow(): Promise<Report> {
   };
 }
 
-/** Messages of today, delivered long ago: with ids in order, as they would have come. */
+/** Stores messages that were delivered today, with ids in order, as if they had been sent. */
 async function fill(pool: Pool, rows: number): Promise<void> {
   const client = await pool.connect();
   await client.query('SET statement_timeout = 0');
@@ -52,12 +52,12 @@ async function fill(pool: Pool, rows: number): Promise<void> {
     );
   }
   await client.query('VACUUM ANALYZE');
-  // What the filling left to write is not part of what is measured next.
+  // Writes what the filling left in memory, so that it is not part of the next measurement.
   await client.query('CHECKPOINT');
   client.release(true);
 }
 
-/** Status look-ups over HTTP, one after the other, of messages from all over the table. */
+/** The p99 of status look-ups through HTTP, one after the other, of random messages of the table. */
 async function lookUpP99Ms({ pool, time }: Stage): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `SELECT id FROM message TABLESAMPLE BERNOULLI (100.0 * least(1, $1::float8 / (SELECT count(*) FROM message))) LIMIT $1`,

@@ -4,31 +4,34 @@ import { ensurePartitions } from '../src/platform/db/partitions.ts';
 import { createPastDays } from '../src/platform/db/past-days.ts';
 import { createPool } from '../src/platform/db/pool.ts';
 import { silentLog } from '../src/platform/lib/log.ts';
-import { type House, openHouse } from './house.ts';
-import type { Report } from './report.ts';
-import { p99, shownTimes } from './times.ts';
+import { type Backend, openBackend } from './lib/backend.ts';
+import type { Report } from './lib/report.ts';
+import { p99, shownTimes } from './lib/times.ts';
+import { DAY_MS } from '../src/platform/lib/time.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 10_000_000);
 const READS = Number(process.argv[4] ?? 100);
 const WARM_UP = 10;
 const SMALLER = 100;
-/** Not fewer, since all of the day that is written to is read for what it does not have (src/platform/db/past-days.ts). */
+/**
+ * Not lower, because all of the day that is written to is read for what it does not have
+ * (src/platform/db/past-days.ts).
+ */
 const TARGET = 5;
 const DAYS = 30;
-const DAY_MS = 86_400_000;
 const PATH = '/messages/history';
 
 const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString();
 const between = (from: string, to: string, more: string): string =>
   `${PATH}?${new URLSearchParams({ from, to })}&${more}`;
 const ofAll = (more: string): string => between(dayAgo(DAYS + 1), dayAgo(0), more);
-/** A range that begins at random. */
+/** A range of one day that begins at random. */
 const ofDay = (more: string): string => {
   const days = 2 + randomInt(1_000_000) / (1_000_000 / (DAYS - 3));
   return between(dayAgo(days), dayAgo(days - 1), more);
 };
 
-/** What is asked for: a range of all days, and of one of them. */
+/** The queries: over a range of all days, or of one of them. */
 const READ = {
   newest: () => ofAll('channel=SMS'),
   large: () => ofAll('channel=SMS&limit=1000'),
@@ -47,12 +50,12 @@ type Kind = keyof typeof READ;
 const KINDS = Object.keys(READ) as Kind[];
 
 /**
- * Pages of the history of ten million messages of 30 days over HTTP, beside those of a hundredth of it, on two gateways of
- * the same machine, in turns: the p99 of each kind of page may be five times as long.
+ * Reads pages of a history of ten million messages over 30 days through HTTP, and of one of a hundredth of that size,
+ * in turns, from two gateways on the same machine. The p99 of each kind of page may be five times as long.
  */
 export async function benchHistory(): Promise<Report> {
-  await using small = await openHouse();
-  await using large = await openHouse();
+  await using small = await openBackend();
+  await using large = await openBackend();
   await fill(small, MESSAGES / SMALLER);
   await fill(large, MESSAGES);
   const few = await measureInTurns(small, large);
@@ -65,7 +68,7 @@ export async function benchHistory(): Promise<Report> {
 
 type Taken = { readonly large: readonly number[]; readonly times: number };
 
-async function measureInTurns(small: House, large: House): Promise<Record<Kind, Taken>> {
+async function measureInTurns(small: Backend, large: Backend): Promise<Record<Kind, Taken>> {
   const taken = KINDS.map((kind) => [kind, { small: [] as number[], large: [] as number[] }] as const);
   for (let i = -WARM_UP; i < READS; i++)
     for (const [kind, own] of taken) {
@@ -78,19 +81,19 @@ async function measureInTurns(small: House, large: House): Promise<Record<Kind, 
   return Object.fromEntries(entries) as Record<Kind, Taken>;
 }
 
-async function fill({ db, accountId, connectionString }: House, messages: number): Promise<void> {
+async function fill({ db, accountId, connectionString }: Backend, messages: number): Promise<void> {
   const pool = createPool(connectionString, { max: 1, applicationName: 'bench', log: silentLog });
   for (let day = DAYS; day >= 0; day--) await ensurePartitions(pool, new Date(Date.now() - day * DAY_MS));
   for (let day = DAYS; day > 0; day--) await fillDay(db, accountId, day, messages / DAYS);
   await db.query('VACUUM (ANALYZE) message, message_state');
-  // As the worker does each hour.
+  // As the worker does every hour.
   await createPastDays(pool).work(new Date());
   await pool.end();
 }
 
 /**
- * Four of five by SMS, nearly all others by WhatsApp, and 20 in all of ten million by RCS; 19 of 20 are delivered, one in a
- * thousand undeliverable, 20 in all deleted.
+ * Four out of five messages are SMS, nearly all others WhatsApp, and 20 in ten million RCS. 19 out of 20 are delivered,
+ * one in a thousand undeliverable, and 20 in all deleted.
  */
 const fillDay = (db: pg.Client, accountId: number, daysAgo: number, messages: number): Promise<unknown> =>
   db.query(

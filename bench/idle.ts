@@ -1,11 +1,11 @@
 import { removeDataDir } from '../test/support/data-dir.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
-import { runCommand } from './processes.ts';
-import type { Report } from './report.ts';
+import { runCommand } from './lib/processes.ts';
+import type { Report } from './lib/report.ts';
 
 const SECONDS = 20;
 
-/** What the gateway takes of a core while nothing happens, sandbox carrier included. */
+/** The share of a core that the gateway uses while nothing happens, sandbox carrier included. */
 export async function benchIdle(): Promise<Report> {
   const dataDir = await temporaryFolder('heliograph-bench-');
   const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0' });
@@ -14,7 +14,7 @@ export async function benchIdle(): Promise<Report> {
     const before = gateway.cpuSeconds();
     await pause(SECONDS);
     const share = (gateway.cpuSeconds() - before) / SECONDS;
-    return { name: 'idle', ratio: 0.01 / Math.max(share, 1e-6), target: 1, figures: { percentOfACore: share * 100 } };
+    return { name: 'idle', ratio: 0.01 / Math.max(share, 1e-6), target: 1, figures: { percentOfCore: share * 100 } };
   } finally {
     await gateway.stop();
     await removeDataDir(dataDir);

@@ -7,9 +7,9 @@ import { writeXlsx } from 'hucre/xlsx';
 import type pg from 'pg';
 import { from } from 'pg-copy-streams';
 import { until } from '../test/support/until.ts';
-import { API, type House, openHouse } from './house.ts';
-import { nameOf } from './names.ts';
-import type { Report } from './report.ts';
+import { API, type Backend, openBackend } from './lib/backend.ts';
+import { nameOf } from './lib/names.ts';
+import type { Report } from './lib/report.ts';
 
 const ROWS = Number(process.argv[3] ?? 1_000_000);
 const SHEET_ROWS = ROWS / 5;
@@ -18,18 +18,21 @@ const ROWS_A_CHUNK = 1000;
 const HEAD = ['phoneNumber', 'firstName', 'lastName', 'email', 'gender'];
 const DEADLINE_MS = 1_200_000;
 
-/** Contacts from a file over HTTP, from the first octet sent until the last one is written, against COPY of the same rows. */
+/**
+ * Imports contacts from a file through HTTP, from the first byte sent until the last contact is written, compared with
+ * COPY of the same rows.
+ */
 export async function benchImport(): Promise<Report> {
-  await using house = await openHouse();
-  const { gateway, db, dataDir } = house;
+  await using backend = await openBackend();
+  const { gateway, db, dataDir } = backend;
   const csv = join(dataDir, 'contacts.csv');
   await writeCsv(csv);
-  const imported = await upload(house, csv, ROWS);
+  const imported = await upload(backend, csv, ROWS);
   const csvPeakMb = gateway.peakMb();
   const copySeconds = await copyAgain(db);
   const xlsx = join(dataDir, 'contacts.xlsx');
   await writeSheet(xlsx);
-  const sheet = await upload(house, xlsx, SHEET_ROWS);
+  const sheet = await upload(backend, xlsx, SHEET_ROWS);
   const figures = {
     rows: ROWS,
     rowsPerSecond: ROWS / imported.seconds,
@@ -44,7 +47,7 @@ export async function benchImport(): Promise<Report> {
   return { name: 'import', ratio: copySeconds / imported.seconds, target: 0.3, figures };
 }
 
-/** Spread by multiplication, so that names and numbers have nothing to do with the order of the file. */
+/** Spreads names and numbers by multiplication, so that they are unrelated to their order in the file. */
 function rowOf(n: number): string[] {
   const first = nameOf((n * 48_271) % 399, 2);
   const last = nameOf((n * 69_621) % 159_989, 4);
@@ -60,7 +63,7 @@ async function writeCsv(path: string): Promise<void> {
   await file.close();
 }
 
-/** Texts in a table of their own, as Excel writes them. */
+/** Writes a workbook with its texts in a table of their own, as Excel does. */
 async function writeSheet(path: string): Promise<void> {
   const rows = [HEAD, ...Array.from({ length: SHEET_ROWS }, (_, n) => rowOf(n))];
   const file = await open(path, 'w');
@@ -70,7 +73,7 @@ async function writeSheet(path: string): Promise<void> {
 
 type Timed = { readonly seconds: number; readonly answeredSeconds: number };
 
-async function upload({ address, apiKey, call }: House, path: string, rows: number): Promise<Timed> {
+async function upload({ address, apiKey, call }: Backend, path: string, rows: number): Promise<Timed> {
   const url = `${address}${API}/contacts/upload`;
   const body = new FormData();
   body.append('file', await openAsBlob(path), path.slice(path.lastIndexOf('/') + 1));
@@ -85,13 +88,13 @@ async function upload({ address, apiKey, call }: House, path: string, rows: numb
     return (found.status === 'COMPLETED' || found.status === 'FAILED') && found;
   };
   const { summary } = await until('the end of the import', look, DEADLINE_MS);
-  if (summary.created + summary.updated !== rows) throw new Error(`brought in: ${JSON.stringify(summary)}`);
+  if (summary.created + summary.updated !== rows) throw new Error(`imported: ${JSON.stringify(summary)}`);
   return { seconds: secondsSince(), answeredSeconds };
 }
 
 type Import = { readonly status: string; readonly summary: { readonly created: number; readonly updated: number } };
 
-/** The rows that the import left behind, as text, by one COPY into an empty table with the same indexes. */
+/** Copies the imported rows, as text, with one COPY into an empty table with the same indexes. */
 async function copyAgain(db: pg.Client): Promise<number> {
   const columns =
     'account_id, first_name, last_name, phone_number, email, gender, is_valid, number_type, country, channels';

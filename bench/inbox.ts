@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { type House, openHouse } from './house.ts';
-import type { Report } from './report.ts';
-import { p99, shownTimes } from './times.ts';
+import { type Backend, openBackend } from './lib/backend.ts';
+import type { Report } from './lib/report.ts';
+import { p99, shownTimes } from './lib/times.ts';
 
 const THREADS = Number(process.argv[3] ?? 100_000);
 const MESSAGES_A_THREAD = 10;
-/** Of these so many are answers, whose statuses are looked up. */
+/** This many of them are answers, whose statuses are looked up. */
 const ANSWERS_A_THREAD = 2;
 const READS = Number(process.argv[4] ?? 400);
 const WARM_UP = 30;
@@ -13,7 +13,7 @@ const SMALLER = 100;
 const TARGET = 2;
 const PATH = '/inbox/conversations';
 
-/** What is asked for, of a conversation taken at random. */
+/** The queries, for a random conversation. */
 const READ: Readonly<Record<'list' | 'thread', readonly ((chatId: string) => string)[]>> = {
   list: [
     () => '',
@@ -31,12 +31,12 @@ const READ: Readonly<Record<'list' | 'thread', readonly ((chatId: string) => str
 };
 
 /**
- * Pages of an inbox of a million messages in 100,000 threads over HTTP, beside those of one of a hundredth of it, on two
- * gateways of the same machine, in turns: the p99 of lists and of threads may be twice as long.
+ * Reads pages of an inbox of a million messages in 100,000 threads through HTTP, and of one of a hundredth of that
+ * size, in turns, from two gateways on the same machine. The p99 of lists and of threads may be twice as long.
  */
 export async function benchInbox(): Promise<Report> {
-  await using small = await openHouse();
-  await using large = await openHouse();
+  await using small = await openBackend();
+  await using large = await openBackend();
   const inboxes = [await fill(small, THREADS / SMALLER), await fill(large, THREADS)];
   const figures: Record<string, number> = {
     threads: THREADS,
@@ -55,24 +55,24 @@ export async function benchInbox(): Promise<Report> {
 
 type Times = Record<'list' | 'thread', [few: number[], many: number[]]>;
 
-/** A house, and its conversations. */
-type Inbox = { readonly house: House; readonly chatIds: readonly string[] };
+/** A gateway, and the ids of its conversations. */
+type Inbox = { readonly backend: Backend; readonly chatIds: readonly string[] };
 
 async function measure(inboxes: readonly Inbox[]): Promise<Times> {
   const times: Times = { list: [[], []], thread: [[], []] };
   for (let i = -WARM_UP; i < READS; i++)
     for (const [kind, queries] of Object.entries(READ) as [keyof Times, (typeof READ)[keyof Times]][])
       for (const queryOf of queries)
-        for (const [n, { house, chatIds }] of inboxes.entries()) {
-          const taken = await house.time(PATH + queryOf(chatIds[randomInt(chatIds.length)] ?? ''));
+        for (const [n, { backend, chatIds }] of inboxes.entries()) {
+          const taken = await backend.time(PATH + queryOf(chatIds[randomInt(chatIds.length)] ?? ''));
           if (i >= 0) times[kind][n]?.push(taken);
         }
   return times;
 }
 
-/** Every tenth conversation is unread, every twentieth archived; half of them are contacts'. */
-async function fill(house: House, threads: number): Promise<Inbox> {
-  const { db, accountId } = house;
+/** Stores conversations: every tenth is unread, every twentieth archived, and half of them belong to contacts. */
+async function fill(backend: Backend, threads: number): Promise<Inbox> {
+  const { db, accountId } = backend;
   await db.query(
     `INSERT INTO conversation (account_id, chat_id, channel, peer, identity, unread, archived, last_direction, last_type, last_text, last_at)
      SELECT $1, uuidv7(), (ARRAY['SMS', 'RCS', 'WHATSAPP'])[1 + n % 3], '+39333' || (1000000 + n), '4400',
@@ -108,5 +108,5 @@ async function fill(house: House, threads: number): Promise<Inbox> {
   );
   await db.query('VACUUM (ANALYZE) conversation, inbox_message, inbox_count, contact, message, message_state');
   const { rows } = await db.query<{ id: string }>('SELECT chat_id AS id FROM conversation');
-  return { house, chatIds: rows.map(({ id }) => id) };
+  return { backend, chatIds: rows.map(({ id }) => id) };
 }

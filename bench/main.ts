@@ -9,12 +9,14 @@ import { benchHistory } from './history.ts';
 import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchInbox } from './inbox.ts';
-import { type Report, show } from './report.ts';
+import { type Report, show } from './lib/report.ts';
 import { benchSend } from './send.ts';
 import { benchStats } from './stats.ts';
 import { benchWebhooks } from './webhooks.ts';
 
-/** `npm run bench` runs all, `npm run bench -- NAME` one. Ratios, not seconds, are what to compare between machines. */
+/**
+ * `npm run bench` runs all benches, `npm run bench -- NAME` one of them. Compare ratios between machines, not seconds.
+ */
 const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
   engine: benchEngine,
   send: benchSend,

@@ -1,16 +1,16 @@
 import autocannon from 'autocannon';
-import type { Report } from './report.ts';
-import { startEmptyRoute } from './empty-route.ts';
-import { openStage, until } from './stage.ts';
+import type { Report } from './lib/report.ts';
+import { startEmptyRoute } from './lib/empty-route.ts';
+import { openStage, until } from './lib/stage.ts';
 
 const CONNECTIONS = 64;
 const SECONDS = 10;
 const WARM_UP_SECONDS = 3;
 
 /**
- * The single-send endpoint, each answer committed, against an empty validated POST route under the same load. The
- * connection is paused while the endpoint is measured, so that messages wait in the queue; beside it, the rate with the
- * carrier taking and confirming all of them at the same time.
+ * The single-send endpoint, with every answer committed, compared with an empty validated POST route under the same
+ * load. The connection is paused while the endpoint is measured, so that messages wait in the queue. Also measures the
+ * rate while the carrier takes and confirms all messages at the same time.
  */
 export async function benchSend(): Promise<Report> {
   await using stage = await openStage();

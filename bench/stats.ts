@@ -3,12 +3,12 @@ import { createPool } from '../src/platform/db/pool.ts';
 import { silentLog } from '../src/platform/lib/log.ts';
 import { UNITS } from '../src/reporting/stats/sql.ts';
 import { foldTraffic } from '../src/messaging/traffic/folding/fold.ts';
-import { type House, openHouse } from './house.ts';
-import type { Report } from './report.ts';
-import { p99, shownAll } from './times.ts';
+import { type Backend, openBackend } from './lib/backend.ts';
+import type { Report } from './lib/report.ts';
+import { p99, shownAll } from './lib/times.ts';
 
 const CAMPAIGNS = 500;
-/** Of one campaign: hour by hour, each counted in all eight rows of an hour. */
+/** The hours that one campaign sends in; each hour is counted in all of its eight rows. */
 const HOURS = 25;
 const MESSAGES_A_ROW = 100;
 const MESSAGES = CAMPAIGNS * HOURS * 8 * MESSAGES_A_ROW;
@@ -17,18 +17,18 @@ const YEAR = 'startDate=2025-01-01&endDate=2025-12-31';
 const TARGET = 20;
 
 /**
- * The first page of a year's stats over HTTP, with campaigns in every hour of it, beside `SELECT 1` to the same database,
- * in turns. The roll-ups are as the worker folds them.
+ * Reads the first page of a year's statistics through HTTP, with campaigns in every hour of it, in turns with `SELECT
+ * 1` on the same database. The roll-ups are those that the worker makes.
  */
 export async function benchStats(): Promise<Report> {
-  await using house = await openHouse();
-  const { db, accountId } = house;
+  await using backend = await openBackend();
+  const { db, accountId } = backend;
   await fill(db, accountId);
-  await fold(house.connectionString);
+  await fold(backend.connectionString);
   await db.query('VACUUM (ANALYZE) traffic_hour, traffic_day, campaign, campaign_run');
   for (const unit of UNITS.filter((name) => name !== 'hour'))
-    checkSum(await read(house, `&limit=1000&aggregateOn=${unit}`));
-  const times = await measure(db, (unit) => read(house, `&aggregateOn=${unit}`));
+    checkSum(await read(backend, `&limit=1000&aggregateOn=${unit}`));
+  const times = await measure(db, (unit) => read(backend, `&aggregateOn=${unit}`));
   const slowest = Math.max(...UNITS.map((unit) => p99(times[unit])));
   const ratio = slowest / p99(times.selectOne);
   return {
@@ -45,7 +45,7 @@ export async function benchStats(): Promise<Report> {
   };
 }
 
-/** 2025 is filled evenly, so that campaigns overlap and no hour is empty. */
+/** Fills 2025 evenly, so that campaigns overlap and no hour is empty. */
 async function fill(db: pg.Client, accountId: number): Promise<void> {
   await db.query(
     `WITH made AS (
@@ -77,7 +77,7 @@ type Times = Record<Unit | 'selectOne', number[]>;
 
 type Buckets = readonly { readonly sent: number }[];
 
-async function read({ call }: House, query: string): Promise<Buckets> {
+async function read({ call }: Backend, query: string): Promise<Buckets> {
   const { data } = await call<{ data: Buckets }>('GET', `/campaigns/stats?${YEAR}${query}`);
   if (data.length === 0) throw new Error(`no buckets for ${query}`);
   return data;
@@ -88,7 +88,7 @@ function checkSum(buckets: Buckets): void {
   if (sent !== MESSAGES) throw new Error(`${sent} of ${MESSAGES} messages are counted`);
 }
 
-/** In turns, so that all are measured under the same load. */
+/** Measures in turns, so that all are measured under the same load. */
 async function measure(db: pg.Client, ask: (unit: Unit) => Promise<unknown>): Promise<Times> {
   const times: Times = { selectOne: [], hour: [], day: [], week: [], month: [] };
   const timed = async (name: keyof Times, work: () => Promise<unknown>, keep: boolean): Promise<void> => {

@@ -7,14 +7,14 @@ import { createAccount } from '../src/operations/accounts/create.ts';
 import { transaction } from '../src/platform/db/transaction.ts';
 import { insertMessages } from '../src/messaging/messages/sql.ts';
 import { STATUS } from '../src/messaging/states.ts';
-import { TEST_CERT } from '../test/support/certificate.ts';
+import { TEST_CERT } from '../test/support/http/certificate.ts';
 import { newMessage } from '../test/support/queue.ts';
 import { bodyOf } from '../src/messaging/webhooks/delivery/payload.ts';
 import { publishEvents } from '../src/messaging/webhooks/publish.ts';
-import type { Report } from './report.ts';
-import { openStage, type Stage, until } from './stage.ts';
-import { destinationOf } from './traffic.ts';
-import { type Counts, type ReceiverProcess, startReceiver } from './webhook-receiver.ts';
+import type { Report } from './lib/report.ts';
+import { openStage, type Stage, until } from './lib/stage.ts';
+import { destinationOf } from './lib/traffic.ts';
+import { type Counts, type ReceiverProcess, startReceiver } from './lib/webhook-receiver.ts';
 
 const EVENTS = Number(process.argv[3] ?? 50_000);
 const AT_ONCE = 64;
@@ -25,9 +25,9 @@ const ROUND_MS = 1000;
 const REGISTER = '/api/partner-gateway/v1/webhooks/delivery-status';
 
 /**
- * Signed and logged deliveries to one receiver with TLS, each acknowledged and committed, against bare undici posting
- * the same bodies to it; and how long after it was published an event arrives at 900 receivers while 100 others take
- * connections and never answer.
+ * Signed and logged deliveries to one receiver with TLS, each acknowledged and committed, compared with bare undici
+ * posting the same bodies to it. Also measures how long after its publication an event arrives at 900 receivers, while
+ * 100 others accept connections and never answer.
  */
 export async function benchWebhooks(): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), 'heliograph-bench-ca-'));
@@ -75,7 +75,7 @@ const messagesOf = (accountId: number, count: number) =>
 const deliveredOf = ({ accountId, id }: { accountId: number; id: string }) =>
   ({ accountId, kind: 'DELIVERY', messageId: id, status: STATUS.DELIVERED, at: new Date(), error: null }) as const;
 
-/** What undici does in a second with nothing else to do. */
+/** Returns how many requests per second undici posts when it has nothing else to do. */
 async function postBare(receiver: ReceiverProcess): Promise<number> {
   const agent = new Agent({ allowH2: false, pipelining: 1, connections: AT_ONCE, connect: { ca: TEST_CERT } });
   const bodies = messagesOf(1, EVENTS / 2).map((message) => {
@@ -108,7 +108,7 @@ async function register({ address }: Stage, apiKey: string, callbackUrl: string)
   if (answer.status !== 201) throw new Error(`answered ${answer.status}: ${await answer.text()}`);
 }
 
-/** From the commit of all events to the commit of the last acknowledgement. */
+/** Returns the rate from the commit of all events to the commit of the last acknowledgement. */
 async function deliver(stage: Stage, receiver: ReceiverProcess): Promise<number> {
   await register(stage, stage.apiKey, `https://localhost:${receiver.port}/`);
   const messages = messagesOf(1, EVENTS);
@@ -124,7 +124,7 @@ async function deliver(stage: Stage, receiver: ReceiverProcess): Promise<number>
   return EVENTS / seconds;
 }
 
-/** An event a second for each account, from the first one on, when nobody knows yet who is dead. */
+/** Publishes one event per second for each account, beginning when it is not yet known which receivers are dead. */
 async function deliverToMany(stage: Stage, receiver: ReceiverProcess): Promise<Counts> {
   const accountIds: number[] = [];
   for (let n = 0; n < ENDPOINTS; n++) {

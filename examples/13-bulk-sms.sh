@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Sends many SMS in one request: up to 10,000 destinations.
 set -euo pipefail
-: "${API_KEY:?set API_KEY to the key that the first start has shown}"
+: "${API_KEY:?set API_KEY to the key that the first start printed}"
 BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
 call() { curl -sS --fail-with-body -w '\n' -H "X-API-Key: $API_KEY" -H 'Content-Type: application/json' "$@"; }
 
-# Sent again with the same globalId within 24 hours, a request is answered as the first time and sends nothing.
+# A request that is repeated with the same globalId within 24 hours gets the original response and sends nothing.
 GLOBAL_ID=bulk-$(date +%s)-$$
 
-echo '== Two texts, four destinations. Each has its own result, in the order of the request; a bad one stops no other.'
+echo '== Two texts, four destinations. One result for each, in the order of the request; an invalid one affects no other.'
 call "$BASE_URL/services/sms/send" -d '{
   "globalId": "'"$GLOBAL_ID"'",
   "messages": [
@@ -17,5 +17,5 @@ call "$BASE_URL/services/sms/send" -d '{
   ]
 }'
 
-echo '== The credit that is left.'
+echo '== The remaining credit.'
 call "$BASE_URL/services/sms/credit"

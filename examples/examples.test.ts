@@ -6,19 +6,19 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { giveSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';
-import { TEST_CERT, TEST_KEY } from '../test/support/certificate.ts';
+import { assignSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';
+import { TEST_CERT, TEST_KEY } from '../test/support/http/certificate.ts';
 import { startTestProgram, type TestProgram } from '../test/support/program.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { until } from '../test/support/until.ts';
 
-/** Operator commands start a process each, and other tests run beside this one. */
+/** Each operator command starts a process, and other tests run at the same time. */
 const TIMEOUT_MS = 180_000;
 
 const RECIPIENT_BY_SMS = /"\+491713920007"[^}]*"channel":"SMS"/;
 const RECIPIENT_BY_RCS = /"\+491713920023"[^}]*"channel":"RCS"/;
 
-/** What each must show, in this order. */
+/** The output that each example must show, in this order. */
 const EXAMPLES: Readonly<Record<string, readonly RegExp[]>> = {
   '01-send-sms.sh': [/"accepted":true/, /"accepted":true/, /"field":"phoneNumber"/, /HTTP 400/, /"simulation":true/],
   '02-status-and-timeline.sh': [/"deliveryStatus":"DELIVERED"/, /"kind":"RECEIPT"/, /"kind":"FINAL"/, /^\[\{/m],
@@ -81,12 +81,12 @@ beforeAll(async () => {
       SANDBOX: 'on',
       WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1/128',
       WEBHOOK_PORTS: String(port),
-      // Links name the port that is configured.
       WEBHOOK_CA_FILE: join(folder, 'cert.pem'),
+      // Links contain the configured port.
       PORT: String(await freePort()),
     },
   });
-  await giveSandboxNumbers(program.pool, program.account);
+  await assignSandboxNumbers(program.pool, program.account);
   environment = {
     PATH: process.env['PATH'] ?? '',
     HOME: folder,
@@ -104,11 +104,11 @@ afterAll(async () => {
 });
 
 async function freePort(): Promise<number> {
-  const door = createServer().listen(0, '127.0.0.1');
-  await once(door, 'listening');
-  const { port: free } = Object(door.address());
-  door.close();
-  await once(door, 'close');
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: free } = Object(server.address());
+  server.close();
+  await once(server, 'close');
   return free;
 }
 
@@ -122,40 +122,39 @@ function run(name: string): Promise<{ code: number; shown: string }> {
   });
 }
 
-test('the machine has the bash and the curl that the examples are written for', async () => {
+test('the machine has the bash and curl that the examples need', async () => {
   for (const tool of ['bash', 'curl'])
     await expect(promisify(execFile)(tool, ['--version']), `install ${tool}`).resolves.toBeDefined();
 });
 
-test('every example is run here, and told of in the README', () => {
+test('every example is run here, and listed in the README', () => {
   const files = readdirSync(import.meta.dirname).filter((name) => /\.(sh|mjs)$/.test(name));
   expect(files).toEqual([...Object.keys(EXAMPLES), ...WEBHOOKS].toSorted());
   const readme = readFileSync(path('README.md'), 'utf8');
   for (const file of files) expect(readme).toContain(`(${file})`);
 });
 
-test.each(Object.entries(EXAMPLES))('%s does what it says', { timeout: TIMEOUT_MS }, async (name, words) => {
+test.each(Object.entries(EXAMPLES))('%s does what it says', { timeout: TIMEOUT_MS }, async (name, patterns) => {
   const { code, shown } = await run(name);
   expect(code, shown).toBe(0);
   let rest = shown;
-  for (const word of words) {
-    const at = rest.search(word);
-    expect(at, `${word} is missing in:\n${shown}`).toBeGreaterThanOrEqual(0);
+  for (const pattern of patterns) {
+    const at = rest.search(pattern);
+    expect(at, `${pattern} is missing in:\n${shown}`).toBeGreaterThanOrEqual(0);
     rest = rest.slice(at + 1);
   }
 });
 
-/** A process of an example, and all that it has said so far. */
+/** Starts a process of an example; `output` returns everything that it has printed so far. */
 function start(command: string, args: readonly string[], more: Readonly<Record<string, string>>) {
   const child: ChildProcess = spawn(command, args, { env: { ...environment, ...more }, stdio: 'pipe' });
   onTestFinished(() => void child.kill());
-  let said = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (octets: Buffer) => (said += octets.toString()));
-  return { child, said: () => said, exit: once(child, 'exit') };
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes: Buffer) => (text += bytes.toString()));
+  return { child, output: () => text, exit: once(child, 'exit') };
 }
 
-test('03: the receiver is registered, verifies what it is sent, and refuses what is not signed', {
+test('03: the receiver is registered, verifies what it is sent, and rejects unsigned requests', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const secretFile = join(folder, 'secret');
@@ -168,17 +167,17 @@ test('03: the receiver is registered, verifies what it is sent, and refuses what
     TLS_CERT: join(folder, 'cert.pem'),
     TLS_KEY: join(folder, 'key.pem'),
   });
-  await until('the receiver', () => receiver.said().includes('listening'));
+  await until('the receiver', () => receiver.output().includes('listening'));
   register.child.stdin?.end('\n');
   const [code] = await register.exit;
-  expect(code, register.said()).toBe(0);
-  expect(register.said()).toContain('"acknowledged":true');
-  await until('both events', () => /: accepted\n[^]*: delivered\n/.test(receiver.said()));
-  expect(receiver.said()).not.toContain('refused');
+  expect(code, register.output()).toBe(0);
+  expect(register.output()).toContain('"acknowledged":true');
+  await until('both events', () => /: accepted\n[^]*: delivered\n/.test(receiver.output()));
+  expect(receiver.output()).not.toContain('refused');
 
   const curl = ['-sS', '-o', '/dev/null', '-w', '%{http_code}', '--cacert', join(folder, 'cert.pem'), '-d', '{}', url];
   const stranger = start('curl', curl, {});
   await stranger.exit;
-  expect(stranger.said()).toBe('401');
-  await until('the refusal', () => receiver.said().includes('refused'));
+  expect(stranger.output()).toBe('401');
+  await until('the refusal', () => receiver.output().includes('refused'));
 });

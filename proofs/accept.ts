@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { takenByDestination } from './carrier.ts';
-import { cutGateway, killPostgres } from './kills.ts';
-import { destinationOf, exportStatuses, listUnknown, untilQuiet } from './messages.ts';
-import { between, type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
-import { openStage, type Stage } from './stage.ts';
+import { takenByDestination } from './lib/carrier.ts';
+import { cutGatewayConnection, killPostgres } from './lib/kills.ts';
+import { destinationOf, exportStatuses, listUnknownOutcomes, untilIdle } from './lib/messages.ts';
+import { between, type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
+import { openStage, type Stage } from './lib/stage.ts';
 
 type Size = { readonly messages: number; readonly postgresKills: number };
 
@@ -14,16 +14,19 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 const CLIENTS = 16;
 const WINDOW = 100;
-const PATIENCE_MS = 20_000;
-const CUT_EVERY_MS = 100;
+const STALL_TIMEOUT_MS = 20_000;
+const CUT_INTERVAL_MS = 100;
 const RETRY_MS = 50;
-/** So many requests are made twice at the same time, as by a client that does not wait for the first answer. */
+/**
+ * The share of requests that are sent twice at the same time, as by a client that does not wait for the first answer.
+ */
 const IMPATIENT_SHARE = 0.05;
 const BULK_SHARE = 0.2;
-const BULK = 20;
+const BULK_SIZE = 20;
 
 export const accept: Proof = {
-  promise: 'What was answered with 200 is kept, once, whatever happens to PostgreSQL and to the connections.',
+  promise:
+    'Every message answered with 200 is stored exactly once, whatever happens to PostgreSQL and its connections.',
   sabotage: {
     fault: 'a single send is answered before its commit',
     file: new URL('./sabotage/accept.ts', import.meta.url),
@@ -31,7 +34,7 @@ export const accept: Proof = {
   prove,
 };
 
-/** Who answered what: our id by the client's, each of which is its destination. */
+/** Our message id by client id, which is also the destination. */
 type Answered = Map<string, string>;
 
 async function prove(run: Run): Promise<Findings> {
@@ -43,10 +46,10 @@ async function prove(run: Run): Promise<Findings> {
   });
   const traffic = createTraffic(run, stage, size.messages);
   const sending = traffic.run();
-  const faults = inject(run, stage, size, traffic.share);
+  const faults = injectFaults(run, stage, size, traffic.share);
   await sending;
   const { postgresKills, connectionsCut } = await faults;
-  await untilQuiet(stage, PATIENCE_MS);
+  await untilIdle(stage, STALL_TIMEOUT_MS);
   const figures = {
     ...(await compare(stage, traffic.answered)),
     ...traffic.counts,
@@ -54,16 +57,16 @@ async function prove(run: Run): Promise<Findings> {
     connectionsCut,
   };
   return judge(figures, {
-    'what was answered is kept': figures.missing === 0,
-    'one client id makes one message': figures.stored === figures.answered && figures.contradicted === 0,
+    'every accepted message is stored': figures.missing === 0,
+    'each client id creates exactly one message': figures.stored === figures.answered && figures.contradicted === 0,
     'each message reaches the carrier once, or is listed as unknown': figures.notSent + figures.duplicates === 0,
     'all kills took place': postgresKills === size.postgresKills,
   });
 }
 
 /**
- * Clients at the same time, each with one request under way. What is not answered with 200 is sent again under the same
- * client id, as the interface allows, until it is.
+ * Sends all messages with CLIENTS parallel clients, each with one request under way. A request that is not answered
+ * with 200 is sent again under the same client ids, as the interface allows, until it is.
  */
 function createTraffic(run: Run, { client }: Stage, messages: number) {
   const answered: Answered = new Map();
@@ -91,9 +94,9 @@ function createTraffic(run: Run, { client }: Stage, messages: number) {
     await twin;
   }
 
-  async function beClient(): Promise<void> {
+  async function runClient(): Promise<void> {
     while (next < messages) {
-      const size = Math.min(run.random.chance(BULK_SHARE) ? BULK : 1, messages - next);
+      const size = Math.min(run.random.chance(BULK_SHARE) ? BULK_SIZE : 1, messages - next);
       const numbers = Array.from({ length: size }, (_, i) => destinationOf(next + i));
       next += size;
       await untilAnswered(numbers);
@@ -104,7 +107,7 @@ function createTraffic(run: Run, { client }: Stage, messages: number) {
     answered,
     counts,
     share: () => answered.size / messages,
-    run: async () => void (await Promise.all(Array.from({ length: CLIENTS }, beClient))),
+    run: async () => void (await Promise.all(Array.from({ length: CLIENTS }, runClient))),
   };
 }
 
@@ -119,29 +122,37 @@ async function sendMany(client: Stage['client'], numbers: readonly string[]): Pr
   return results.map(({ id }) => id ?? undefined);
 }
 
-/** Kills PostgreSQL at equal parts of the traffic, and cuts one of the gateway's connections to it every 100 ms. */
-async function inject(run: Run, stage: Stage, { postgresKills }: Size, share: () => number) {
+/**
+ * Kills PostgreSQL at equal fractions of the traffic, and cuts one of the gateway's connections to it about every 100
+ * ms.
+ */
+async function injectFaults(run: Run, stage: Stage, { postgresKills }: Size, share: () => number) {
   const done = { postgresKills: 0, connectionsCut: 0 };
   while (share() < 1) {
     if (share() > (done.postgresKills + 0.5) / postgresKills) {
       await killPostgres(run, stage);
       done.postgresKills++;
-      run.say(`PostgreSQL killed at ${Math.round(share() * 100)} % of the traffic`);
+      run.log(`PostgreSQL killed at ${Math.round(share() * 100)} % of the traffic`);
     }
-    done.connectionsCut += await cutGateway(stage).catch(() => 0);
-    await delay(between(run, 1, 2 * CUT_EVERY_MS));
+    done.connectionsCut += await cutGatewayConnection(stage).catch(() => 0);
+    await delay(between(run, 1, 2 * CUT_INTERVAL_MS));
   }
   return done;
 }
 
 async function compare(stage: Stage, answered: Answered) {
   const ids = [...answered.values()];
-  const records = await exportStatuses(stage, ids, ({ deliveryStatus }) => deliveryStatus !== 'ACCEPTED', PATIENCE_MS);
+  const records = await exportStatuses(
+    stage,
+    ids,
+    ({ deliveryStatus }) => deliveryStatus !== 'ACCEPTED',
+    STALL_TIMEOUT_MS,
+  );
   const found = new Map(records.map((record) => [record.messageId, record]));
   const missing = [...answered].filter(([number, id]) => found.get(id)?.destination !== number).length;
   const { rows } = await stage.pool.query('SELECT count(*) AS stored FROM message');
   const taken = takenByDestination(await stage.carrier.ledger());
-  const unknown = new Set((await listUnknown(stage)).map(({ messageId }) => messageId));
+  const unknown = new Set((await listUnknownOutcomes(stage)).map(({ messageId }) => messageId));
   return {
     answered: answered.size,
     missing,

@@ -5,9 +5,9 @@ import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { readXlsx } from 'hucre/xlsx';
 import { until } from '../test/support/until.ts';
-import { type Crew, killPostgres, startCrew } from './kills.ts';
-import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
-import { type Account, openStage, type Stage } from './stage.ts';
+import { type Crew, killPostgres, startCrew } from './lib/kills.ts';
+import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
+import { type Account, openStage, type Stage } from './lib/stage.ts';
 
 type Size = { readonly messages: number; readonly exports: number; readonly postgresKills: number };
 
@@ -16,17 +16,17 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { messages: 40_000, exports: 6, postgresKills: 1 },
   full: { messages: 500_000, exports: 100, postgresKills: 20 },
 };
-/** Messages that are stored together: an export has all of them or none. */
-const GROUP = 20;
-const MOST_FAULTS = 3;
+/** Messages that are stored in one transaction: an export has all of them or none. */
+const GROUP_SIZE = 20;
+const MAX_FAULTS = 3;
 const DEADLINE_MS = 120_000;
 const FORMATS = ['csv', 'csv.gz', 'csv', 'xlsx'] as const;
 const PG = '/api/partner-gateway/v1';
 
 export const exportsProof: Proof = {
-  promise: 'An export has every message of its range once, as of one moment, whoever is killed while it is made.',
+  promise: 'An export holds every message of its range once, as of one moment, whatever is killed meanwhile.',
   sabotage: {
-    fault: 'rows that break off are taken for their end',
+    fault: 'a broken row stream is taken for a complete one',
     file: new URL('./sabotage/exports.ts', import.meta.url),
   },
   prove,
@@ -37,16 +37,16 @@ async function prove(run: Run): Promise<Findings> {
   const postgresKills = run.databaseUrl === null ? size.postgresKills : 0;
   await using stage = await openStage(run, { gateway: 'api' });
   const account = await stage.newAccount({ plan: 'unlimited' });
-  for (let n = 0; n < size.messages / GROUP; n++) await storeGroup(stage, account, n);
+  for (let n = 0; n < size.messages / GROUP_SIZE; n++) await storeGroup(stage, account, n);
   const crew = await startCrew(run, stage, 2);
   const sums = { exports: 0, rows: 0, failed: 0, missing: 0, doubled: 0, brokenGroups: 0, faults: 0 };
   for (let n = 0; n < size.exports; n++) {
     const before = await listIds(stage, account);
-    const { exportId } = await ask(account, FORMATS[n % FORMATS.length] ?? 'csv');
+    const { exportId } = await requestExport(account, FORMATS[n % FORMATS.length] ?? 'csv');
     const growing = storeGroup(stage, account, size.messages + n).catch(() => undefined);
     if (n < postgresKills) await killPostgres(run, stage);
     sums.faults += await disturb(run, stage, crew);
-    const job = await untilMade(account, exportId);
+    const job = await untilCompleted(account, exportId);
     await growing;
     sums.exports++;
     const lines = job.status === 'COMPLETED' ? await readFile(stage, job).catch(() => null) : null;
@@ -54,23 +54,23 @@ async function prove(run: Run): Promise<Findings> {
     else sums.failed++;
   }
   const figures = { ...sums, kills: crew.kills, postgresKills, orphans: await countOrphans(run, stage) };
-  await crew.settled();
+  await crew.allStarted();
   return judge(figures, {
-    'every export is made and can be read': sums.failed === 0 && sums.exports === size.exports,
-    'every message of the range is in it': sums.missing === 0,
-    'no message is in it twice': sums.doubled === 0,
-    'what was stored together is in it together': sums.brokenGroups === 0,
-    'every other file is known and will be deleted': figures.orphans === 0,
+    'every export completes and can be read': sums.failed === 0 && sums.exports === size.exports,
+    'every message of the range is in its export': sums.missing === 0,
+    'no message is in an export twice': sums.doubled === 0,
+    'messages stored in one transaction are exported together': sums.brokenGroups === 0,
+    'every other file is listed for deletion': figures.orphans === 0,
     'exports were disturbed': sums.faults > 0 || run.mode === 'tiny',
   });
 }
 
-/** In one transaction; under one sender. */
+/** Stores GROUP_SIZE messages in one transaction, all with the same sender. */
 const storeGroup = ({ pool }: Stage, { accountId }: Account, n: number) =>
   pool.query(
     `INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)
      SELECT $1, uuidv7(), 'SMS', 'API', false, $2, '+393331234567', 'Hello', 1, true FROM generate_series(1, $3)`,
-    [accountId, `G${n}`, GROUP],
+    [accountId, `G${n}`, GROUP_SIZE],
   );
 
 async function listIds({ pool }: Stage, { accountId }: Account): Promise<Set<string>> {
@@ -85,7 +85,7 @@ type Job = {
   readonly downloadUrl: string;
 };
 
-async function ask({ client }: Account, format: string): Promise<Job> {
+async function requestExport({ client }: Account, format: string): Promise<Job> {
   const body = {
     startDateTime: new Date(Date.now() - 3_600_000).toISOString(),
     endDateTime: new Date(Date.now() + 3_600_000).toISOString(),
@@ -96,10 +96,10 @@ async function ask({ client }: Account, format: string): Promise<Job> {
   return answer.body as Job;
 }
 
-/** Kills workers and cuts the sessions that read rows, as long as there is something to disturb. Answers how often. */
+/** Kills workers and terminates the sessions that read rows, up to MAX_FAULTS times. Returns the number of faults. */
 async function disturb(run: Run, stage: Stage, crew: Crew): Promise<number> {
   let faults = 0;
-  for (let n = between(run, 1, run.mode === 'tiny' ? 1 : MOST_FAULTS); n > 0; n--) {
+  for (let n = between(run, 1, run.mode === 'tiny' ? 1 : MAX_FAULTS); n > 0; n--) {
     await delay(between(run, 0, 60));
     const killed = oneOf(run, [true, false]);
     if (killed) await crew.killOne();
@@ -108,7 +108,9 @@ async function disturb(run: Run, stage: Stage, crew: Crew): Promise<number> {
   return faults;
 }
 
-/** While rows are read: waits a little for that. */
+/**
+ * Terminates a session that reads rows; waits up to half a second for one to start. Returns how many were terminated.
+ */
 async function cutReader({ pool }: Stage): Promise<number> {
   for (let look = 0; look < 100; look++) {
     const { rowCount } = await pool.query(
@@ -121,8 +123,8 @@ async function cutReader({ pool }: Stage): Promise<number> {
   return 0;
 }
 
-/** The API may be without its database for a moment. */
-const untilMade = ({ client }: Account, exportId: number): Promise<Job> =>
+/** Waits until the export has ended. The API may be without its database for a moment. */
+const untilCompleted = ({ client }: Account, exportId: number): Promise<Job> =>
   until(
     'the end of the export',
     async () => {
@@ -135,7 +137,7 @@ const untilMade = ({ client }: Account, exportId: number): Promise<Job> =>
 
 type Line = { readonly id: string; readonly sender: string };
 
-/** By its link, from where the gateway really listens. */
+/** Downloads an export by its link, with the address replaced by the one where the gateway really listens. */
 async function readFile({ gateway }: Stage, { downloadUrl, format }: Job): Promise<Line[]> {
   const { pathname, search } = new URL(downloadUrl);
   const octets = await (await fetch(`${gateway.ready['address']}${pathname}${search}`)).bytes();
@@ -155,7 +157,7 @@ type Compared = {
   readonly brokenGroups: number;
 };
 
-/** `before` were there when it was asked for; others may be. */
+/** Compares the lines of an export with the ids that were stored before it was requested; later ones may be in it. */
 function compare(lines: readonly Line[], before: ReadonlySet<string>): Compared {
   const ids = new Set(lines.map(({ id }) => id));
   const bySender = Map.groupBy(lines, ({ sender }) => sender);
@@ -163,7 +165,7 @@ function compare(lines: readonly Line[], before: ReadonlySet<string>): Compared 
     rows: lines.length,
     missing: before.difference(ids).size,
     doubled: lines.length - ids.size,
-    brokenGroups: [...bySender.values()].filter((group) => group.length !== GROUP).length,
+    brokenGroups: [...bySender.values()].filter((group) => group.length !== GROUP_SIZE).length,
   };
 }
 
@@ -171,7 +173,9 @@ function add(sums: Record<keyof Compared, number>, compared: Compared): void {
   for (const key of ['rows', 'missing', 'doubled', 'brokenGroups'] as const) sums[key] += compared[key];
 }
 
-/** Files that neither an export nor the list of those to be deleted knows. Unfinished ones of dead processes have a dot. */
+/**
+ * Counts files that neither an export nor the deletion list knows. Unfinished files of dead processes begin with a dot.
+ */
 async function countOrphans({ folder }: Run, { pool }: Stage): Promise<number> {
   const store = join(folder, 'data', 'files');
   const found = await readdir(join(store, 'exports'), { recursive: true, withFileTypes: true }).catch(() => []);

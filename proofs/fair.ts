@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { takenByDestination } from './carrier.ts';
-import { destinationOf, sendBulk } from './messages.ts';
-import { between, type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
-import { openStage, type Stage } from './stage.ts';
+import { takenByDestination } from './lib/carrier.ts';
+import { destinationOf, sendBulk } from './lib/messages.ts';
+import { between, type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
+import { openStage, type Stage } from './lib/stage.ts';
 
 type Size = { readonly queued: number; readonly singles: number };
 
@@ -11,18 +11,18 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { queued: 50_000, singles: 200 },
   full: { queued: 500_000, singles: 1000 },
 };
-/** The connection's rate: what is queued needs minutes or hours. */
+/** The rate of the connection, at which the queue takes minutes or hours. */
 const TPS = 200;
-const SINGLES_A_SECOND = 20;
-const PATIENCE_MS = 20_000;
-const LOOK_MS = 200;
-/** Single sends that a queue must not slow down at all reach the carrier in this time on any machine. */
-const AT_MOST_MS = 1000;
+const SINGLES_PER_SECOND = 20;
+const TIMEOUT_MS = 20_000;
+const POLL_MS = 200;
+/** A single send that no queue slows down reaches the carrier within this time on any machine. */
+const MAX_P99_MS = 1000;
 
 export const fair: Proof = {
-  promise: "What one account queues leaves another account's single sends at their normal latency.",
+  promise: "One account's queue does not slow down another account's single sends.",
   sabotage: {
-    fault: 'all messages are queued with one priority',
+    fault: 'all messages are queued with the same priority',
     file: new URL('./sabotage/fair.ts', import.meta.url),
   },
   prove,
@@ -37,12 +37,12 @@ async function prove(run: Run): Promise<Findings> {
   });
   const { client: other } = await stage.newAccount({ plan: 'unlimited' });
   const idle = await measure(run, stage, other, numbers(0, singles));
-  run.say(`alone: p50 ${idle.p50} ms, p99 ${idle.p99} ms`);
+  run.log(`alone: p50 ${idle.p50} ms, p99 ${idle.p99} ms`);
 
   await sendBulk(stage, numbers(singles, queued), 'One of very many');
-  run.say(`${queued} messages of another account are queued, at ${TPS} a second`);
+  run.log(`${queued} messages of another account are queued, at ${TPS} a second`);
   const busy = await measure(run, stage, other, numbers(singles + queued, singles));
-  run.say(`beside them: p50 ${busy.p50} ms, p99 ${busy.p99} ms`);
+  run.log(`beside them: p50 ${busy.p50} ms, p99 ${busy.p99} ms`);
 
   const { submits } = await stage.carrier.counts();
   const stillQueued = queued + 2 * singles - submits;
@@ -57,37 +57,37 @@ async function prove(run: Run): Promise<Findings> {
     notSent: idle.notSent + busy.notSent,
   };
   return judge(figures, {
-    'p99 stays within twice that of an idle gateway, or below a second': busy.p99 <= Math.max(2 * idle.p99, AT_MOST_MS),
+    'p99 stays within twice that of an idle gateway, or below a second': busy.p99 <= Math.max(2 * idle.p99, MAX_P99_MS),
     'every single send reaches the carrier': figures.notSent === 0,
-    'the queue was there all the time': stillQueued > 0,
+    'the queue never ran empty': stillQueued > 0,
   });
 }
 
 const numbers = (first: number, count: number): string[] =>
   Array.from({ length: count }, (_, n) => destinationOf(first + n));
 
-/** Sends one after the other, at no regular times; from the request to the carrier, in ms. */
+/** Sends single messages at random intervals; returns the latencies in ms from the request to the carrier. */
 async function measure(run: Run, stage: Stage, client: Stage['client'], destinations: readonly string[]) {
   const sentAt = new Map<string, number>();
   const sends: Promise<unknown>[] = [];
   for (const phoneNumber of destinations) {
     sentAt.set(phoneNumber, Date.now());
     sends.push(client.send({ phoneNumber, message: 'Your code is 123456' }));
-    await delay(between(run, 0, (2 * 1000) / SINGLES_A_SECOND));
+    await delay(between(run, 0, (2 * 1000) / SINGLES_PER_SECOND));
   }
   await Promise.all(sends);
   const latencies = await latenciesOf(stage, sentAt);
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), notSent: sentAt.size - latencies.length };
 }
 
-/** Waits until the carrier has all of them, within reason. */
+/** Waits until the carrier has all of them, up to a deadline. */
 async function latenciesOf({ carrier }: Stage, sentAt: ReadonlyMap<string, number>): Promise<number[]> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   for (;;) {
     const taken = takenByDestination(await carrier.ledger());
     const latencies = [...sentAt].flatMap(([number, at]) => taken.get(number)?.map((submit) => submit.at - at) ?? []);
     if (latencies.length >= sentAt.size || performance.now() > deadline) return latencies;
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
 }
 

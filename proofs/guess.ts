@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '../test/support/client.ts';
-import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
-import { type Account, openStage } from './stage.ts';
+import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
+import { type Account, openStage } from './lib/stage.ts';
 
 type Size = { readonly guesses: number; readonly addresses: number };
 
@@ -11,19 +11,19 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   full: { guesses: 100_000, addresses: 1_000 },
 };
 const GUESSERS = 64;
-const OWNER_EVERY_MS = 50;
+const OWNER_INTERVAL_MS = 50;
 const KEYS = '/api/partner-gateway/v1/authentication?limit=1';
 const SESSION = '/api/partner-gateway/v1/session';
-/** The gateway takes this machine for a proxy, so that every address can be played from here. */
+/** The gateway treats this machine as a proxy, so that requests can claim any address. */
 const PROXY = '127.0.0.1';
-const OWNERS_ADDRESS = '198.51.100.7';
-/** Strangers have 20 tries a minute, and 10 more where a process has not heard yet of what the other one let through. */
-const TRIES_IN_HALF_A_MINUTE = 30;
+const OWNER_ADDRESS = '198.51.100.7';
+/** Strangers have 20 tries a minute, and 10 more for processes that have not yet heard of each other's tries. */
+const MAX_TRIES_PER_HALF_MINUTE = 30;
 
 export const guess: Proof = {
-  promise: 'Guessing passwords gets nowhere, and locks nobody out.',
+  promise: 'Guessing passwords never succeeds, and locks nobody out.',
   sabotage: {
-    fault: "the limit is the user's, wherever the request comes from",
+    fault: 'the limit is counted by user alone, wherever the request comes from',
     file: new URL('./sabotage/guess.ts', import.meta.url),
   },
   prove,
@@ -41,25 +41,26 @@ async function prove(run: Run): Promise<Findings> {
   const signIn = (username: string, password: string, address: string) =>
     oneOf(run, clients).request('POST', SESSION, { headers: atConsole(address), body: { username, password } });
 
-  // The owner was here before, on one of the processes.
+  // The owner has signed in before, on one of the processes.
   const { username, password } = owner;
-  const first = await login(username, password, OWNERS_ADDRESS);
+  const first = await login(username, password, OWNER_ADDRESS);
   const counts = { tries: 0, refused: 0, busy: 0, hits: 0, other: 0, triesAtNobody: 0 };
   const start = performance.now();
   let attacking = true;
-  const owning = comeInAgainAndAgain(
-    () => oneOf(run, [login, signIn])(username, password, OWNERS_ADDRESS),
+  const owning = runOwner(
+    () => oneOf(run, [login, signIn])(username, password, OWNER_ADDRESS),
     owner,
     () => attacking,
   );
   let next = 0;
-  // Their list holds the right word, once. Not in the smallest run, where one in a hundred would find it by luck.
+  // The list of guesses holds the right password once. Not in the smallest run, where one run in a hundred would find
+  // it by luck.
   const lucky = run.mode === 'tiny' ? -1 : between(run, Math.floor(guesses / 2), guesses - 1);
   const guesser = async (): Promise<void> => {
     for (let n = next++; n < guesses; n = next++) {
       const name = n === lucky || n % 2 === 0 ? username : 'nobody';
-      const guessIt = oneOf(run, [login, signIn]);
-      const { status } = await guessIt(name, n === lucky ? password : `word ${n}`, addressOf(n % addresses));
+      const attempt = oneOf(run, [login, signIn]);
+      const { status } = await attempt(name, n === lucky ? password : `guess ${n}`, addressOf(n % addresses));
       if (status === 200) counts.hits++;
       else if (status === 429) counts.refused++;
       else if (status === 503) counts.busy++;
@@ -71,21 +72,21 @@ async function prove(run: Run): Promise<Findings> {
   const seconds = (performance.now() - start) / 1000;
   attacking = false;
   const owned = await owning;
-  const most = Math.max(seconds, TRIES_IN_HALF_A_MINUTE);
+  const maxTries = Math.max(seconds, MAX_TRIES_PER_HALF_MINUTE);
   const figures = { guesses, addresses, attackSeconds: Math.round(seconds), ...counts, ...owned };
   return judge(figures, {
-    'no guess was right': counts.hits === 0,
-    'strangers have at most one try a second at a user, over half a minute or more': counts.tries <= most,
-    'a user who does not exist is no easier and no harder to guess':
-      counts.triesAtNobody <= most && counts.triesAtNobody > 0,
-    'every other guess was refused unread': counts.other === 0 && counts.refused > 0,
-    'the owner came in every time': first.status === 200 && owned.ownerLogins > 0 && owned.ownerRefused === 0,
-    'keys went on working': owned.keyCalls > 0 && owned.keyRefused === 0,
+    'no guess succeeded': counts.hits === 0,
+    'strangers have at most one try per second and user, over half a minute or more': counts.tries <= maxTries,
+    'a user who does not exist is limited in the same way':
+      counts.triesAtNobody <= maxTries && counts.triesAtNobody > 0,
+    'every other guess was refused unchecked': counts.other === 0 && counts.refused > 0,
+    'the owner signed in every time': first.status === 200 && owned.ownerLogins > 0 && owned.ownerRefused === 0,
+    'API keys kept working': owned.keyCalls > 0 && owned.keyRefused === 0,
   });
 }
 
-/** The owner's program, which sends the password with every request or signs in with it, and another one with a key. */
-async function comeInAgainAndAgain(
+/** The owner's clients: one that signs in or sends the password with every request, and one that uses a key. */
+async function runOwner(
   login: () => Promise<{ status: number }>,
   { client }: Account,
   attacked: () => boolean,
@@ -97,7 +98,7 @@ async function comeInAgainAndAgain(
     counts.keyCalls++;
     const { status } = await client.request('GET', KEYS, { headers: proxied(addressOf(0)) });
     if (status !== 200) counts.keyRefused++;
-    await delay(OWNER_EVERY_MS);
+    await delay(OWNER_INTERVAL_MS);
   }
   return counts;
 }
@@ -106,7 +107,7 @@ const addressOf = (n: number): string => `203.0.${113 + (n >> 8)}.${n & 255}`;
 
 const proxied = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' });
 
-/** As our own page signs people in. */
+/** The headers that the console sends with a sign-in. */
 const atConsole = (address: string) => ({
   ...proxied(address),
   'x-api-key': '',

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { transaction } from '../src/platform/db/transaction.ts';
 import { topUp } from '../src/money/credit/charge.ts';
-import { CAMPAIGNS } from '../test/support/campaign.ts';
-import { type Ledger, takenByDestination } from './carrier.ts';
-import { cutGateway } from './kills.ts';
-import { untilQuiet } from './messages.ts';
-import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
-import { type Account, openStage, type Stage } from './stage.ts';
+import { CAMPAIGNS } from '../test/support/campaigns/campaign.ts';
+import { type Ledger, takenByDestination } from './lib/carrier.ts';
+import { cutGatewayConnection } from './lib/kills.ts';
+import { untilIdle } from './lib/messages.ts';
+import { between, type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
+import { type Account, openStage, type Stage } from './lib/stage.ts';
 
 type Size = { readonly rounds: number; readonly twins: number };
 
@@ -15,23 +15,23 @@ const SIZES: Readonly<Record<Mode, Size>> = {
   quick: { rounds: 60, twins: 1000 },
   full: { rounds: 10_000, twins: 1000 },
 };
-/** Requests of one round, all at the same time, that together want more than there is. */
-const RACERS = 50;
-/** Of so many rounds some have credit for a campaign, and some have not. */
-const LUCK_ENDS = 20;
-/** Campaigns that are confirmed at that time as well. */
-const CAMPAIGNS_A_ROUND = 3;
-const LOOK_MS = 50;
-const PATIENCE_MS = 20_000;
-const CUT_EVERY_MS = 300;
-/** The carrier refuses, fails, lets expire or delivers. */
+/** Concurrent requests per round, which together cost more than the credit that is there. */
+const CONCURRENT_REQUESTS = 50;
+/** In runs of at least this many rounds, some campaigns must be funded and some not. */
+const MIN_ROUNDS_FOR_BOTH = 20;
+/** Campaigns confirmed in each round, at the same time as the requests. */
+const CAMPAIGNS_PER_ROUND = 3;
+const POLL_MS = 50;
+const STALL_TIMEOUT_MS = 20_000;
+const CUT_INTERVAL_MS = 300;
+/** Last digits of numbers: the carrier refuses, fails, lets the message expire or delivers it. */
 const ENDINGS = ['0001', '0002', '0003', '9901', '9902', '9909'];
 const BODIES = ['One part', 'A text of two parts costs twice as much as one. '.repeat(5)];
 const PLAIN = { channel: 'SMS', prefix: '3930', unitMicros: 35_000, refundUndelivered: false } as const;
 const REFUNDING = { channel: 'SMS', prefix: '3931', unitMicros: 49_999, refundUndelivered: true } as const;
 
 export const money: Proof = {
-  promise: 'Nobody spends what is not there, and every millionth is accounted for.',
+  promise: 'No account spends credit that it does not have, and every millionth is accounted for.',
   sabotage: {
     fault: 'the balance is read first and written afterwards',
     file: new URL('./sabotage/money.ts', import.meta.url),
@@ -49,29 +49,30 @@ async function prove(run: Run): Promise<Findings> {
   });
   const account = await stage.newAccount({ plan: 'production' });
   const races = await race(run, stage, account, size.rounds);
-  run.say(`${races.requests} requests raced for the credit; ${races.refused} messages were refused`);
-  await untilQuiet(stage, PATIENCE_MS);
+  run.log(`${races.requests} requests competed for the credit; ${races.refused} messages were refused`);
+  await untilIdle(stage, STALL_TIMEOUT_MS);
 
   const books = await untilSettled(stage, account);
   const ledger = await stage.carrier.ledger();
-  const due = earnedBy(ledger);
+  const due = chargesBy(ledger);
   const twins = await sendTwins(await stage.newAccount({ plan: 'production', creditMicros: 1_000_000 }), size.twins);
   const figures = { ...races, ...books, dueMicros: due, ...twins };
   return judge(figures, {
     'the balance is never below zero': races.belowZero === 0 && books.availableMicros >= 0,
-    'the balance is what the ledger says': books.availableMicros === books.bookedMicros,
+    'the balance equals the sum of the ledger': books.availableMicros === books.bookedMicros,
     'nothing stays reserved': books.frozenMicros === 0 && books.reservedMicros === 0,
-    'what was earned is the price of what the carrier took and nobody gets back': books.earnedMicros === due,
-    'what was put in is spent or there': books.toppedUpMicros === books.earnedMicros + books.bookedMicros,
-    'credit was short': races.refused > 0,
-    'some campaigns had their credit and some had not':
-      races.rounds < LUCK_ENDS || (races.campaignsConfirmed > 0 && races.campaignsConfirmed < races.campaigns),
+    'the earnings equal the price of what the carrier took, less refunds': books.earnedMicros === due,
+    'top-ups equal earnings plus balance': books.toppedUpMicros === books.earnedMicros + books.bookedMicros,
+    'some requests were refused for lack of credit': races.refused > 0,
+    'some campaigns were funded and some were not':
+      races.rounds < MIN_ROUNDS_FOR_BOTH ||
+      (races.campaignsConfirmed > 0 && races.campaignsConfirmed < races.campaigns),
     'most requests were answered': races.failedRequests < races.requests / 2,
-    'of requests with one globalId one wins': twins.winners === 1 && twins.twinsFailed === 0,
+    'requests with the same globalId create one batch': twins.winners === 1 && twins.twinsFailed === 0,
   });
 }
 
-/** Rounds of requests at the same time for credit that does not last, while connections to PostgreSQL are cut. */
+/** Runs rounds of concurrent requests for insufficient credit, while connections to PostgreSQL are cut. */
 async function race(run: Run, stage: Stage, account: Account, rounds: number) {
   const counts = {
     rounds,
@@ -98,7 +99,7 @@ async function race(run: Run, stage: Stage, account: Account, rounds: number) {
     counts.refused += answer.results.length - answer.accepted;
   }
 
-  /** Answers how to confirm it; null when it could not be made. */
+  /** Creates a campaign and returns a function that confirms it; null if it could not be created. */
   async function prepareCampaign(): Promise<(() => Promise<void>) | null> {
     const destinations = Array.from({ length: between(run, 1, 5) }, () => mobileFor(run, next++));
     const sms = { sendingMode: 'SMS', smsSender: 'Acme', smsBody: oneOf(run, BODIES) };
@@ -116,15 +117,18 @@ async function race(run: Run, stage: Stage, account: Account, rounds: number) {
   }
 
   const cutting = (async () => {
-    for (; racing; await delay(between(run, 1, 2 * CUT_EVERY_MS)))
-      counts.connectionsCut += await cutGateway(stage).catch(() => 0);
+    for (; racing; await delay(between(run, 1, 2 * CUT_INTERVAL_MS)))
+      counts.connectionsCut += await cutGatewayConnection(stage).catch(() => 0);
   })();
   for (let round = 0; round < rounds; round++) {
-    const campaigns = await Promise.all(Array.from({ length: CAMPAIGNS_A_ROUND }, prepareCampaign));
+    const campaigns = await Promise.all(Array.from({ length: CAMPAIGNS_PER_ROUND }, prepareCampaign));
     const micros = between(run, 1, 60) * PLAIN.unitMicros;
     await transaction(stage.pool, (tx) => topUp(tx, { accountId: account.accountId, micros, reference: 'proof' }));
-    await Promise.all([...Array.from({ length: RACERS }, request), ...campaigns.map((confirm) => confirm?.())]);
-    if ((await booksOf(stage, account)).availableMicros < 0) counts.belowZero++;
+    await Promise.all([
+      ...Array.from({ length: CONCURRENT_REQUESTS }, request),
+      ...campaigns.map((confirm) => confirm?.()),
+    ]);
+    if ((await readBalances(stage, account)).availableMicros < 0) counts.belowZero++;
   }
   racing = false;
   await cutting;
@@ -134,12 +138,17 @@ async function race(run: Run, stage: Stage, account: Account, rounds: number) {
 const numberFor = (run: Run, n: number): string =>
   `+${oneOf(run, [PLAIN, REFUNDING]).prefix}${String(n).padStart(7, '0')}${oneOf(run, ENDINGS)}`;
 
-/** A number that a campaign takes: one that its country has. They come round; each ends as its last digits say. */
+/**
+ * A number that a campaign accepts, valid in its country. Numbers repeat after 10,000; the last digits choose the
+ * outcome.
+ */
 const mobileFor = (run: Run, n: number): string =>
   `+${REFUNDING.prefix}${String(n % 10_000).padStart(4, '0')}${oneOf(run, ENDINGS)}`;
 
-/** What the carrier's ledger makes the account owe: its prices, but for what was refused or is given back. */
-function earnedBy(ledger: Ledger): number {
+/**
+ * What the account owes by the carrier's ledger: the price of every part taken, less what is refunded when undelivered.
+ */
+function chargesBy(ledger: Ledger): number {
   const delivered = new Set(ledger.receipts.filter(({ text }) => text === 'DELIVRD').map(({ source }) => `+${source}`));
   let micros = 0;
   for (const [number, submits] of takenByDestination(ledger)) {
@@ -150,20 +159,21 @@ function earnedBy(ledger: Ledger): number {
 }
 
 /**
- * The books once nothing is reserved any more: a receipt that overtook the answer to its submit is parked for a moment,
- * and with it what it settles. After a while, as they are.
+ * Waits until no credit is reserved any more, and returns the balances. A receipt that overtakes the answer to its
+ * submit is parked for a moment, and its credit stays reserved until then. After a deadline, returns the balances as
+ * they are.
  */
 async function untilSettled(stage: Stage, account: Account) {
-  const end = performance.now() + PATIENCE_MS;
-  let books = await booksOf(stage, account);
+  const end = performance.now() + STALL_TIMEOUT_MS;
+  let books = await readBalances(stage, account);
   while (books.reservedMicros !== 0 && performance.now() < end) {
-    await delay(LOOK_MS);
-    books = await booksOf(stage, account);
+    await delay(POLL_MS);
+    books = await readBalances(stage, account);
   }
   return books;
 }
 
-async function booksOf({ pool }: Stage, { accountId }: Account) {
+async function readBalances({ pool }: Stage, { accountId }: Account) {
   const { rows } = await pool.query(
     `WITH side AS (
        SELECT to_book AS book, amount_micros AS micros FROM ledger_entry WHERE account_id = $1
@@ -183,7 +193,10 @@ async function booksOf({ pool }: Stage, { accountId }: Account) {
   >;
 }
 
-/** The same request many times at once. The others are told what the one was told, or that it is under way. */
+/**
+ * Sends the same request many times at once. Each must get the answer of the one that wins, or learn that it is in
+ * progress.
+ */
 async function sendTwins({ client }: Account, twins: number) {
   const body = { globalId: 'twins', messages: [{ destinations: ['+393000000001'], sender: 'Acme', body: 'Once' }] };
   const answers = await Promise.all(Array.from({ length: twins }, () => client.request('POST', BULK, { body })));

@@ -5,20 +5,28 @@ import { expect, test } from 'vitest';
 import { createRandom } from '../src/simulators/smsc/random.ts';
 import { createTestDatabase } from '../test/support/database.ts';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
-import type { Findings, Proof, Run } from './proof.ts';
+import type { Findings, Proof, Run } from './lib/proof.ts';
 import { PROOFS } from './proofs.ts';
 
 const SEED = 11;
 const TIMEOUT_MS = 180_000;
 const start = promisify(execFile);
 
-/** The smallest run of a proof, on a database of the test's. */
+/** Runs a proof at its smallest size, on a test database. */
 async function proveTiny({ prove }: Proof): Promise<Findings> {
   await using database = await createTestDatabase();
   const folder = await temporaryFolder('heliograph-proof-');
-  const say = (): void => undefined;
+  const log = (): void => undefined;
   const { connectionString: databaseUrl } = database;
-  const run: Run = { mode: 'tiny', seed: SEED, random: createRandom(SEED), sabotage: null, folder, databaseUrl, say };
+  const run: Run = {
+    mode: 'tiny',
+    seed: SEED,
+    random: createRandom(SEED),
+    sabotage: null,
+    folder,
+    databaseUrl,
+    log,
+  };
   const findings = await prove(run);
   await rm(folder, { recursive: true });
   return findings;

@@ -1,39 +1,39 @@
 import { accept } from './accept.ts';
 import { allowlist } from './allowlist.ts';
-import { callbacks } from './callbacks.ts';
-import { canary } from './canary.ts';
-import { clock } from './clock.ts';
-import { consoleProof } from './console.ts';
-import { crash, crashPostgres } from './crash.ts';
-import { crashCampaign } from './crash-campaign.ts';
-import { csv } from './csv.ts';
+import { callbacks } from './callbacks/index.ts';
+import { canary } from './canary/index.ts';
+import { clock } from './clock/index.ts';
+import { consoleProof } from './console/index.ts';
+import { crash, crashPostgres } from './crash/index.ts';
+import { crashCampaign } from './crash/campaign.ts';
+import { csv } from './csv/index.ts';
 import { exportsProof } from './exports.ts';
 import { deleteRace } from './delete-race.ts';
 import { fair } from './fair.ts';
-import { fallback } from './fallback.ts';
-import { fallbackSends } from './fallback-sends.ts';
+import { fallback } from './fallback/index.ts';
+import { fallbackSends } from './fallback/sends.ts';
 import { guess } from './guess.ts';
-import { fields } from './fields.ts';
-import { links } from './links.ts';
-import { malformed } from './malformed.ts';
+import { fields } from './fields/index.ts';
+import { links } from './links/index.ts';
+import { malformed } from './malformed/index.ts';
 import { money } from './money.ts';
 import { oauth } from './oauth.ts';
 import { oracle } from './oracle.ts';
-import type { Proof } from './proof.ts';
+import type { Proof } from './lib/proof.ts';
 import { receipts } from './receipts.ts';
 import { restore } from './restore.ts';
-import { receivers } from './receivers.ts';
-import { resubmit } from './resubmit.ts';
+import { receivers } from './receivers/index.ts';
+import { resubmit } from './crash/resubmit.ts';
 import { revoke } from './revoke.ts';
 import { settle } from './settle.ts';
-import { smpp } from './smpp.ts';
-import { ssrf } from './ssrf.ts';
-import { tenants, tenantsRlsOnly } from './tenants.ts';
+import { smpp } from './smpp/index.ts';
+import { ssrf } from './ssrf/index.ts';
+import { tenants, tenantsRlsOnly } from './tenants/index.ts';
 import { throttle } from './throttle.ts';
-import { uploads } from './uploads.ts';
-import { webhooks } from './webhooks.ts';
+import { uploads } from './uploads/index.ts';
+import { webhooks } from './webhooks/index.ts';
 
-/** All proofs by name, in the order of `npm run prove`. */
+/** All proofs by name, in the order in which `npm run prove` runs them. */
 export const PROOFS: Readonly<Record<string, Proof>> = {
   crash,
   'crash --pg': crashPostgres,

@@ -1,8 +1,8 @@
-import { type Ledger, takenByDestination } from './carrier.ts';
-import { killPoints, startCrew, untilSubmits } from './kills.ts';
-import { exportStatuses, listInDoubt, listUnknown, type StatusRecord, untilQuiet } from './messages.ts';
-import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
-import { openStage, type Stage } from './stage.ts';
+import { type Ledger, takenByDestination } from './lib/carrier.ts';
+import { killPoints, startCrew, untilSubmits } from './lib/kills.ts';
+import { exportStatuses, listEverUnknown, listUnknownOutcomes, type StatusRecord, untilIdle } from './lib/messages.ts';
+import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
+import { openStage, type Stage } from './lib/stage.ts';
 
 type Size = { readonly messages: number; readonly kills: number };
 
@@ -13,22 +13,22 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 const WORKERS = 2;
 const WINDOW = 50;
-const PATIENCE_MS = 20_000;
-const RESPELL_MS = 200;
-const EXAMPLES = 5;
-const DESTINATIONS_A_REQUEST = 5000;
-/** Two parts. */
+const STALL_TIMEOUT_MS = 20_000;
+const RESPELL_INTERVAL_MS = 200;
+const MAX_EXAMPLES = 5;
+const DESTINATIONS_PER_REQUEST = 5000;
+/** A text that makes two parts. */
 const LONG = 'A text that needs two parts, each with a receipt of its own. '.repeat(4);
 const LONG_SHARE = 0.1;
 
-/** Last digits of a number, which say how the sandbox ends it; most deliver. */
+/** Last digits of a number, which choose the outcome at the sandbox; most are delivered. */
 const ENDINGS = ['0001', '0002', '0003', '0004', '9901', '9902', '9903', '9904', '9907', '9911'];
 const SPELLINGS = ['same', 'opposite', 'other-case', 'zero-padded'] as const;
 
 export const receipts: Proof = {
-  promise: 'Every receipt finds its message, however it is spelled and whenever it comes; none finds another one.',
+  promise: 'Every receipt is matched to its own message, however its id is spelled and whenever it arrives.',
   sabotage: {
-    fault: 'a receipt that fits no message at once is dropped',
+    fault: 'a receipt that matches no message on arrival is dropped',
     file: new URL('./sabotage/receipts.ts', import.meta.url),
   },
   prove,
@@ -52,32 +52,32 @@ async function prove(run: Run): Promise<Findings> {
   });
   const ids = await sendAll(run, stage, size.messages);
   const crew = await startCrew(run, stage, WORKERS);
-  const respelling = respell(run, stage);
+  const respelling = startRespelling(run, stage);
   for (const point of killPoints(run, size.kills, size.messages)) {
-    if (!(await untilSubmits(stage, point, PATIENCE_MS))) break;
+    if (!(await untilSubmits(stage, point, STALL_TIMEOUT_MS))) break;
     await crew.killOne();
-    run.say(`killed a worker at ${point} submits`);
+    run.log(`killed a worker at ${point} submits`);
   }
-  await crew.settled();
-  await untilQuiet(stage, PATIENCE_MS);
+  await crew.allStarted();
+  await untilIdle(stage, STALL_TIMEOUT_MS);
   await respelling.stop();
 
   const figures = { ...(await compare(run, stage, ids)), kills: crew.kills };
   return judge(figures, {
     'no receipt is dropped': figures.dropped === 0,
-    'no receipt finds another message': figures.misattributed === 0 && figures.missing === 0,
-    'what fits no message stays parked': figures.foreignGone === 0,
+    'no receipt is matched to the wrong message': figures.misattributed === 0 && figures.missing === 0,
+    'receipts that match no message stay parked': figures.foreignGone === 0,
     'nothing else stays parked': figures.parkedInVain === 0,
     'unknown <= kills x window': figures.inDoubt <= crew.kills * WINDOW,
     'all kills took place': crew.kills === size.kills,
   });
 }
 
-/** Numbers by their endings, so that neighbours end differently; some of the messages have two parts. */
+/** Sends messages to numbers with mixed endings, so that neighbours end differently; some have two parts. */
 async function sendAll(run: Run, { client }: Stage, messages: number): Promise<string[]> {
   const ids: string[] = [];
-  for (let first = 0; first < messages; first += DESTINATIONS_A_REQUEST) {
-    const count = Math.min(DESTINATIONS_A_REQUEST, messages - first);
+  for (let first = 0; first < messages; first += DESTINATIONS_PER_REQUEST) {
+    const count = Math.min(DESTINATIONS_PER_REQUEST, messages - first);
     const destinations = Array.from({ length: count }, (_, n) => `+39${3_000_000 + first + n}${oneOf(run, ENDINGS)}`);
     const long = Math.round(count * LONG_SHARE);
     const { results } = await client.bulk({
@@ -91,12 +91,12 @@ async function sendAll(run: Run, { client }: Stage, messages: number): Promise<s
   return ids;
 }
 
-/** Lets the carrier spell the ids of its receipts in one way and then in another. */
-function respell(run: Run, { carrier }: Stage): { stop(): Promise<void> } {
+/** Makes the carrier change the spelling of its receipt ids at intervals, until stopped. */
+function startRespelling(run: Run, { carrier }: Stage): { stop(): Promise<void> } {
   let last: Promise<void> = Promise.resolve();
   const timer = setInterval(() => {
     last = carrier.script({ receiptIdBase: oneOf(run, SPELLINGS) });
-  }, RESPELL_MS);
+  }, RESPELL_INTERVAL_MS);
   return {
     stop: () => {
       clearInterval(timer);
@@ -113,13 +113,17 @@ const STATUS_OF: Readonly<Record<string, string>> = {
   FAILED: 'UNDELIVERABLE',
 };
 
-/** What the receipts in the ledger say of each destination: the one final state of all its parts, or none yet. */
+/**
+ * The status of each destination by the receipts in the ledger: the final state that all its parts share, or ACCEPTED
+ * while there is none.
+ */
 function expectedStatuses(ledger: Ledger): Map<string, string> {
-  const said = Map.groupBy(
+  const receiptsById = Map.groupBy(
     ledger.receipts.filter(({ id, result }) => id !== '' && result === 'acked'),
     ({ id }) => id,
   );
-  const ends = (id: string | null): string[] => (said.get(id ?? '') ?? []).flatMap(({ text }) => STATUS_OF[text] ?? []);
+  const ends = (id: string | null): string[] =>
+    (receiptsById.get(id ?? '') ?? []).flatMap(({ text }) => STATUS_OF[text] ?? []);
   return new Map(
     [...takenByDestination(ledger)].map(([destination, submits]) => {
       const states = submits.map(({ id }) => ends(id)[0]);
@@ -132,8 +136,8 @@ function expectedStatuses(ledger: Ledger): Map<string, string> {
 }
 
 /**
- * What receipts with foreign ids say of the numbers that they name. To a number in doubt such a receipt is all that a
- * late one of ours would be: there the carrier's word counts, whichever message it meant.
+ * The status of each number by receipts with foreign ids. For a message in doubt, such a receipt cannot be told from a
+ * late one of its own, so the carrier's status counts, whichever message it meant.
  */
 const foreignStatuses = (ledger: Ledger): Map<string, string> =>
   new Map(
@@ -145,17 +149,17 @@ const foreignStatuses = (ledger: Ledger): Map<string, string> =>
 async function compare(run: Run, stage: Stage, ids: readonly string[]) {
   const ledger = await stage.carrier.ledger();
   const expected = expectedStatuses(ledger);
-  const unknown = new Set((await listUnknown(stage)).map(({ messageId }) => messageId));
-  const inDoubt = await listInDoubt(stage);
+  const unknown = new Set((await listUnknownOutcomes(stage)).map(({ messageId }) => messageId));
+  const inDoubt = await listEverUnknown(stage);
   const foreign = foreignStatuses(ledger);
   const isRight = ({ messageId, destination, deliveryStatus }: StatusRecord): boolean =>
     unknown.has(messageId) ||
     deliveryStatus === expected.get(destination) ||
     (inDoubt.has(messageId) && foreign.get(destination) === deliveryStatus);
-  const records = await exportStatuses(stage, ids, isRight, PATIENCE_MS);
+  const records = await exportStatuses(stage, ids, isRight, STALL_TIMEOUT_MS);
   const wrong = records.filter((record) => !isRight(record));
-  for (const { messageId, destination, deliveryStatus } of wrong.slice(0, EXAMPLES))
-    run.say(`${messageId} to ${destination} is ${deliveryStatus}, the carrier said ${expected.get(destination)}`);
+  for (const { messageId, destination, deliveryStatus } of wrong.slice(0, MAX_EXAMPLES))
+    run.log(`${messageId} to ${destination} is ${deliveryStatus}, but ${expected.get(destination)} at the carrier`);
   const doubtful = records.filter(({ messageId }) => inDoubt.has(messageId)).map(({ destination }) => destination);
   return {
     messages: ids.length,
@@ -170,8 +174,9 @@ async function compare(run: Run, stage: Stage, ids: readonly string[]) {
 }
 
 /**
- * Parked must be the receipts for messages that are not ours. Of messages whose id never reached us, they may be: a
- * receipt with a foreign id to such a number is all that a late one of ours would be, so there nobody can tell.
+ * Compares the parked receipts with those for messages that are not ours, which must all be parked. For a number whose
+ * message is in doubt nobody can tell: a receipt with a foreign id looks like a late one of its own, so it may be
+ * parked or not.
  */
 async function compareParked({ pool }: Stage, ledger: Ledger, doubtful: ReadonlySet<string>) {
   const { rows } = await pool.query<{ spelled: string }>(

@@ -1,37 +1,37 @@
 import { createClient } from '../test/support/client.ts';
-import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './proof.ts';
-import type { Process } from './processes.ts';
-import { type Account, openStage, type Stage } from './stage.ts';
+import { type Findings, judge, type Mode, oneOf, type Proof, type Run } from './lib/proof.ts';
+import type { Process } from './lib/processes.ts';
+import { type Account, openStage, type Stage } from './lib/stage.ts';
 
-type Size = { readonly rounds: number; readonly callsARound: number };
+type Size = { readonly rounds: number; readonly callsPerRound: number };
 
 const SIZES: Readonly<Record<Mode, Size>> = {
-  tiny: { rounds: 4, callsARound: 200 },
-  quick: { rounds: 10, callsARound: 500 },
-  full: { rounds: 100, callsARound: 2000 },
+  tiny: { rounds: 4, callsPerRound: 200 },
+  quick: { rounds: 10, callsPerRound: 500 },
+  full: { rounds: 100, callsPerRound: 2000 },
 };
 const PROCESSES = 4;
 const CALLERS = 16;
 const KEYS = '/api/partner-gateway/v1/authentication';
 
 export const revoke: Proof = {
-  promise: 'A key that is revoked or rotated is refused by the next request, on every process.',
+  promise: 'A revoked or rotated key is refused from the next request on, by every process.',
   sabotage: {
-    fault: 'each process remembers keys for a minute',
+    fault: 'each process caches keys for a minute',
     file: new URL('./sabotage/revoke.ts', import.meta.url),
   },
   prove,
 };
 
 async function prove(run: Run): Promise<Findings> {
-  const { rounds, callsARound } = SIZES[run.mode];
+  const { rounds, callsPerRound: callsARound } = SIZES[run.mode];
   await using stage = await openStage(run, { gateway: 'api' });
   const account = await stage.newAccount({ plan: 'unlimited' });
   const processes = [stage.gateway, ...(await startOthers(stage))];
   const total = { calls: 0, acceptedBefore: 0, acceptedAfter: 0, refusedAfter: 0, other: 0 };
   for (let round = 0; round < rounds; round++) {
     const end = round % 2 === 0 ? 'DELETE' : 'POST';
-    const counts = await playRound(run, { account, processes, calls: callsARound, end });
+    const counts = await runRound(run, { account, processes, calls: callsARound, end });
     for (const [name, count] of Object.entries(counts)) total[name as keyof typeof total] += count;
   }
   return judge(
@@ -51,12 +51,12 @@ type Round = {
   readonly account: Account;
   readonly processes: readonly Process[];
   readonly calls: number;
-  /** Delete the key, or rotate it without grace. */
+  /** DELETE deletes the key, POST rotates it without a grace period. */
   readonly end: 'DELETE' | 'POST';
 };
 
-/** Calls with one key on all processes without a pause; after half of them the key is ended by one of the processes. */
-async function playRound(run: Run, { account, processes, calls, end }: Round) {
+/** Calls all processes with one key without a pause; after half of the calls, one of the processes ends the key. */
+async function runRound(run: Run, { account, processes, calls, end }: Round) {
   const counts = { calls, acceptedBefore: 0, acceptedAfter: 0, refusedAfter: 0, other: 0 };
   const clients = (key: string) =>
     processes.map((process) => createClient(() => String(process.ready['address']), key));
@@ -64,7 +64,7 @@ async function playRound(run: Run, { account, processes, calls, end }: Round) {
   const { id, apiKey } = made.body as { id: number; apiKey: string };
   const callers = clients(apiKey);
   const owners = clients(account.apiKey);
-  // Of the revocation: before it was asked for, while it is under way, after its answer.
+  // Relative to the revocation: before its request, while it is under way, or after its answer.
   let phase: 'before' | 'during' | 'after' = 'before';
   let begun = 0;
 
@@ -80,18 +80,18 @@ async function playRound(run: Run, { account, processes, calls, end }: Round) {
       if (++begun === Math.floor(calls / 2)) await endKey();
       const when = phase;
       const { status } = await oneOf(run, callers).request('GET', `${KEYS}?limit=1`);
-      tally(counts, when, status);
+      countAnswer(counts, when, status);
     }
   };
   await Promise.all(Array.from({ length: CALLERS }, caller));
   return counts;
 }
 
-type Tally = Record<'acceptedBefore' | 'acceptedAfter' | 'refusedAfter' | 'other', number>;
+type Counts = Record<'acceptedBefore' | 'acceptedAfter' | 'refusedAfter' | 'other', number>;
 
-/** A call that began while the revocation was under way may end either way. */
-function tally(counts: Tally, when: 'before' | 'during' | 'after', status: number): void {
-  // Many failures from one address turn 401 into 429.
+/** Counts an answer. A call that began while the revocation was under way may be accepted or refused. */
+function countAnswer(counts: Counts, when: 'before' | 'during' | 'after', status: number): void {
+  // After many failures from one address, 401 becomes 429.
   const refused = status === 401 || status === 429;
   if (!refused && status !== 200) counts.other++;
   else if (when === 'after') counts[refused ? 'refusedAfter' : 'acceptedAfter']++;

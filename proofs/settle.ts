@@ -1,7 +1,7 @@
-import { killPoints, startCrew, untilSubmits } from './kills.ts';
-import { destinationOf, exportStatuses, listInDoubt, sendEach, untilQuiet } from './messages.ts';
-import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
-import { openStage, type Stage } from './stage.ts';
+import { killPoints, startCrew, untilSubmits } from './lib/kills.ts';
+import { destinationOf, exportStatuses, listEverUnknown, sendEach, untilIdle } from './lib/messages.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
+import { openStage, type Stage } from './lib/stage.ts';
 
 type Size = { readonly messages: number; readonly kills: number };
 
@@ -12,16 +12,19 @@ const SIZES: Readonly<Record<Mode, Size>> = {
 };
 const WORKERS = 2;
 const WINDOW = 10;
-const PATIENCE_MS = 20_000;
-/** The promise gives a receipt a minute to settle its message. */
+const STALL_TIMEOUT_MS = 20_000;
+/** The promise: a receipt settles its message within a minute. */
 const SETTLED_WITHIN_MS = 60_000;
-/** Of ten neighbours in the queue, so many go to one number: a crash leaves several of them in doubt together. */
-const SAME_NUMBER = 3;
+/**
+ * This many of ten consecutive messages go to the same number, so that a crash leaves several of them in doubt
+ * together.
+ */
+const SHARED_PER_TEN = 3;
 
 export const settle: Proof = {
-  promise: 'A late receipt settles the message in doubt that it is meant for, and never another one.',
+  promise: 'A late receipt settles the message in doubt that it belongs to, and never another one.',
   sabotage: {
-    fault: 'a receipt settles the first message in doubt to its number, also when there are several',
+    fault: 'a receipt settles the first message in doubt to its number, even if there are several',
     file: new URL('./sabotage/settle.ts', import.meta.url),
   },
   prove,
@@ -41,28 +44,28 @@ async function prove(run: Run): Promise<Findings> {
   );
   const crew = await startCrew(run, stage, WORKERS);
   for (const point of killPoints(run, size.kills, size.messages)) {
-    if (!(await untilSubmits(stage, point, PATIENCE_MS))) break;
+    if (!(await untilSubmits(stage, point, STALL_TIMEOUT_MS))) break;
     await crew.killOne();
   }
-  run.say(`${crew.kills} workers were killed; the receipts come in`);
-  await crew.settled();
-  await untilQuiet(stage, PATIENCE_MS);
+  run.log(`${crew.kills} workers were killed; waiting for receipts`);
+  await crew.allStarted();
+  await untilIdle(stage, STALL_TIMEOUT_MS);
   const figures = { ...(await compare(stage, ids, texts)), kills: crew.kills };
   return judge(figures, {
-    'what the carrier had is settled within a minute, when it can mean one message only': figures.settledShare >= 0.99,
+    'messages that the carrier took are settled within a minute, unless ambiguous': figures.settledShare >= 0.99,
     'nothing is settled wrongly': figures.settledWrongly === 0,
-    'there was something to settle, and something to refuse': figures.settleable > 0 && figures.contested > 0,
+    'some messages could be settled and some were ambiguous': figures.settleable > 0 && figures.contested > 0,
     'all kills took place': crew.kills === size.kills,
   });
 }
 
-const numberFor = (n: number): string => destinationOf(n % 10 < SAME_NUMBER ? n - (n % 10) : n);
+const numberFor = (n: number): string => destinationOf(n % 10 < SHARED_PER_TEN ? n - (n % 10) : n);
 
-/** The truth is the text: each message has its own, and the carrier's ledger says under which id it took it. */
+/** Compares by text: each message has its own, and the carrier's ledger holds the id under which it took that text. */
 async function compare(stage: Stage, ids: readonly string[], texts: readonly string[]) {
   const { submits } = await stage.carrier.ledger();
   const carrierIds = new Map(submits.flatMap(({ status, text, id }) => (status === 'ESME_ROK' ? [[text, id]] : [])));
-  const wasInDoubt = await listInDoubt(stage);
+  const wasInDoubt = await listEverUnknown(stage);
   const inDoubt = ids.flatMap((id, n) =>
     wasInDoubt.has(id) ? [{ id, number: numberFor(n), carrierId: carrierIds.get(texts[n] ?? '') }] : [],
   );

@@ -1,33 +1,42 @@
 import type { SubmitEntry } from '../src/simulators/smsc/ledger-entries.ts';
-import { compare, hasEnded } from './account.ts';
-import { destinationOf, exportStatuses, listInDoubt, listUnknown, sendBulk, untilQuiet } from './messages.ts';
-import { type Findings, judge, type Mode, type Proof, type Run } from './proof.ts';
-import { openStage } from './stage.ts';
+import { compare, hasEnded } from './lib/compare.ts';
+import {
+  destinationOf,
+  exportStatuses,
+  listEverUnknown,
+  listUnknownOutcomes,
+  sendBulk,
+  untilIdle,
+} from './lib/messages.ts';
+import { type Findings, judge, type Mode, type Proof, type Run } from './lib/proof.ts';
+import { openStage } from './lib/stage.ts';
 
-/** Parts a second that the carrier allows and the connection is set to. */
+/** The rate in parts per second that the carrier allows and the connection is set to. */
 const TPS = 200;
 const THROTTLED_SHARE = 0.3;
 const PAUSE_MS = 50;
 const WINDOW = 50;
-const PATIENCE_MS = 20_000;
+const STALL_TIMEOUT_MS = 20_000;
 
 const SECONDS: Readonly<Record<Mode, number>> = { tiny: 5, quick: 30, full: 600 };
 
-/** Of four messages one has three parts. */
+/** The text of one message in four, which makes three parts. */
 const THREE_PARTS = 'The parts of a long text must reach the carrier in their order. '.repeat(6);
 const PARTS_OF_FOUR = 6;
 
-/** The mean rate is that of the time in which enough waits: the last messages have no others to fill their pauses. */
+/**
+ * The mean rate is taken over this share of the submits: towards the end too few messages wait to use the full rate.
+ */
 const STEADY_SHARE = 0.9;
-/** A rate is looked at over this time: the quarter of a second that may go in one burst is 5 % of it. */
+/** The peak rate is measured over this span; the burst of a quarter of a second that is allowed is 5 % of it. */
 const RATE_WINDOW_MS = 5000;
-/** What is under way when a carrier refuses needs this time to get there. */
-const UNDER_WAY_MS = 15;
+/** Submits that were under way when the carrier refused arrive within this time. */
+const IN_FLIGHT_MS = 15;
 
 export const throttle: Proof = {
-  promise: 'Throttling is obeyed, and costs no message and hardly any rate.',
+  promise: 'Throttling is obeyed; it costs no message and hardly any throughput.',
   sabotage: {
-    fault: 'a throttled message is tried again without a pause of the bind',
+    fault: 'a throttled message is retried without pausing the bind',
     file: new URL('./sabotage/throttle.ts', import.meta.url),
   },
   prove,
@@ -39,27 +48,33 @@ async function prove(run: Run): Promise<Findings> {
     script: { tps: TPS, throttleShare: THROTTLED_SHARE, receiptDelayMs: 50 },
     settings: { tps: TPS, window: WINDOW, throttlePauseMs: PAUSE_MS },
   });
-  const fours = Math.round((TPS * (1 - THROTTLED_SHARE) * SECONDS[run.mode]) / PARTS_OF_FOUR);
+  const groupsOfFour = Math.round((TPS * (1 - THROTTLED_SHARE) * SECONDS[run.mode]) / PARTS_OF_FOUR);
   const ids = [
-    ...(await sendBulk(stage, numbers(0, fours), THREE_PARTS)),
-    ...(await sendBulk(stage, numbers(fours, 3 * fours), 'Short')),
+    ...(await sendBulk(stage, numbers(0, groupsOfFour), THREE_PARTS)),
+    ...(await sendBulk(stage, numbers(groupsOfFour, 3 * groupsOfFour), 'Short')),
   ];
-  run.say(`${ids.length} messages are accepted; the carrier takes ${TPS} parts a second and refuses 30 % of them`);
-  await untilQuiet(stage, PATIENCE_MS);
+  run.log(`${ids.length} messages are accepted; the carrier takes ${TPS} parts a second and refuses 30 % of them`);
+  await untilIdle(stage, STALL_TIMEOUT_MS);
 
-  const records = await exportStatuses(stage, ids, hasEnded, PATIENCE_MS);
+  const records = await exportStatuses(stage, ids, hasEnded, STALL_TIMEOUT_MS);
   const ledger = await stage.carrier.ledger();
   const figures = {
-    ...compare({ ids, records, doubts: await listUnknown(stage), inDoubt: await listInDoubt(stage), ledger }),
+    ...compare({
+      ids,
+      records,
+      unknownOutcomes: await listUnknownOutcomes(stage),
+      everUnknown: await listEverUnknown(stage),
+      ledger,
+    }),
     ...measure(ledger.submits),
   };
   return judge(figures, {
     'nothing is lost': figures.lost + figures.inDoubt === 0,
     'nothing is sent twice': figures.duplicates === 0,
-    'parts arrive in their order': figures.partsOutOfOrder === 0,
-    // Beside other tests the processes get what time is left: that run is about the rest.
+    'parts arrive in order': figures.partsOutOfOrder === 0,
+    // Next to other tests the processes get little CPU time: the smallest run checks the other claims.
     'at least 90 % of the allowed rate is used': figures.meanRate >= (run.mode === 'tiny' ? 0.5 : 0.9),
-    'never more than 110 % of it': figures.highestRate <= 1.1,
+    'the rate never exceeds 110 %': figures.highestRate <= 1.1,
     'a refusal is followed by a pause': figures.refusalsIgnored <= 0.1,
   });
 }
@@ -74,18 +89,18 @@ function measure(submits: readonly SubmitEntry[]) {
   return {
     submits: submits.length,
     throttled: refused.length,
-    /** Of what the carrier allows: every submit counts, also one that it refuses. */
+    /** As a share of the allowed rate. Every submit counts, including refused ones. */
     meanRate: round(steady.length / seconds / TPS),
-    highestRate: round(mostWithin(submits, RATE_WINDOW_MS) / ((TPS * RATE_WINDOW_MS) / 1000)),
-    refusalsIgnored: round(ignored(submits) / Math.max(1, refused.length)),
+    highestRate: round(maxWithin(submits, RATE_WINDOW_MS) / ((TPS * RATE_WINDOW_MS) / 1000)),
+    refusalsIgnored: round(countIgnoredRefusals(submits) / Math.max(1, refused.length)),
     partsOutOfOrder: countOutOfOrder(submits),
   };
 }
 
 const round = (ratio: number): number => Math.round(ratio * 1000) / 1000;
 
-/** The most submits within any `spanMs`. */
-function mostWithin(submits: readonly SubmitEntry[], spanMs: number): number {
+/** The largest number of submits within any `spanMs`. */
+function maxWithin(submits: readonly SubmitEntry[], spanMs: number): number {
   let [from, most] = [0, 0];
   submits.forEach(({ at }, i) => {
     while (at - (submits[from]?.at ?? at) >= spanMs) from++;
@@ -94,16 +109,16 @@ function mostWithin(submits: readonly SubmitEntry[], spanMs: number): number {
   return most;
 }
 
-/** Refusals after which more came before the pause was over than what was under way already. */
-function ignored(submits: readonly SubmitEntry[]): number {
+/** Counts refusals after which the client sent more before the pause was over than what was already under way. */
+function countIgnoredRefusals(submits: readonly SubmitEntry[]): number {
   return submits.filter(({ status, at }, i) => {
     if (status !== 'ESME_RTHROTTLED') return false;
-    const next = submits.slice(i + 1, i + 1 + WINDOW).find((later) => later.at > at + UNDER_WAY_MS);
+    const next = submits.slice(i + 1, i + 1 + WINDOW).find((later) => later.at > at + IN_FLIGHT_MS);
     return next !== undefined && next.at < at + PAUSE_MS - 1;
   }).length;
 }
 
-/** Messages whose parts were taken in another order than they were cut. */
+/** Counts messages whose parts were taken out of order. */
 function countOutOfOrder(submits: readonly SubmitEntry[]): number {
   const parts = submits.filter(({ status, concat }) => status === 'ESME_ROK' && concat !== null);
   const messages = Map.groupBy(parts, ({ destination }) => destination);

@@ -1,13 +1,14 @@
-// `npm run check`: everything that can be said about the tree without running the tests. Runs all steps, also after
-// one has failed, and shows the output of those alone.
+// `npm run check`: everything that can be checked without running the tests. Runs all steps, even after one has failed,
+// and prints the output of failed steps only. `npm run check -- types lint` runs the steps whose names begin with one of
+// these words.
 import { spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 
-/** Name and command, in the order of what to mend first. */
+/** Name and command of each step, in the order in which failures are best fixed. */
 const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['types', 'tsc -p .'],
   ['types of the console', 'tsc -p web'],
-  ['types of its tests', 'tsc -p web/e2e'],
+  ['types of the console tests', 'tsc -p web/e2e'],
   ['lint', 'oxlint --format=unix .'],
   ['format', 'biome format --reporter=concise .'],
   ['imports', 'node scripts/check-dependencies.ts'],
@@ -18,7 +19,7 @@ const STEPS: readonly (readonly [name: string, command: string])[] = [
   ['schema.d.ts', 'node scripts/generate-client.ts --check'],
   ['operations.md', 'node scripts/generate-operations.ts --check'],
   ['schema.sql', 'node scripts/dump-schema.ts --check'],
-  ['ssrf.json', 'node scripts/generate-ssrf-corpus.ts --check'],
+  ['corpus.json', 'node scripts/generate-ssrf-corpus.ts --check'],
 ];
 
 const root = join(import.meta.dirname, '..');
@@ -39,8 +40,20 @@ function passes([name, command]: (typeof STEPS)[number]): boolean {
   return status === 0;
 }
 
-const failed = STEPS.filter((step) => !passes(step));
+/** The steps that the command line names by the beginnings of their names; all of them if it names none. */
+function selectSteps(names: readonly string[]): typeof STEPS {
+  const unknown = names.filter((name) => !STEPS.some(([step]) => step.startsWith(name)));
+  if (unknown.length > 0) {
+    const known = STEPS.map(([step]) => `  ${step}`).join('\n');
+    console.error(`No check begins with ${unknown.map((name) => `"${name}"`).join(' or ')}. The checks are:\n${known}`);
+    process.exit(2);
+  }
+  return STEPS.filter(([step]) => names.length === 0 || names.some((name) => step.startsWith(name)));
+}
+
+const steps = selectSteps(process.argv.slice(2));
+const failed = steps.filter((step) => !passes(step));
 console.log(
-  failed.length === 0 ? `All ${STEPS.length} checks passed.` : `${failed.length} of ${STEPS.length} checks failed.`,
+  failed.length === 0 ? `Checks passed: ${steps.length}.` : `Checks failed: ${failed.length} of ${steps.length}.`,
 );
 if (failed.length > 0) process.exitCode = 1;

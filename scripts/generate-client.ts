@@ -1,6 +1,6 @@
 /**
- * Writes client/src/schema.d.ts, the types of the interface, from docs/openapi.json; --check fails when the file is out
- * of date. They serve the client package and the console.
+ * Writes client/src/schema.d.ts, the types of the API, from docs/openapi.json; --check fails if the file is out of date.
+ * The client package and the console use them.
  */
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript';
 import ts from 'typescript';
@@ -8,11 +8,11 @@ import { checkOrWrite } from './generated-file.ts';
 
 const DESCRIPTION = new URL('../docs/openapi.json', import.meta.url);
 
-/** A file in a form is a Blob to who sends it; the generator would call it a string. */
+/** A file in a form is a Blob for the sender; the generator would type it as a string. */
 const FILE = ts.factory.createTypeReferenceNode('Blob');
 
 const types = await openapiTS(DESCRIPTION, {
-  // What has a default may be left out.
+  // A parameter with a default is optional.
   defaultNonNullable: false,
   transform: ({ format }) => (format === 'binary' ? FILE : undefined),
 });

@@ -1,4 +1,4 @@
-// Writes docs/operations.md, all operations by area, from docs/openapi.json; --check fails when the file is out of date.
+// Writes docs/operations.md, all operations by area, from docs/openapi.json; --check fails if the file is out of date.
 import { readFile } from 'node:fs/promises';
 import { checkOrWrite } from './generated-file.ts';
 
@@ -12,8 +12,8 @@ type Row = Operation & { readonly method: string; readonly path: string };
 
 const HEAD = `# All operations
 
-This page is generated from [openapi.json](openapi.json) (\`node scripts/generate-operations.ts\`). Bodies, answers and
-errors are described there, and on the page \`/docs\` of a running program. How to read it: [the interface](api.md).`;
+This page is generated from [openapi.json](openapi.json) (\`node scripts/generate-operations.ts\`), which describes request
+bodies, responses and errors; \`/docs\` of a running server shows the same. See also the [API guide](api.md).`;
 
 const read = async (): Promise<Description> =>
   JSON.parse(await readFile(new URL('../docs/openapi.json', import.meta.url), 'utf8'));
@@ -23,7 +23,7 @@ const rowsOf = ({ paths }: Description): Row[] =>
     Object.entries(operations).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
 
-/** The areas in the order of the description, then those that it does not name. */
+/** The areas in the order of the OpenAPI description, then those that it does not list. */
 function areasOf({ tags }: Description, rows: readonly Row[]): Tag[] {
   const known = new Set(tags.map(({ name }) => name));
   const others = new Set(rows.flatMap((row) => row.tags ?? ['Others']).filter((name) => !known.has(name)));
@@ -35,7 +35,7 @@ const showRow = ({ method, path, operationId, summary }: Row): string =>
 
 function showArea({ name, description }: Tag, rows: readonly Row[]): string {
   const own = rows.filter(({ tags }) => (tags ?? ['Others']).includes(name));
-  const lines = ['| | Path | What it does | Id |', '|---|---|---|---|', ...own.map(showRow)];
+  const lines = ['| | Path | Description | ID |', '|---|---|---|---|', ...own.map(showRow)];
   return [`## ${name}`, ...(description === undefined ? [] : [`${description}.`]), lines.join('\n')].join('\n\n');
 }
 

@@ -1,11 +1,11 @@
 /**
- * Writes proofs/corpus/ssrf.json (--check compares): targets that a webhook must never reach, in every spelling and by every way we know of,
+ * Writes proofs/ssrf/corpus.json (--check compares): targets that a webhook must never reach, in every spelling and by every way we know of,
  * and public addresses that it must. Made from the registries of IANA, on its own: it knows nothing of the program's lists.
  */
 import ipaddr from 'ipaddr.js';
 import { checkOrWrite } from './generated-file.ts';
 
-const FILE = new URL('../proofs/corpus/ssrf.json', import.meta.url);
+const FILE = new URL('../proofs/ssrf/corpus.json', import.meta.url);
 
 /** https://www.iana.org/assignments/iana-ipv4-special-registry, multicast, and the class E rest. */
 const HOSTILE_4 = [

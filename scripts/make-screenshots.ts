@@ -11,7 +11,7 @@ import { loadConfig } from '../src/platform/config.ts';
 import { startEmbedded } from '../src/platform/db/embedded.ts';
 import { createPool } from '../src/platform/db/pool.ts';
 import { silentLog } from '../src/platform/lib/log.ts';
-import { giveSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';
+import { assignSandboxNumbers } from '../src/simulators/sandbox/sandbox.ts';
 import { startProgram } from '../src/app/serve.ts';
 import { createClient } from '../test/support/client.ts';
 import { removeDataDir } from '../test/support/data-dir.ts';
@@ -72,7 +72,7 @@ cleanUp.defer(() => pool.end());
 
 const plan = { plan: 'production', creditMicros: CREDIT_MICROS, ratePerMinute: 0 } as const;
 const account = await createAccount(pool, { name: 'Sample', ...plan });
-await giveSandboxNumbers(pool, account);
+await assignSandboxNumbers(pool, account);
 const sample = await fillAccount(
   pool,
   createClient(() => origin, account.apiKey),

@@ -1,4 +1,5 @@
-// What the screenshots show: an account with contacts, campaigns, messages and conversations, made by the public API.
+// The contents of the screenshots: an account with contacts, campaigns, messages and conversations, made through the
+// public API.
 import { exec, type Db, sql } from '../src/platform/db/query.ts';
 import { bitOf, type Channel, CHANNELS } from '../src/platform/lib/channel.ts';
 import { notifySandbox } from '../src/simulators/sandbox/sql.ts';
@@ -10,19 +11,22 @@ const MESSAGE_SERVER = '/api/message-server';
 const WAIT_MS = 180_000;
 const HOUR_MS = 3_600_000;
 const CONTACTS = 240;
-/** The sandbox's number of WhatsApp. */
+/** The id of the sandbox's WhatsApp number. */
 const PHONE_NUMBER_ID = '100000000000001';
-/** Recipients a second: slow enough to be paused in the middle. */
+/** Recipients per second: slow enough for the campaign to be paused in the middle. */
 const RATE = 12;
 const PAUSE_AFTER = 150;
 
 type Answer = Readonly<Record<string, unknown>>;
 type Call = (method: string, path: string, body?: object) => Promise<Answer>;
 
-/** The page of a campaign and of a conversation that are worth a look. */
+/** The campaign and the conversation whose pages are shown. */
 export type Sample = { readonly campaignId: number; readonly chatId: string };
 
-/** Fills an account that has the sandbox's numbers. Resolves when all that was sent has its outcome, but what is paused. */
+/**
+ * Fills an account that has the sandbox's numbers. Resolves when every message has its outcome, except those of the
+ * paused campaign.
+ */
 export async function fillAccount(db: Db, client: Client, accountId: number): Promise<Sample> {
   const call = callerOf(client);
   await makeHistory(db, accountId);
@@ -44,8 +48,8 @@ const callerOf =
   };
 
 /**
- * The hours before the account was made, for the charts of the overview. The one thing that no API makes: no message has
- * a time in the past.
+ * Writes traffic of the hours before the account existed, for the charts of the overview. This is the one thing that
+ * cannot be made through the API, because no message has a time in the past.
  */
 async function makeHistory(db: Db, accountId: number): Promise<void> {
   const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
@@ -55,7 +59,7 @@ async function makeHistory(db: Db, accountId: number): Promise<void> {
 
 const BUSY = { SMS: 420, WHATSAPP: 260, RCS: 150 } as const;
 
-/** More by day than by night, and never quite the same. */
+/** Adds the traffic of one hour: more by day than by night, with some variation. */
 async function addHour(db: Db, of: { accountId: number; channel: Channel; hour: Date }): Promise<void> {
   const byDay = Math.max(0.06, Math.sin(((of.hour.getUTCHours() - 5) / 16) * Math.PI));
   const sent = Math.round(BUSY[of.channel] * byDay * (0.85 + 0.3 * Math.abs(Math.sin(of.hour.getUTCHours() * 7))));
@@ -68,10 +72,13 @@ async function addHour(db: Db, of: { accountId: number; channel: Channel; hour: 
   );
 }
 
-/** Kept for films: France has +33 6 39 98. Some endings fail in the sandbox, on one channel or another. */
+/**
+ * Numbers reserved for use in films: in France +33 6 39 98. Some endings fail in the sandbox, on one channel or
+ * another.
+ */
 const numberAt = (ending: number): string => `+3363998${String(ending).padStart(4, '0')}`;
 
-/** These too, and in their countries they count as numbers that exist, as campaigns want it. */
+/** More reserved numbers, which are valid in their countries, as campaigns require. */
 const AREAS = ['+120255501', '+141555501', '+130355501'] as const;
 const FAILING = ['+4917139200', '+4917604069'].flatMap((start, at) =>
   ['01', '03', '07', '09', '02', '04'].map((ending) => `${start}${at === 1 ? '0' : ''}${ending}`),
@@ -116,7 +123,7 @@ async function sendMessages(call: Call, client: Client): Promise<void> {
   await Promise.all(Array.from({ length: 40 }, (_, at) => sendOne(call, at, 7000 + at * 11)));
 }
 
-/** One message, on the channels by turns. */
+/** Sends one message; the channels take turns. */
 function sendOne(call: Call, at: number, ending: number): Promise<Answer> {
   const destination = numberAt(ending);
   const text = TEXTS[at % TEXTS.length];
@@ -132,7 +139,7 @@ function sendOne(call: Call, at: number, ending: number): Promise<Answer> {
   return call('POST', `${MESSAGE_SERVER}/sms/send`, { destination, sender: 'Sample', body: text });
 }
 
-/** The newest messages, which the list shows first: all channels, and several ends. */
+/** Sends the newest messages, which the list shows first: all channels, and several outcomes. */
 async function sendLatest(call: Call): Promise<void> {
   const endings = [8100, 8111, 8122, 6, 8144, 9901, 8166, 7, 8188, 9, 8210, 9903, 8232, 8243];
   for (const [at, ending] of endings.entries()) await sendOne(call, at, ending);
@@ -150,7 +157,9 @@ const NEWSLETTER = {
   readyToSend: true,
 };
 
-/** One that is done, one that waits for its day, and one that is paused: its id. */
+/**
+ * Makes three campaigns: one that is completed, one that is scheduled, and one that is paused, whose id is returned.
+ */
 async function makeCampaigns(call: Call): Promise<number> {
   const done = await confirm(call, {
     ...NEWSLETTER,
@@ -181,7 +190,7 @@ async function confirm(call: Call, body: object): Promise<number> {
 
 type Talk = { readonly contact: number; readonly channel: Channel; readonly lines: readonly string[] };
 
-/** By turns what they write and what is answered. The last is the newest. */
+/** What the contact writes and what is answered, in turns. The last conversation is the newest. */
 const TALKS: readonly Talk[] = [
   { contact: 31, channel: 'SMS', lines: ['What are your opening hours?', 'Monday to Saturday, 9:00 to 18:00.'] },
   { contact: 58, channel: 'RCS', lines: ['Can I return something without the box?'] },
@@ -207,7 +216,7 @@ const TALKS: readonly Talk[] = [
   },
 ];
 
-/** Has all of them, one after the other, and returns the last. */
+/** Holds all conversations, one after the other, and returns the id of the last. */
 async function haveConversations(db: Db, call: Call, numbers: readonly string[]): Promise<string> {
   let chatId = '';
   for (const talk of TALKS)
@@ -232,7 +241,7 @@ async function haveConversation(
   return chatId;
 }
 
-/** The conversation with somebody, once it shows what they have written. */
+/** Finds the conversation with a contact, once it shows what they have written. */
 async function findChat(call: Call, from: string, text: string): Promise<string | undefined> {
   const { data } = await call('GET', `${PG}/inbox/conversations?search=${encodeURIComponent(from)}`);
   const found = Array.isArray(data) ? data[0] : undefined;

@@ -2,9 +2,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { TEST_CERT } from '../../test/support/certificate.ts';
+import { TEST_CERT } from '../../test/support/http/certificate.ts';
 import { startTestProgram } from '../../test/support/program.ts';
-import { type Received, startReceiver } from '../../test/support/receiver.ts';
+import { type Received, startReceiver } from '../../test/support/http/receiver.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { createHeliograph, verifyWebhook, WebhookError } from './index.ts';
 

@@ -1,23 +1,26 @@
-import { between, type Chance, oneOf } from '../proof.ts';
+import { between, type RandomSource, oneOf } from '../lib/proof.ts';
 import type { Callback, Network, Sent } from './networks.ts';
 
-/** Something that must not be believed, and what it must be answered. */
+/** A callback that must not be accepted, and the status that must answer it. */
 export type Hostile = Callback & { readonly name: string; readonly status: number };
 
-/** Stands in every text that must not arrive. */
+/** Part of every text that must not arrive. */
 export const MARK = 'HOSTILE';
 
-type Ground = { readonly ours: Network; readonly neighbour: Network; readonly sent: Sent };
-type Make = (ground: Ground, lie: string, run: Chance) => Callback;
+type Targets = { readonly ours: Network; readonly neighbour: Network; readonly sent: Sent };
+type MakeCallback = (ground: Targets, lie: string, run: RandomSource) => Callback;
 
 const OVERSIZED = 5 * 1024 * 1024;
 const OLD_DAYS = 20;
 
-/** Signed by whoever may sign: RBM would send an event that nobody understands again for a week, so it is acknowledged. */
-const NONSENSE: Record<Network['channel'], number> = { WHATSAPP: 400, RCS: 200 };
+/**
+ * The answers to nonsense with a valid signature. RBM would resend an event that nobody understands for a week, so it
+ * is acknowledged.
+ */
+const NONSENSE_STATUS: Record<Network['channel'], number> = { WHATSAPP: 400, RCS: 200 };
 
-/** By what it is: the answer, and how it is made of a callback that would be right. */
-const KINDS: Readonly<Record<string, readonly [status: number | typeof NONSENSE, make: Make]>> = {
+/** By description: the expected answer, and how to make the hostile callback from a valid one. */
+const INVALID: Readonly<Record<string, readonly [status: number | typeof NONSENSE_STATUS, make: MakeCallback]>> = {
   'without a signature': [401, ({ ours }, lie) => ({ ...ours.signed(lie), headers: {} })],
   'with an empty signature': [
     401,
@@ -26,11 +29,14 @@ const KINDS: Readonly<Record<string, readonly [status: number | typeof NONSENSE,
       return { ...right, headers: Object.fromEntries(Object.keys(right.headers).map((name) => [name, ''])) };
     },
   ],
-  'signed by a guess': [401, ({ ours }, lie) => ours.signed(lie, 'secret')],
-  'signed by the neighbour': [401, ({ ours, neighbour }, lie) => ours.signed(lie, neighbour.secret)],
-  'sent to the neighbour': [401, ({ ours, neighbour }, lie) => ({ ...ours.signed(lie), path: neighbour.path })],
+  'signed with a guessed secret': [401, ({ ours }, lie) => ours.signed(lie, 'secret')],
+  "signed with another account's secret": [401, ({ ours, neighbour }, lie) => ours.signed(lie, neighbour.secret)],
+  "sent to another account's connection": [
+    401,
+    ({ ours, neighbour }, lie) => ({ ...ours.signed(lie), path: neighbour.path }),
+  ],
   'signed for another body': [401, ({ ours }, lie) => ({ ...ours.signed('{}'), body: ours.signed(lie).body })],
-  'changed on its way': [
+  'changed in transit': [
     401,
     ({ ours }, lie, run) => {
       const { headers } = ours.signed(lie);
@@ -39,7 +45,7 @@ const KINDS: Readonly<Record<string, readonly [status: number | typeof NONSENSE,
       return { ...ours.signed(changed), headers };
     },
   ],
-  'for a connection that is not there': [404, ({ ours }, lie) => ({ ...ours.signed(lie), path: `${ours.path}-2` })],
+  'for a connection that does not exist': [404, ({ ours }, lie) => ({ ...ours.signed(lie), path: `${ours.path}-2` })],
   'for a connection of another kind': [
     404,
     ({ ours }, lie) => {
@@ -48,28 +54,29 @@ const KINDS: Readonly<Record<string, readonly [status: number | typeof NONSENSE,
     },
   ],
   oversized: [413, ({ ours }, lie) => ours.signed(`${lie.slice(0, -1)},"more":"${'x'.repeat(OVERSIZED)}"}`)],
-  'signed and no callback': [NONSENSE, ({ ours }, lie) => ours.signed(`[${lie}`)],
+  'signed, but not a callback': [NONSENSE_STATUS, ({ ours }, lie) => ours.signed(`[${lie}`)],
 };
 
-/** Signed by whoever may sign, and yet not to be heard: of another number, or from weeks ago. */
-const TRUE_BUT: Readonly<Record<string, (ground: Ground, said: Parameters<Network['message']>[0]) => Callback>> = {
-  'about the number of the neighbour': ({ ours, neighbour }, said) =>
-    ours.signed(ours.message(said, neighbour.identity)),
+/** Callbacks with a valid signature that must still be ignored: for another number, or from weeks ago. */
+const VALID_BUT_IGNORED: Readonly<
+  Record<string, (ground: Targets, said: Parameters<Network['message']>[0]) => Callback>
+> = {
+  "for another account's number": ({ ours, neighbour }, said) => ours.signed(ours.message(said, neighbour.identity)),
   'from weeks ago': ({ ours }, said) =>
     ours.signed(ours.message({ ...said, at: new Date(Date.now() - OLD_DAYS * 86_400_000) })),
 };
 
-/** One of each kind, and `more` that are left to chance. */
-export function hostiles(run: Chance, pairs: readonly Ground[], more: number): Hostile[] {
-  const grounds = (): Ground => oneOf(run, pairs);
-  const names = [...Object.keys(KINDS), ...Object.keys(TRUE_BUT)];
+/** Returns one callback of each kind, and `more` of random kinds. */
+export function hostileCallbacks(run: RandomSource, pairs: readonly Targets[], more: number): Hostile[] {
+  const grounds = (): Targets => oneOf(run, pairs);
+  const names = [...Object.keys(INVALID), ...Object.keys(VALID_BUT_IGNORED)];
   const chosen = [...names, ...Array.from({ length: more }, () => oneOf(run, names))];
   return chosen.map((name, n) => {
     const ground = grounds();
     const { ours, sent } = ground;
     const said = { from: '+393339999999', id: `${MARK}-${n}`, text: `${MARK} ${n}`, at: new Date() };
-    const kind = KINDS[name];
-    if (!kind) return { name, status: 200, ...(TRUE_BUT[name]?.(ground, said) ?? ours.signed('{}')) };
+    const kind = INVALID[name];
+    if (!kind) return { name, status: 200, ...(VALID_BUT_IGNORED[name]?.(ground, said) ?? ours.signed('{}')) };
     const lie = run.random.next() < 0.5 ? ours.message(said) : ours.status(sent, 'failed');
     const [status, make] = kind;
     return { name, status: typeof status === 'number' ? status : status[ours.channel], ...make(ground, lie, run) };

@@ -1,34 +1,34 @@
+import { notifyRoutingChange } from '../../src/network/connections/sql.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { signatureOf as signRcs } from '../../src/carriers/rcs/signature.ts';
 import { signatureOf as signWhatsapp } from '../../src/carriers/whatsapp/signature.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createConnection } from '../../src/network/connections/save.ts';
-import { notifyRoutes } from '../../src/network/routing/sql.ts';
 import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { assignSender } from '../../src/network/assignments/assign.ts';
-import type { Stage } from '../stage.ts';
+import type { Stage } from '../lib/stage.ts';
 
-/** A callback as it goes out. */
+/** A callback request as a network sends it. */
 export type Callback = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** What a status is about, in the network's own name of the message. */
+/** A message as its network names it, for status callbacks. */
 export type Sent = { readonly name: string; readonly destination: string };
 export type State = 'delivered' | 'read' | 'failed';
 
-/** One connection of an account, and how its network speaks. */
+/** One connection of an account, and how its network talks to us. */
 export type Network = {
   readonly channel: 'WHATSAPP' | 'RCS';
   readonly connectionId: number;
-  /** Where it posts. */
+  /** The path of our callback endpoint. */
   readonly path: string;
-  /** Of our number or agent; of somebody else's where that is what is tried. */
+  /** Returns an inbound message to our number or agent, or to the given one. */
   message(said: { from: string; id: string; text: string; at: Date }, identity?: string): string;
   status(sent: Sent, state: State): string;
-  /** With the signature of these octets, by its own secret or by another one. */
+  /** Returns the callback with a signature of this body, made with the network's secret or the given one. */
   signed(body: string, secret?: string): Callback;
   readonly identity: string;
   readonly secret: string;
@@ -38,13 +38,13 @@ type Owner = { readonly accountId: number; readonly token: string };
 
 const digits = (number: string): string => number.replace('+', '');
 
-/** A WhatsApp and an RCS connection of an account. Their networks are only heard, so there are none. */
+/** Opens a WhatsApp and an RCS connection of an account. The networks only post callbacks, so no server plays them. */
 export async function openNetworks(stage: Stage, owner: Owner): Promise<Network[]> {
   const key = await loadSecretKey(loadConfig(stage.environment));
   const networks = await Promise.all([openWhatsapp(stage, owner, key), openRcs(stage, owner, key)]);
   for (const { channel, identity, connectionId } of networks)
     await assignSender(stage.pool, { channel, identity, connectionId, ownerId: owner.accountId, name: owner.token });
-  await notifyRoutes(stage.pool);
+  await notifyRoutingChange(stage.pool);
   return networks;
 }
 

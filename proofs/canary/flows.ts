@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { PLATFORMS } from '../../src/platform/lib/platform.ts';
 import { BULK, type Client, SEND, STATUS } from '../../test/support/client.ts';
-import type { OauthServer } from '../../test/support/oauth-server.ts';
-import { isSchema } from '../routes.ts';
-import type { Account, Stage } from '../stage.ts';
+import type { OauthServer } from '../../test/support/oauth/server.ts';
+import { isSchema } from '../lib/routes.ts';
+import type { Account, Stage } from '../lib/stage.ts';
 
-/** Everything secret that was given to the program or that it has made, by what it is. */
+/** Every secret that was given to the program or made by it, by its description. */
 export type Secrets = Map<string, string>;
 
-/** What was answered on the way: only the answers that hand a secret out may hold one. */
+/** An answer that must not hold a secret. Answers whose purpose is to hand one out are not kept. */
 export type Heard = { readonly what: string; readonly text: string };
 
 const PG = '/api/partner-gateway/v1';
@@ -16,8 +16,8 @@ const NUMBER = '+393331234567';
 
 const randomSecret = (): string => randomBytes(24).toString('base64url');
 
-/** One round of all that a client does with secrets, things that go wrong with them included. */
-export async function goThrough(
+/** One round of everything that a client does with secrets, including what goes wrong. */
+export async function runRound(
   { stage, networks }: { readonly stage: Stage; readonly networks: OauthServer },
   account: Account,
   secrets: Secrets,
@@ -31,7 +31,7 @@ export async function goThrough(
   };
   keep('the key of the account', account.apiKey);
   keep('the password of its owner', account.password);
-  const ask = createAsking(heard);
+  const ask = createAsk(heard);
   await withKeys(client, ask, keep);
   await withSessions(account, ask, keep);
   await withPeople(account, ask, keep);
@@ -43,10 +43,10 @@ export async function goThrough(
 }
 
 type Keep = (what: string, value: string) => string;
-type Ask = ReturnType<typeof createAsking>;
+type Ask = ReturnType<typeof createAsk>;
 
-/** Asks, and keeps what is heard unless the answer is there to hand a secret out. */
-function createAsking(heard: Heard[]) {
+/** Returns a function that sends a request and keeps the answer, unless its purpose is to hand out a secret. */
+function createAsk(heard: Heard[]) {
   return async (client: Client, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const answer = await client.request(method, path, { ...(body === undefined ? {} : { body }), headers });
     const fields = isSchema(answer.body) ? answer.body : {};
@@ -56,11 +56,11 @@ function createAsking(heard: Heard[]) {
       '\n',
     );
     heard.push({ what: `${method} ${path.split('?')[0]}`, text });
-    return { id: wordOf(id), secret: wordOf(apiKey ?? secret) };
+    return { id: textOf(id), secret: textOf(apiKey ?? secret) };
   };
 }
 
-const wordOf = (value: unknown): string =>
+const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 async function withKeys(client: Client, ask: Ask, keep: Keep): Promise<void> {
@@ -77,7 +77,7 @@ async function withKeys(client: Client, ask: Ask, keep: Keep): Promise<void> {
   await ask(
     client,
     'GET',
-    `${PG}/authentication/${keep('a key that is none', `pg_live_${randomBytes(32).toString('base64url')}`)}`,
+    `${PG}/authentication/${keep('an unknown key', `pg_live_${randomBytes(32).toString('base64url')}`)}`,
   );
   const rotated = await ask(client, 'POST', `${PG}/authentication/${made.id}/rotate`, { graceSeconds: 60 });
   keep('a rotated key', rotated.secret);
@@ -89,26 +89,28 @@ async function withKeys(client: Client, ask: Ask, keep: Keep): Promise<void> {
 async function withPeople({ client, username, password }: Account, ask: Ask, keep: Keep): Promise<void> {
   const basic = (secret: string) => {
     const header = `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}`;
-    return { 'x-api-key': '', authorization: keep('a header of Basic', header) };
+    return { 'x-api-key': '', authorization: keep('a Basic authorization header', header) };
   };
   await ask(client, 'GET', `${PG}/users`, undefined, basic(password));
-  const passwordOfOther = keep('the password of another', randomSecret());
+  const passwordOfOther = keep("another user's password", randomSecret());
   const person = { username: `canary-${randomBytes(4).toString('hex')}`, password: passwordOfOther, role: 'viewer' };
   const made = await ask(client, 'POST', `${PG}/users`, person);
   await ask(client, 'POST', `${PG}/users`, person);
   await ask(client, 'POST', `${PG}/users`, { ...person, role: 'king' });
-  await ask(client, 'PUT', `${PG}/users/${made.id}`, { password: keep('a password that was set', randomSecret()) });
+  await ask(client, 'PUT', `${PG}/users/${made.id}`, {
+    password: keep('a password set by an administrator', randomSecret()),
+  });
   const change = {
     currentPassword: keep('a wrong password', randomSecret()),
-    newPassword: keep('a new one', randomSecret()),
+    newPassword: keep('the new password after a wrong one', randomSecret()),
   };
   await ask(client, 'PUT', `${PG}/users/me/password`, change, basic(password));
-  const right = { currentPassword: password, newPassword: keep('the next password', randomSecret()) };
+  const right = { currentPassword: password, newPassword: keep('the new password', randomSecret()) };
   await ask(client, 'PUT', `${PG}/users/me/password`, right, basic(password));
   await ask(client, 'DELETE', `${PG}/users/${made.id}`);
 }
 
-/** People sign in, also with what is wrong; their cookie is what they were handed out. */
+/** People sign in, also with wrong credentials; the cookie of a session is the secret that they receive. */
 async function withSessions({ client, username, password }: Account, ask: Ask, keep: Keep): Promise<void> {
   const own = { 'x-api-key': '', 'x-heliograph-console': '1', 'sec-fetch-site': 'same-origin' };
   const { headers } = await client.request('POST', `${PG}/session`, { headers: own, body: { username, password } });
@@ -121,7 +123,7 @@ async function withSessions({ client, username, password }: Account, ask: Ask, k
   const wrong = { username, password: keep('a password that fails to sign in', randomSecret()) };
   await ask(client, 'POST', `${PG}/session`, wrong, own);
   await ask(client, 'POST', `${PG}/session`, wrong);
-  const none = keep('the token of no session', randomBytes(32).toString('base64url'));
+  const none = keep('the token of an unknown session', randomBytes(32).toString('base64url'));
   await ask(client, 'GET', `${PG}/session`, undefined, { ...own, cookie: `${name}=${none}` });
   await ask(client, 'DELETE', `${PG}/session`, undefined, cookie);
   await ask(client, 'GET', `${PG}/session`, undefined, cookie);
@@ -132,7 +134,7 @@ async function withWebhooks(client: Client, ask: Ask, keep: Keep): Promise<void>
   const made = await ask(client, 'POST', path, { callbackUrl: 'https://127.0.0.1:8443/canary' });
   keep('the secret of the webhook', made.secret);
   await ask(client, 'GET', path);
-  keep('its next secret', (await ask(client, 'POST', `${path}/secret`)).secret);
+  keep('the rotated secret of the webhook', (await ask(client, 'POST', `${path}/secret`)).secret);
   await ask(client, 'POST', `${path}/test`);
   const inUrl = keep('a password in a URL', randomSecret());
   await ask(client, 'PUT', path, { callbackUrl: `https://someone:${inUrl}@example.com/` });
@@ -146,12 +148,12 @@ async function withMessages(client: Client, ask: Ask): Promise<void> {
   await ask(client, 'GET', `${PG}/audit`);
 }
 
-/** Profiles that are connected, fail to be, and are taken away. What the networks give out is the secret. */
+/** Profiles are connected, fail to connect, and are removed. What the networks hand out is secret. */
 async function withSocials(client: Client, networks: OauthServer, ask: Ask): Promise<void> {
   const path = `${PG}/socials`;
   const comeBack = (back: URL | undefined) => ask(client, 'GET', `${back?.pathname}${back?.search}`);
   for (const platform of PLATFORMS) {
-    // The answer holds the state, which is there to be handed out.
+    // The answer holds the state, which is meant to be handed out.
     const { body } = await client.request('POST', `${path}/${platform}/connect`);
     const { authorizeUrl } = body as { authorizeUrl: string };
     const back = await networks.visit(authorizeUrl);
@@ -164,7 +166,7 @@ async function withSocials(client: Client, networks: OauthServer, ask: Ask): Pro
   for (const platform of ['facebook', 'google'] as const) await ask(client, 'DELETE', `${path}/${platform}`);
 }
 
-/** Credentials that are wrong are secrets too: mistyped ones, those of another system. */
+/** Wrong credentials are secrets too: mistyped ones, or those of another system. */
 async function withWrongCredentials(client: Client, ask: Ask, keep: Keep): Promise<void> {
   const secret = (what: string): string => keep(what, randomSecret());
   const wrong: Record<string, string>[] = [
@@ -172,18 +174,18 @@ async function withWrongCredentials(client: Client, ask: Ask, keep: Keep): Promi
     { 'x-api-key': '', authorization: `Bearer ${secret('a token')}` },
     {
       'x-api-key': '',
-      authorization: `Basic ${Buffer.from(`nobody:${secret('a password of nobody')}`).toString('base64')}`,
+      authorization: `Basic ${Buffer.from(`nobody:${secret('the password of an unknown user')}`).toString('base64')}`,
     },
-    { 'x-api-key': '', authorization: secret('an Authorization that is none') },
+    { 'x-api-key': '', authorization: secret('an invalid Authorization header') },
     { cookie: `session=${secret('a cookie')}` },
-    { 'idempotency-key': 'x'.repeat(300), authorization: `Basic ${secret('Basic that is no Base64')}` },
+    { 'idempotency-key': 'x'.repeat(300), authorization: `Basic ${secret('Basic credentials that are not Base64')}` },
   ];
   for (const headers of wrong) await ask(client, 'POST', SEND, { phoneNumber: NUMBER }, headers);
-  const field = secret('a password in a body that is no JSON');
+  const field = secret('a password in a body that is not JSON');
   await ask(client, 'POST', `${PG}/users`, `{"username":"x","password":"${field}"`);
 }
 
-/** The connections to the database are cut while requests that hold secrets are under way. */
+/** Cuts the connections to the database while requests that hold secrets are under way. */
 async function withBrokenDatabase({ pool }: Stage, client: Client, ask: Ask, keep: Keep): Promise<void> {
   for (let i = 0; i < 5; i++) {
     const person = {

@@ -4,16 +4,18 @@ import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Secrets } from './flows.ts';
 
-/** Where a secret was found. */
+/** A secret, by its description, and where it was found. */
 export type Leak = { readonly secret: string; readonly where: string };
 
 type Needle = { readonly secret: string; readonly octets: Buffer };
 
-/** Of a long secret each half is looked for as well: what cuts texts may leave one. */
-const HALF_FROM = 32;
+/** From this length on, the second half of a secret is searched for as well: truncated texts may hold only that. */
+const HALVED_FROM_LENGTH = 32;
 const PART_OCTETS = 1024 * 1024;
 
-/** A secret as it might be written: as it is, in Base64 and hex, in a URL; and its second half. */
+/**
+ * Returns the forms in which a secret may be written: as it is, in Base64, hex and URL encoding, and its second half.
+ */
 export const needlesOf = (secrets: Secrets): Needle[] =>
   [...secrets].flatMap(([secret, value]) => {
     const octets = Buffer.from(value);
@@ -22,18 +24,19 @@ export const needlesOf = (secrets: Secrets): Needle[] =>
       octets.toString('base64').replace(/=+$/, ''),
       octets.toString('hex'),
       encodeURIComponent(value),
-      ...(value.length >= HALF_FROM ? [value.slice(value.length / 2)] : []),
+      ...(value.length >= HALVED_FROM_LENGTH ? [value.slice(value.length / 2)] : []),
     ]);
     return [...forms].map((form) => ({ secret, octets: Buffer.from(form) }));
   });
 
+/** Searches one text or buffer; returns a leak for each secret that it holds. */
 export function findIn(needles: readonly Needle[], where: string, hay: string | Buffer): Leak[] {
   const octets = typeof hay === 'string' ? Buffer.from(hay) : hay;
   const found = needles.filter((needle) => octets.includes(needle.octets));
   return [...new Set(found.map(({ secret }) => secret))].map((secret) => ({ secret, where }));
 }
 
-/** Every row of every table, as text. */
+/** Searches every row of every table, as text. */
 export async function findInDatabase(needles: readonly Needle[], pool: Pool): Promise<Leak[]> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `SELECT c.oid::regclass::text AS name FROM pg_class c
@@ -47,7 +50,7 @@ export async function findInDatabase(needles: readonly Needle[], pool: Pool): Pr
   return leaks;
 }
 
-/** Every file of a folder and of those in it. PostgreSQL makes and removes files all the time. */
+/** Searches every file of a folder and its subfolders. PostgreSQL creates and removes files all the time. */
 export async function findInFiles(needles: readonly Needle[], folder: string): Promise<Leak[]> {
   const leaks: Leak[] = [];
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -57,7 +60,7 @@ export async function findInFiles(needles: readonly Needle[], folder: string): P
   return leaks;
 }
 
-/** In parts that overlap by more than any secret is long. */
+/** Searches a file in parts that overlap by more than the length of any secret. */
 async function findInFile(needles: readonly Needle[], path: string): Promise<Leak[]> {
   const overlap = Math.max(...needles.map(({ octets }) => octets.length));
   const leaks: Leak[] = [];

@@ -1,9 +1,9 @@
-import { between, type Chance, oneOf } from '../proof.ts';
+import { between, type RandomSource, oneOf } from '../lib/proof.ts';
 
-/** Where a text that is run would ask something of; nobody is there, and nothing may ask. */
+/** The host that texts would send requests to if they were run. It does not exist, and nothing may request it. */
 export const ELSEWHERE = 'https://hostile.invalid';
 
-/** Ways to be run when a text is taken for markup. `n` tells them apart; each would open a dialog or ask elsewhere. */
+/** Texts that run something when taken for markup. `n` tells them apart; each would open a dialog or send a request. */
 const VECTORS: readonly ((n: number) => string)[] = [
   (n) => `<script>alert(${n})</script>`,
   (n) => `<script src=${ELSEWHERE}/${n}></script>`,
@@ -41,7 +41,7 @@ const VECTORS: readonly ((n: number) => string)[] = [
   (n) => `${ELSEWHERE}/${n}`,
 ];
 
-/** What the text would have to get out of before its markup counts. */
+/** Prefixes that end the context in which a text may have been inserted. */
 const ESCAPES = [
   '',
   '">',
@@ -56,12 +56,12 @@ const ESCAPES = [
   '" onmouseover=alert(1) x="',
 ];
 
-/** A text that no other one equals, of at most 200 characters. */
-export function hostileText(run: Chance, n: number): string {
+/** Returns a unique hostile text of at most 200 characters. */
+export function hostileText(run: RandomSource, n: number): string {
   const vector = VECTORS[n % VECTORS.length] ?? String;
-  return `${oneOf(run, ESCAPES)}${mixed(run, vector(n))} #${n}`;
+  return `${oneOf(run, ESCAPES)}${withRandomCase(run, vector(n))} #${n}`;
 }
 
-/** Names of elements are read in any case. */
-const mixed = (run: Chance, text: string): string =>
+/** Element names are recognized in any case. */
+const withRandomCase = (run: RandomSource, text: string): string =>
   text.replaceAll(/<\/?[a-z]+/g, (tag) => (between(run, 0, 1) === 0 ? tag : tag.toUpperCase()));

@@ -3,15 +3,15 @@ import { launchBrowser } from '../../web/e2e/browser.ts';
 import { until } from '../../test/support/until.ts';
 import { ELSEWHERE } from './hostile.ts';
 
-/** What happened in the browser that should not have. */
+/** Counts of what must not happen in the browser. */
 export type Seen = { dialogs: number; foreignRequests: number; refusedByPolicy: number; elements: number };
 
-/** A person who reads in a real browser. */
+/** A person who reads the console in a real browser. */
 export type Reader = AsyncDisposable & {
   readonly seen: Seen;
-  /** Opens a page of the console and waits for these texts, for a while; answers how many of them never stood there. */
+  /** Opens a page and waits for these texts to appear; returns how many of them are missing after the timeout. */
   open(path: string, texts: readonly string[]): Promise<number>;
-  /** Every row that the table of the page has shown, scrolled from its beginning to its end. */
+  /** Scrolls through the page's table from beginning to end; returns the text of every row that it showed. */
   scrollThrough(): Promise<ReadonlySet<string>>;
 };
 
@@ -19,7 +19,7 @@ const OPEN_MS = 30_000;
 
 type SignIn = { readonly origin: string; readonly username: string; readonly password: string };
 
-/** Signs in by the page, as anybody does. */
+/** Opens a browser and signs in through the sign-in page. */
 export async function openReader({ origin, username, password }: SignIn): Promise<Reader> {
   const browser = await launchBrowser();
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB' });
@@ -31,7 +31,7 @@ export async function openReader({ origin, username, password }: SignIn): Promis
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   const text = async (): Promise<string> => plain(await page.evaluate<string>('document.body.textContent'));
-  const look = async (): Promise<void> => {
+  const countElements = async (): Promise<void> => {
     seen.elements += await page.evaluate<number>(COUNT_HOSTILE);
   };
   return {
@@ -43,7 +43,7 @@ export async function openReader({ origin, username, password }: SignIn): Promis
         return texts.filter((each) => !shown.includes(plain(each))).length;
       };
       await until(`the texts of ${path}`, async () => (await missing()) === 0, OPEN_MS).catch(() => undefined);
-      await look();
+      await countElements();
       return missing();
     },
     async scrollThrough() {
@@ -51,9 +51,9 @@ export async function openReader({ origin, username, password }: SignIn): Promis
       let before = -1;
       for (let at = await scroll(page, 0); at > before; at = await scroll(page, 0.8)) {
         before = at;
-        await until('the rows', () => page.evaluate<boolean>(NOTHING_LOADS), 60_000);
+        await until('the rows', () => page.evaluate<boolean>(ROWS_LOADED), 60_000);
         for (const row of await page.evaluate<string[]>(ROWS)) found.add(plain(row));
-        await look();
+        await countElements();
       }
       return found;
     },
@@ -61,16 +61,16 @@ export async function openReader({ origin, username, password }: SignIn): Promis
   };
 }
 
-/** Spaces as a reader sees them. */
+/** Collapses white space, as a browser shows it. */
 export const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Rows that are on their way are blank. */
-const NOTHING_LOADS = '[...document.querySelectorAll("[role=row]")].every((row) => row.textContent !== "")';
+/** Rows that are still loading are blank. */
+const ROWS_LOADED = '[...document.querySelectorAll("[role=row]")].every((row) => row.textContent !== "")';
 const ROWS = '[...document.querySelectorAll("[role=row]")].map((row) => row.textContent)';
-/** What only a text that was taken for markup could have put there. */
+/** Counts elements that can only come from a text that was taken for markup. */
 const COUNT_HOSTILE = `document.querySelectorAll('[src*="${ELSEWHERE}"], [href*="${ELSEWHERE}"], [href^="javascript:"], [srcdoc], [onerror], [onload], [onfocus], iframe, object, embed, base, marquee, math').length`;
 
-/** By so much of what is in view; answers where it stands then. */
+/** Scrolls by this many windows; returns the new position. */
 const scroll = (page: Page, windows: number): Promise<number> =>
   page.evaluate<number>(
     `(() => { const pane = document.querySelector('[aria-rowcount]').parentElement; pane.scrollTop += ${windows} * pane.clientHeight; return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(pane.scrollTop)))); })()`,

@@ -2,15 +2,16 @@ import { randomUUIDv7 } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { readXlsx } from 'hucre/xlsx';
 import { until } from '../../test/support/until.ts';
-import type { Account, Stage } from '../stage.ts';
+import type { Account, Stage } from '../lib/stage.ts';
 import { isLive } from './live.ts';
 
-/** One contact as a file has it, and whether its number is good. */
+/** A contact as an import file has it, and whether its number is valid. */
 export type Row = { readonly number: string; readonly name: string; readonly note: string; readonly good: boolean };
 
+/** A file that was exported. */
 export type ExportedFile = { readonly name: string; readonly octets: Buffer };
 
-/** Cells that were written, those that do something, and those that are not as they were. */
+/** The number of cells written, of active cells, and of rows that are not as they were. */
 type Exported = {
   readonly exported: number;
   readonly liveExported: number;
@@ -20,10 +21,13 @@ type Exported = {
 
 const PG = '/api/partner-gateway/v1';
 const NUMBER = '+393331234567';
-/** Columns in which numbers stay as they are. */
+/** Columns in which phone numbers stay unchanged. */
 const NUMBERS: ReadonlySet<string> = new Set(['phoneNumber', 'destination', 'sender']);
 
-/** Messages whose texts are those of the rows, and the contacts that came of them, written into files of either kind. */
+/**
+ * Exports messages with the texts of the rows, and the imported contacts, as CSV and as a workbook, and checks the
+ * files.
+ */
 export async function exportAll(stage: Stage, account: Account, rows: readonly Row[]): Promise<Exported> {
   const ids = await storeMessages(stage, account, rows);
   const hour = 3_600_000;
@@ -64,9 +68,9 @@ async function storeMessages({ pool }: Stage, { accountId }: Account, rows: read
 }
 
 async function exportFile({ gateway }: Stage, { client }: Account, path: string, body: object): Promise<ExportedFile> {
-  const asked = await client.request('POST', `${PG}/${path}`, { body });
-  if (asked.status !== 202) throw new Error(`answered ${asked.status}: ${JSON.stringify(asked.body)}`);
-  const { exportId } = asked.body as { exportId: number };
+  const answer = await client.request('POST', `${PG}/${path}`, { body });
+  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  const { exportId } = answer.body as { exportId: number };
   const job = await until('the end of the export', async () => {
     const { body: found } = await client.request('GET', `${PG}/exports/${exportId}`);
     const { status, downloadUrl, format } = found as { status: string; downloadUrl: string; format: string };
@@ -89,10 +93,10 @@ async function sheetOf({ octets }: ExportedFile): Promise<Line[]> {
 const liveCells = (line: Line): string[] =>
   Object.entries(line).flatMap(([name, cell]) => (isLive(cell, NUMBERS.has(name)) ? [cell] : []));
 
-/** How a text may stand in a file: with the apostrophe that makes it harmless, or without. */
+/** Compares a cell with the text that it stands for: with the apostrophe that makes it inert, or without. */
 type Same = (cell: string | undefined, text: string) => boolean;
 const written: Same = (cell, text) => cell === text || cell === `'${text}`;
-/** XML has one kind of line end. */
+/** XML has only one kind of line end. */
 const plain: Same = (cell, text) => cell?.replaceAll(/\r\n?/g, '\n') === text.replaceAll(/\r\n?/g, '\n');
 
 function countLostMessages(lines: readonly Line[], rows: readonly Row[], ids: readonly string[]): number {
@@ -108,7 +112,7 @@ function countLostMessages(lines: readonly Line[], rows: readonly Row[], ids: re
   }).length;
 }
 
-/** A contact has its texts without the blanks at their ends. */
+/** Counts good rows whose contact is not in the file; contacts have their texts without white space at the ends. */
 function countLostContacts(lines: readonly Line[], rows: readonly Row[], same: Same): number {
   const byNumber = new Map(lines.map((line) => [line['phoneNumber'], line]));
   return rows.filter(({ number, name, note, good }) => {

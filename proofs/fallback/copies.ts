@@ -1,29 +1,31 @@
 import type { SandboxRbm } from '../../src/simulators/rbm/server.ts';
-import { takenByDestination } from '../carrier.ts';
-import { listInDoubt } from '../messages.ts';
-import type { Run } from '../proof.ts';
-import type { Stage } from '../stage.ts';
+import { takenByDestination } from '../lib/carrier.ts';
+import { listEverUnknown } from '../lib/messages.ts';
+import type { Run } from '../lib/proof.ts';
+import type { Stage } from '../lib/stage.ts';
 
-/** People without a message whose story is told. */
-const MOST_TOLD = 20;
+/** The history of at most this many recipients without a message is logged. */
+const MAX_HISTORIES = 20;
 
-/** All messages of the run. */
+/** Lists all messages of the run. */
 async function listAll({ pool }: Stage): Promise<{ id: string; destination: string }[]> {
   return (await pool.query<{ id: string; destination: string }>('SELECT id, destination FROM message')).rows;
 }
 
-/** What people have on their handsets, by the ledgers of both networks. Tells the story of whoever has nothing. */
-export async function copiesOf(run: Run, stage: Stage, rbm: SandboxRbm, destinations: readonly string[]) {
+/**
+ * Counts what people have received, by the ledgers of both networks. Logs the history of recipients that got nothing.
+ */
+export async function countCopies(run: Run, stage: Stage, rbm: SandboxRbm, destinations: readonly string[]) {
   const shown = rbm.ledger.messages().filter(({ delivered }) => delivered);
   const rcs = new Map([...Map.groupBy(shown, ({ destination }) => destination)].map(([to, own]) => [to, own.length]));
   const taken = takenByDestination(await stage.carrier.ledger());
-  const doubted = await listInDoubt(stage);
+  const doubted = await listEverUnknown(stage);
   const messages = await listAll(stage);
   const made = new Set(messages.map(({ destination }) => destination));
   const inDoubt = new Set(messages.filter((message) => doubted.has(message.id)).map(({ destination }) => destination));
   const copies = (to: string): number => (rcs.get(to) ?? 0) + (taken.get(to)?.length ?? 0);
   const nothing = destinations.filter((to) => copies(to) === 0 && !inDoubt.has(to));
-  for (const to of nothing.slice(0, MOST_TOLD)) run.say(`nothing for ${to}: ${await storyOf(stage, to)}`);
+  for (const to of nothing.slice(0, MAX_HISTORIES)) run.log(`nothing for ${to}: ${await historyOf(stage, to)}`);
   return {
     byRcs: rcs.size,
     bySms: taken.size,
@@ -36,8 +38,8 @@ export async function copiesOf(run: Run, stage: Stage, rbm: SandboxRbm, destinat
   };
 }
 
-/** What the database holds of a recipient's messages. */
-async function storyOf({ pool }: Stage, to: string): Promise<string> {
+/** What the database holds of a recipient's messages, as JSON. */
+async function historyOf({ pool }: Stage, to: string): Promise<string> {
   const { rows } = await pool.query<object>(
     `SELECT m.id, m.channel, s.status, s.submitted_at, s.updated_at, s.error_code,
             coalesce(b.due_at, f.due_at) AS due_at,
@@ -52,13 +54,14 @@ async function storyOf({ pool }: Stage, to: string): Promise<string> {
   return JSON.stringify(rows);
 }
 
-export type Copies = Awaited<ReturnType<typeof copiesOf>>;
+export type Copies = Awaited<ReturnType<typeof countCopies>>;
 
-/** What holds of everybody, whatever networks said and whoever was killed. */
+/** The claims that hold for every recipient, whatever the networks report and whatever is killed. */
 export const claimsOf = (copies: Copies): Record<string, boolean> => ({
   'nobody gets two copies': copies.twoCopies === 0,
-  'nobody is forgotten': copies.forgotten === 0,
-  'whoever got nothing is in doubt': copies.nothing === 0,
-  'some were reached by each way': copies.byRcs > 0 && copies.bySms > 0 && copies.inDoubt > 0,
-  'some were taken back and some could not be': copies.revoked > 0 && copies.revokesRefused > 0,
+  'every recipient has a message': copies.forgotten === 0,
+  'every recipient who got nothing has a message in doubt': copies.nothing === 0,
+  'some were reached by RCS, some by SMS, and some are in doubt':
+    copies.byRcs > 0 && copies.bySms > 0 && copies.inDoubt > 0,
+  'some messages were revoked and some could not be': copies.revoked > 0 && copies.revokesRefused > 0,
 });

@@ -1,43 +1,46 @@
+import { notifyRoutingChange } from '../../src/network/connections/sql.ts';
 import { startSandboxRbm, type SandboxRbm } from '../../src/simulators/rbm/server.ts';
 import type { Outcome } from '../../src/simulators/rbm/script.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createConnection } from '../../src/network/connections/save.ts';
-import { notifyRoutes } from '../../src/network/routing/sql.ts';
 import { RCS_TEMPLATES } from '../../src/simulators/sandbox/templates.ts';
 import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { assignSender } from '../../src/network/assignments/assign.ts';
 import { insertTemplate } from '../../src/network/templates/sql.ts';
-import type { Run } from '../proof.ts';
-import type { Stage } from '../stage.ts';
+import type { Run } from '../lib/proof.ts';
+import type { Stage } from '../lib/stage.ts';
 
 const NAME = 'rcs';
+/** The identity of the RCS agent. */
 export const AGENT = 'acme';
-/** When the next channel is tried, in place of the least that a client may ask for. */
+/** The time-out before the next channel is tried; shorter than what a client may ask for. */
 export const AFTER_SECONDS = 3;
 export const AFTER_MS = AFTER_SECONDS * 1000;
 
-const after = (afterMs: number): Outcome => ({ steps: [{ event: 'DELIVERED', afterMs }] });
-/** What the network does with messages, by the last digit of the number. */
+const deliveredAfter = (afterMs: number): Outcome => ({ steps: [{ event: 'DELIVERED', afterMs }] });
+/** What the network does with a message, by the last digit of its number. */
 const OUTCOMES: readonly Outcome[] = [
-  after(300),
-  { ...after(1000), untold: true },
+  deliveredAfter(300),
+  { ...deliveredAfter(1000), unreported: true },
   { doubled: true, early: true },
   { steps: [] },
-  after(3 * AFTER_MS),
-  after(AFTER_MS + 100),
+  deliveredAfter(3 * AFTER_MS),
+  deliveredAfter(AFTER_MS + 100),
   { refuse: 'NOT_FOUND' },
-  { ...after(500), silentTimes: 1000 },
+  { ...deliveredAfter(500), silentTimes: 1000 },
   {
     steps: [
       { event: 'TTL_EXPIRATION_REVOKE_FAILED', afterMs: 1000 },
       { event: 'DELIVERED', afterMs: 1500 },
     ],
   },
-  after(AFTER_MS + 1500),
+  deliveredAfter(AFTER_MS + 1500),
 ];
 const ENDINGS = Array.from({ length: 9000 }, (_, n) => String(n).padStart(4, '0'));
 
-/** An RCS network with late, lost, doubled, contradictory and missing words, and the gateway's connection to it. */
+/**
+ * Starts an RCS network whose events are late, lost, doubled, contradictory or missing, and connects the gateway to it.
+ */
 export async function openNetwork(run: Run, { pool, gateway, environment }: Stage): Promise<SandboxRbm> {
   const rbm = await startSandboxRbm({
     agents: [AGENT],
@@ -63,8 +66,8 @@ export async function openNetwork(run: Run, { pool, gateway, environment }: Stag
   const common = { ownerId: null, status: 'APPROVED', headerLink: null, connectionId: null, language: '' } as const;
   for (const template of RCS_TEMPLATES)
     await insertTemplate(pool, { ...template, ...common, channel: 'RCS', category: '', named: true });
-  await notifyRoutes(pool);
+  await notifyRoutingChange(pool);
   if (!(await rbm.setCallback(`${String(gateway.ready['address'])}/api/callbacks/rcs/${NAME}`)))
-    throw new Error('the gateway does not take the callbacks of the network');
+    throw new Error("the gateway does not accept the network's callbacks");
   return rbm;
 }

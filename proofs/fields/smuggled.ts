@@ -1,12 +1,12 @@
 import type { Pool } from 'pg';
-import { isSchema, type Route, type Schema } from '../routes.ts';
+import { isSchema, type Route, type Schema } from '../lib/routes.ts';
 
-/** A field that only the server sets, with a value that would be seen if it got anywhere. */
+/** A field that only the server sets, with a recognizable value. */
 export type Smuggled = { readonly key: string; readonly value: unknown };
 
 /**
- * Every field that some answer of the interface has, and every column of every table in both spellings. Those that name
- * an account name the other one.
+ * Lists every field that some answer has, and every column of every table in both spellings. Fields that name an
+ * account name the victim.
  */
 export async function smuggledFields(pool: Pool, routes: readonly Route[], accountId: number): Promise<Smuggled[]> {
   const found = new Map<string, unknown>();
@@ -26,26 +26,26 @@ export async function smuggledFields(pool: Pool, routes: readonly Route[], accou
 
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-const WORD = 'smuggled';
-const NUMBER = 777;
-const INSTANT = '1999-09-09T09:09:09.999Z';
+const TEXT_VALUE = 'smuggled';
+const NUMBER_VALUE = 777;
+const TIME_VALUE = '1999-09-09T09:09:09.999Z';
 
 function valueFor({ type, format, enum: words }: Schema): unknown {
   if (Array.isArray(words)) return words.at(-1);
   if (type === 'boolean') return true;
-  if (type === 'integer' || type === 'number') return NUMBER;
-  if (type === 'array') return [WORD];
-  return format === 'date-time' ? INSTANT : WORD;
+  if (type === 'integer' || type === 'number') return NUMBER_VALUE;
+  if (type === 'array') return [TEXT_VALUE];
+  return format === 'date-time' ? TIME_VALUE : TEXT_VALUE;
 }
 
 function valueOfColumn(type: string): unknown {
   if (type === 'boolean') return true;
-  if (/int|numeric|double/.test(type)) return NUMBER;
-  if (type.startsWith('timestamp')) return INSTANT;
-  return type === 'ARRAY' ? [WORD] : WORD;
+  if (/int|numeric|double/.test(type)) return NUMBER_VALUE;
+  if (type.startsWith('timestamp')) return TIME_VALUE;
+  return type === 'ARRAY' ? [TEXT_VALUE] : TEXT_VALUE;
 }
 
-/** Every property that a schema describes, in whatever depth. */
+/** Yields every property that a schema describes, at any depth. */
 function* propertiesIn(schema: unknown): Generator<[key: string, schema: Schema]> {
   if (Array.isArray(schema)) for (const each of schema) yield* propertiesIn(each);
   if (!isSchema(schema)) return;
@@ -58,6 +58,6 @@ function* propertiesIn(schema: unknown): Generator<[key: string, schema: Schema]
   }
 }
 
-/** The names that a schema knows. */
+/** Returns all property names of a schema, at any depth. */
 export const fieldsOf = (schema: Schema | undefined): ReadonlySet<string> =>
   new Set([...propertiesIn(schema)].map(([key]) => key));

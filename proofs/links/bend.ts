@@ -1,14 +1,14 @@
-import { between, type Chance, oneOf } from '../proof.ts';
+import { between, type RandomSource, oneOf } from '../lib/proof.ts';
 
-/** The parts of a link that mean something: its path and these fields of its query. */
+/** The query fields that have a meaning, besides the path. */
 const FIELDS = ['size', 'account', 'version', 'expires', 'key', 'signature'];
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~%&=+;,/?# \t"\\';
 
-/** Where a link leads, whatever its spelling: two links of one meaning are the same link. */
+/** What a link means, whatever its spelling: two links with the same meaning are the same link. */
 function meaningOf(link: string): string {
   const { pathname, searchParams } = new URL(link, 'http://127.0.0.1');
   const path = decoded(pathname).replace(/\/+$/, '');
-  // Of an export there is one size only.
+  // Exports have only one size.
   const fields = FIELDS.filter((name) => name !== 'size' || path.startsWith('/api/files/'));
   return JSON.stringify([path, ...fields.map((name) => searchParams.getAll(name))]);
 }
@@ -21,33 +21,33 @@ function decoded(path: string): string {
   }
 }
 
-type Bend = (run: Chance, link: string, others: readonly string[]) => string;
+type Mutation = (run: RandomSource, link: string, others: readonly string[]) => string;
 
-const at = (run: Chance, text: string): number => between(run, 0, text.length - 1);
-const letter = (run: Chance): string => LETTERS[between(run, 0, LETTERS.length - 1)] ?? 'a';
+const randomIndex = (run: RandomSource, text: string): number => between(run, 0, text.length - 1);
+const randomLetter = (run: RandomSource): string => LETTERS[between(run, 0, LETTERS.length - 1)] ?? 'a';
 
 const withField = (link: string, name: string, change: (value: string) => string): string =>
   link.replace(new RegExp(`([?&]${name}=)([^&]*)`), (_, head: string, value: string) => `${head}${change(value)}`);
 const fieldOf = (link: string, name: string): string => new RegExp(`[?&]${name}=([^&]*)`).exec(link)?.[1] ?? '';
 
-/** Without knowing what it means… */
-const BLIND: readonly Bend[] = [
-  (run, link) => link.replace(link.charAt(at(run, link)), letter(run)),
+/** Mutations that know nothing of the link's structure. */
+const BLIND_MUTATIONS: readonly Mutation[] = [
+  (run, link) => link.replace(link.charAt(randomIndex(run, link)), randomLetter(run)),
   (run, link) => {
-    const i = at(run, link);
-    return link.slice(0, i) + letter(run) + link.slice(i + 1);
+    const i = randomIndex(run, link);
+    return link.slice(0, i) + randomLetter(run) + link.slice(i + 1);
   },
   (run, link) => {
-    const i = at(run, link);
+    const i = randomIndex(run, link);
     return link.slice(0, i) + link.slice(i + 1);
   },
   (run, link) => {
-    const i = at(run, link);
-    return link.slice(0, i) + letter(run) + link.slice(i);
+    const i = randomIndex(run, link);
+    return link.slice(0, i) + randomLetter(run) + link.slice(i);
   },
   (run, link) => link.slice(0, between(run, 1, link.length - 1)),
   (run, link) => {
-    const [i, j] = [at(run, link), at(run, link)].toSorted((a, b) => a - b);
+    const [i, j] = [randomIndex(run, link), randomIndex(run, link)].toSorted((a, b) => a - b);
     return (
       link.slice(0, i) +
       (link[j ?? 0] ?? '') +
@@ -58,8 +58,8 @@ const BLIND: readonly Bend[] = [
   },
 ];
 
-/** … and as somebody who does. */
-const KNOWING: readonly Bend[] = [
+/** Mutations that know the fields of the link. */
+const FIELD_MUTATIONS: readonly Mutation[] = [
   (run, link) => withField(link, 'expires', (value) => String(Number(value) + between(run, 1, 1_000_000))),
   (run, link) =>
     withField(link, 'expires', (value) =>
@@ -82,7 +82,7 @@ const KNOWING: readonly Bend[] = [
         Buffer.from(value, 'base64url').toString('hex'),
       ]),
     ),
-  (run, link) => withField(link, 'signature', (value) => value.slice(0, -1) + letter(run)),
+  (run, link) => withField(link, 'signature', (value) => value.slice(0, -1) + randomLetter(run)),
   (run, link, others) => withField(link, 'signature', () => fieldOf(oneOf(run, others), 'signature')),
   (run, link, others) => `${oneOf(run, others).split('?', 1)[0]}?${link.split('?')[1]}`,
   (_, link) => (link.includes('size=') ? link.replace('size=thumbnail&', '') : link.replace('?', '?size=thumbnail&')),
@@ -95,10 +95,10 @@ const KNOWING: readonly Bend[] = [
   (run, link) => link.replace(`${oneOf(run, FIELDS)}=`, (field) => `${field.slice(0, -1)}[]=`),
 ];
 
-/** Another link, made of this one. */
-export function bend(run: Chance, link: string, others: readonly string[]): string {
+/** Returns a link with another meaning, made from this one. `otherTypes` are links whose parts may be borrowed. */
+export function mutate(run: RandomSource, link: string, others: readonly string[]): string {
   for (;;) {
-    const bent = oneOf(run, run.random.chance(0.5) ? BLIND : KNOWING)(run, link, others);
+    const bent = oneOf(run, run.random.chance(0.5) ? BLIND_MUTATIONS : FIELD_MUTATIONS)(run, link, others);
     if (URL.canParse(bent, 'http://127.0.0.1') && meaningOf(bent) !== meaningOf(link) && bent.startsWith('/'))
       return bent;
   }

@@ -3,23 +3,23 @@ import { Pool } from 'undici';
 import type { RawRequest } from './fixed.ts';
 import type { Wire } from './generate.ts';
 
-/** What one request was answered: head and body of each answer. */
+/** One answer to a request: what is checked of its head, and its body. */
 export type Reply = {
   readonly status: number;
   readonly requestId: string;
   readonly retryAfter: string;
-  /** 'true' where an earlier answer was given again for the same Idempotency-Key. */
+  /** 'true' if an earlier answer was replayed for the same Idempotency-Key. */
   readonly replayed: string;
   readonly body: string;
 };
 
-/** `silent`: there was neither an answer nor an end within the deadline. */
+/** The answers to one request. `silent`: there was neither an answer nor a closed connection within the deadline. */
 export type Outcome = { readonly replies: readonly Reply[]; readonly silent: boolean };
 
-/** No answer takes this long, whatever the machine does besides; what does hangs. */
+/** No answer takes this long, however busy the machine is: whatever does, hangs. */
 const DEADLINE_MS = 30_000;
 
-/** Requests over a few connections that are kept. */
+/** Sends requests over a few persistent connections. */
 export function createSender(origin: string, connections: number, apiKey: () => string) {
   const pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: DEADLINE_MS, bodyTimeout: DEADLINE_MS });
   return {
@@ -45,11 +45,14 @@ export function createSender(origin: string, connections: number, apiKey: () => 
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && /Timeout/.test(error.name);
 
-/** Then a client that has no answer says that it will send no more: some requests are not whole before that. */
-const PATIENCE_MS = 1_000;
+/**
+ * After this time without an answer the client ends its side of the connection: some requests are incomplete before
+ * that.
+ */
+const HALF_CLOSE_MS = 1_000;
 const HEAD_CHUNKS = 5;
 
-/** Writes the octets and takes all that comes until the server closes. */
+/** Writes the bytes and reads everything until the server closes the connection. */
 export const sendOctets = (port: number, { octets, answers }: RawRequest): Promise<Outcome> =>
   new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
@@ -57,15 +60,15 @@ export const sendOctets = (port: number, { octets, answers }: RawRequest): Promi
     const replies = () => repliesIn(Buffer.concat(chunks).toString('latin1'));
     const end = (silent: boolean): void => {
       clearTimeout(deadline);
-      clearTimeout(patience);
+      clearTimeout(halfClose);
       socket.destroy();
       resolve({ replies: replies(), silent });
     };
     const deadline = setTimeout(() => end(true), DEADLINE_MS);
-    const patience = setTimeout(() => socket.end(), PATIENCE_MS);
+    const halfClose = setTimeout(() => socket.end(), HALF_CLOSE_MS);
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
-      // A long answer is not looked through again with each of its parts.
+      // Checking a long answer again after each of its chunks would take too long.
       if (chunks.length <= HEAD_CHUNKS && replies().length >= answers) socket.end();
     });
     socket.on('close', () => end(false));
@@ -73,7 +76,7 @@ export const sendOctets = (port: number, { octets, answers }: RawRequest): Promi
     socket.write(octets);
   });
 
-/** The final answers in what a server wrote; those of 1xx announce another one. */
+/** Parses the final answers in what a server wrote; 1xx answers only announce another one. */
 function repliesIn(text: string): Reply[] {
   const heads = [...text.matchAll(/HTTP\/1\.1 (\d{3}) [\s\S]*?\r\n\r\n/g)];
   return heads.flatMap((head, n) => {

@@ -1,10 +1,10 @@
-import type { Route } from '../routes.ts';
+import type { Route } from '../lib/routes.ts';
 
-/** Octets for a socket of their own. */
+/** The bytes of a request, sent on a socket of its own. */
 export type RawRequest = {
   readonly name: string;
   readonly octets: Buffer;
-  /** How many answers there are: a request hidden in the body of another one gets none. */
+  /** How many answers are expected: a request hidden in the body of another one gets none. */
   readonly answers: number;
 };
 
@@ -112,7 +112,9 @@ const SEARCHES = [
 
 const TAIL = 'Connection: close\r\n\r\n';
 
-/** About a thousand requests that every version must stand: broken bodies, types, paths, and HTTP that is none. */
+/**
+ * Returns about a thousand requests that the program must withstand: broken bodies, types and paths, and invalid HTTP.
+ */
 export function fixedRequests(routes: readonly Route[], apiKey: string): RawRequest[] {
   const head = (route: Pick<Route, 'method' | 'url'>, path = concrete(route.url)): string =>
     `${route.method} ${path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${apiKey}\r\n`;
@@ -125,7 +127,7 @@ export function fixedRequests(routes: readonly Route[], apiKey: string): RawRequ
   const bodies = [...BROKEN_JSON.map((text) => Buffer.from(text)), ...NOT_UTF8.map((octets) => Buffer.from(octets))];
   return [
     ...bodied.flatMap((route, n) =>
-      // Every route gets a third of them, each body goes to many.
+      // Every route gets a third of the bodies, and each body goes to many routes.
       bodies
         .filter((_, i) => (i + n) % 3 === 0)
         .map((body) =>
@@ -142,7 +144,7 @@ export function fixedRequests(routes: readonly Route[], apiKey: string): RawRequ
         named(`${route.name}${search}`, Buffer.from(head(route, concrete(route.url) + search) + TAIL, 'latin1')),
       ),
     ),
-    ...httpForms(apiKey),
+    ...httpRequests(apiKey),
   ];
 }
 
@@ -154,10 +156,10 @@ const named = (name: string, octets: Buffer, answers = 1): RawRequest => ({
 });
 
 const PATH = '/api/message-server/sms/send';
-const HIDDEN = 'GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const HIDDEN_REQUEST = 'GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** Each as its lines; bodies stand behind the empty one. */
-function httpForms(apiKey: string): RawRequest[] {
+/** HTTP requests by name, each as its lines; a body comes after the empty line. */
+function httpRequests(apiKey: string): RawRequest[] {
   const host = 'Host: localhost';
   const key = `X-API-Key: ${apiKey}`;
   const json = 'Content-Type: application/json';
@@ -169,33 +171,45 @@ function httpForms(apiKey: string): RawRequest[] {
     'half a request line': ['POST /api'],
     'half a header': [post, 'Host: loc'],
     'half a body': [...asked, 'Content-Length: 100', '', '{"phone'],
-    'no body where one was told of': [...asked, 'Content-Length: 10', '', ''],
+    'no body where one was announced': [...asked, 'Content-Length: 10', '', ''],
     'no Host': [post, key, '', ''],
     'two Hosts': [post, host, 'Host: other', key, '', ''],
     'an empty Host': [post, 'Host:', key, '', ''],
-    'a Host that is none': [post, 'Host: a b/c', key, '', ''],
+    'an invalid Host': [post, 'Host: a b/c', key, '', ''],
     'two different lengths': [...asked, 'Content-Length: 2', 'Content-Length: 3', '', '{}'],
     'a list of lengths': sized('2, 3'),
     'a negative length': sized('-1'),
     'a length with a plus': sized('+2'),
     'a length in hex': sized('0x2'),
-    'a length beyond all numbers': sized('99999999999999999999'),
+    'a length beyond any number': sized('99999999999999999999'),
     'a length beyond the limit': sized('999999999'),
-    'a length and chunks': [...asked, 'Content-Length: 6', 'Transfer-Encoding: chunked', '', `0\r\n\r\n${HIDDEN}`],
-    'chunks and a length': [...asked, 'Transfer-Encoding: chunked', 'Content-Length: 4', '', `5c\r\n${HIDDEN}`],
-    'chunks twice': [...asked, 'Transfer-Encoding: chunked', 'Transfer-Encoding: identity', '', `0\r\n\r\n${HIDDEN}`],
-    'chunks, misspelt': [...asked, 'Transfer-Encoding: xchunked', 'Content-Length: 2', '', `{}${HIDDEN}`],
-    'chunks behind a space': [...asked, 'Transfer-Encoding : chunked', '', `0\r\n\r\n${HIDDEN}`],
+    'a length and chunks': [
+      ...asked,
+      'Content-Length: 6',
+      'Transfer-Encoding: chunked',
+      '',
+      `0\r\n\r\n${HIDDEN_REQUEST}`,
+    ],
+    'chunks and a length': [...asked, 'Transfer-Encoding: chunked', 'Content-Length: 4', '', `5c\r\n${HIDDEN_REQUEST}`],
+    'chunks twice': [
+      ...asked,
+      'Transfer-Encoding: chunked',
+      'Transfer-Encoding: identity',
+      '',
+      `0\r\n\r\n${HIDDEN_REQUEST}`,
+    ],
+    'chunks, misspelt': [...asked, 'Transfer-Encoding: xchunked', 'Content-Length: 2', '', `{}${HIDDEN_REQUEST}`],
+    'chunks behind a space': [...asked, 'Transfer-Encoding : chunked', '', `0\r\n\r\n${HIDDEN_REQUEST}`],
     'chunks behind a tab': [...asked, 'Transfer-Encoding:\tchunked', '', '0', '', ''],
-    'chunks behind a vertical tab': [...asked, 'Transfer-Encoding:\vchunked', '', `0\r\n\r\n${HIDDEN}`],
+    'chunks behind a vertical tab': [...asked, 'Transfer-Encoding:\vchunked', '', `0\r\n\r\n${HIDDEN_REQUEST}`],
     'chunks in another coding': [...asked, 'Transfer-Encoding: gzip, chunked', '', '0', '', ''],
-    'chunks that are not last': [...asked, 'Transfer-Encoding: chunked, gzip', '', `0\r\n\r\n${HIDDEN}`],
-    'a chunk of no size': [...chunked, '', '{}', '0', '', ''],
-    'a chunk of a size that is no number': [...chunked, 'zz', '{}', '0', '', ''],
-    'a chunk of a negative size': [...chunked, '-1', '{}', '0', '', ''],
-    'a chunk beyond all numbers': [...chunked, 'ffffffffffffffffff', '{}', '0', '', ''],
-    'a chunk longer than told': [...chunked, '2', '{"a":1}', '0', '', ''],
-    'a chunk shorter than told': [...chunked, 'ff', '{}', '0', '', ''],
+    'chunked as the first coding': [...asked, 'Transfer-Encoding: chunked, gzip', '', `0\r\n\r\n${HIDDEN_REQUEST}`],
+    'a chunk without a size': [...chunked, '', '{}', '0', '', ''],
+    'a chunk size that is not a number': [...chunked, 'zz', '{}', '0', '', ''],
+    'a negative chunk size': [...chunked, '-1', '{}', '0', '', ''],
+    'a chunk size beyond any number': [...chunked, 'ffffffffffffffffff', '{}', '0', '', ''],
+    'a chunk longer than announced': [...chunked, '2', '{"a":1}', '0', '', ''],
+    'a chunk shorter than announced': [...chunked, 'ff', '{}', '0', '', ''],
     'chunks without an end': [...chunked, '2', '{}'],
     'endless chunk extensions': [...chunked, `2;${'a=b;'.repeat(20_000)}`, '{}', '0', '', ''],
     trailers: [...chunked, '2', '{}', '0', 'X-API-Key: other', '', ''],
@@ -219,14 +233,14 @@ function httpForms(apiKey: string): RawRequest[] {
     'a thousand cookies': [post, host, key, `Cookie: ${'a=b; '.repeat(1000)}`, '', ''],
     'two keys': [post, host, key, 'X-API-Key: other', '', ''],
     'an unknown method': [`BREW ${PATH} HTTP/1.1`, host, '', ''],
-    'a method in small letters': [`post ${PATH} HTTP/1.1`, host, '', ''],
-    'a method that is too long': [`${'A'.repeat(5000)} / HTTP/1.1`, host, '', ''],
+    'a method in lower case': [`post ${PATH} HTTP/1.1`, host, '', ''],
+    'an overlong method': [`${'A'.repeat(5000)} / HTTP/1.1`, host, '', ''],
     TRACE: [`TRACE ${PATH} HTTP/1.1`, host, key, '', ''],
-    'OPTIONS of everything': ['OPTIONS * HTTP/1.1', host, '', ''],
+    'OPTIONS *': ['OPTIONS * HTTP/1.1', host, '', ''],
     'a URL with a host': [`GET http://other.example${PATH} HTTP/1.1`, host, key, '', ''],
     'a URL without a slash': ['GET api HTTP/1.1', host, key, '', ''],
     'a URL with a space': ['GET /a b HTTP/1.1', host, key, '', ''],
-    'a URL that is too long': [`GET /${'a'.repeat(200_000)} HTTP/1.1`, host, key, '', ''],
+    'an overlong URL': [`GET /${'a'.repeat(200_000)} HTTP/1.1`, host, key, '', ''],
     'HTTP/0.9': ['GET /'],
     'HTTP/1.0': [`POST ${PATH} HTTP/1.0`, key, json, 'Content-Length: 2', '', '{}'],
     'HTTP/2.0': [`GET ${PATH} HTTP/2.0`, host, '', ''],
@@ -257,7 +271,7 @@ function httpForms(apiKey: string): RawRequest[] {
     'an expectation': [...asked, 'Expect: 100-continue', 'Content-Length: 2', '', '{}'],
     'an unknown expectation': [...asked, 'Expect: the-unexpected', 'Content-Length: 2', '', '{}'],
     'lines without CR': [`${post}\n${host}\n${key}\n\n`],
-    'CR alone': [`${post}\r${host}\r${key}\r\r`],
+    'CR only': [`${post}\r${host}\r${key}\r\r`],
     'empty lines first': ['', '', '', post, host, key, '', ''],
     TLS: ['\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
     'a NUL': ['\u0000'],
@@ -267,10 +281,10 @@ function httpForms(apiKey: string): RawRequest[] {
     'a compressed body': [...asked, 'Content-Encoding: gzip', 'Content-Length: 2', '', '{}'],
     'a body with GET': [`GET ${PATH} HTTP/1.1`, host, key, json, 'Content-Length: 2', '', '{}'],
     ranges: [`GET /openapi.json HTTP/1.1`, host, 'Range: bytes=0-,0-,0-,0-', '', ''],
-    'Basic that is no Base64': [post, host, 'Authorization: Basic \u00ff\u00fe', '', ''],
-    'Basic without a colon': [post, host, 'Authorization: Basic YWJj', '', ''],
-    'Basic with a NUL': [post, host, 'Authorization: Basic YQBiOmMAZA==', '', ''],
-    'an Authorization that is too long': [post, host, `Authorization: Basic ${'QUJD'.repeat(20_000)}`, '', ''],
+    'Basic credentials that are not Base64': [post, host, 'Authorization: Basic \u00ff\u00fe', '', ''],
+    'Basic credentials without a colon': [post, host, 'Authorization: Basic YWJj', '', ''],
+    'Basic credentials with a NUL': [post, host, 'Authorization: Basic YQBiOmMAZA==', '', ''],
+    'an overlong Authorization': [post, host, `Authorization: Basic ${'QUJD'.repeat(20_000)}`, '', ''],
   };
   return [
     ...Object.entries(forms).map(([name, lines]) => named(name, closing(lines))),
@@ -280,7 +294,7 @@ function httpForms(apiKey: string): RawRequest[] {
   ];
 }
 
-/** With `Connection: close` behind the request line, so that the server ends what it has answered. */
+/** Adds `Connection: close` after the request line, so that the server closes the connection after its answer. */
 function closing([first = '', ...rest]: readonly string[]): Buffer {
   const asks = rest.length > 1 && !rest.some((line) => line.startsWith('Connection:')) && / HTTP\/1\.[01]$/.test(first);
   return Buffer.from([first, ...(asks ? ['Connection: close'] : []), ...rest].join('\r\n'), 'latin1');

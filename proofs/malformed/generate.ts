@@ -1,8 +1,8 @@
-import { type Chance, oneOf } from '../proof.ts';
-import { isSchema, type Route, type Schema } from '../routes.ts';
-import { fittingValue, hostileValue, spoilt, spoiltOnce, TEXTS } from './hostile.ts';
+import { type RandomSource, oneOf } from '../lib/proof.ts';
+import { isSchema, type Route, type Schema } from '../lib/routes.ts';
+import { fittingValue, hostileValue, corruptParts, corruptOnePart, TEXTS } from './hostile.ts';
 
-/** One request as it goes out. */
+/** One request as it is sent. */
 export type Wire = {
   readonly method: string;
   readonly path: string;
@@ -10,9 +10,9 @@ export type Wire = {
   readonly body: string | undefined;
 };
 
-/** How often a part of a request is spoilt. */
-const SHARES = [0, 0.02, 0.1, 0.5];
-const TYPES = [
+/** The possible shares of a request's parts that are corrupted. */
+const CORRUPTED_SHARES = [0, 0.02, 0.1, 0.5];
+const CONTENT_TYPES = [
   'text/plain',
   'application/xml',
   'application/json; charset=utf-16',
@@ -25,18 +25,20 @@ const TYPES = [
   '\u00ff/\u00ff',
 ];
 
-/** A request to this route, from its schemas: right, or wrong in any of its parts. `right` is what the case asks for. */
-export function generate(chance: Chance, route: Route, right: Wire | undefined): Wire {
-  const share = oneOf(chance, SHARES);
+/**
+ * Returns a request to this route, made from its schemas or from `served`, a valid one: valid, or corrupted in any part.
+ */
+export function generate(chance: RandomSource, route: Route, right: Wire | undefined): Wire {
+  const share = oneOf(chance, CORRUPTED_SHARES);
   const base = right !== undefined && chance.random.chance(0.5) ? right : fromSchemas(chance, route);
   const isForm = base.headers['content-type']?.startsWith('multipart/') === true;
-  const spoilBody = isForm ? spoiltForm : spoiltBody;
+  const spoilBody = isForm ? corruptForm : corruptBody;
   const body = base.body === undefined ? undefined : spoilBody(chance, base.body, share);
   return {
     method: chance.random.chance(share / 10)
       ? oneOf(chance, ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
       : base.method,
-    path: spoiltPath(chance, base.path, share),
+    path: corruptPath(chance, base.path, share),
     headers: {
       ...headersFor(chance, body, share),
       ...(isForm && !chance.random.chance(share / 4) ? base.headers : {}),
@@ -45,7 +47,7 @@ export function generate(chance: Chance, route: Route, right: Wire | undefined):
   };
 }
 
-function fromSchemas(chance: Chance, { method, url, params, query, body }: Route): Wire {
+function fromSchemas(chance: RandomSource, { method, url, params, query, body }: Route): Wire {
   const path = url.replace(/:(\w+)/g, (_, name: string) => {
     const value = fittingValue(chance, propertyOf(params, name));
     return encodeURIComponent(String(value).toWellFormed()) || '1';
@@ -68,9 +70,9 @@ function propertyOf(schema: Schema | undefined, name: string): Schema {
   return isSchema(property) ? property : { type: 'string' };
 }
 
-function spoiltPath(chance: Chance, path: string, share: number): string {
+function corruptPath(chance: RandomSource, path: string, share: number): string {
   const [place = '', search = ''] = path.split('?');
-  // It begins with a slash, or it is for raw sockets.
+  // It begins with a slash: anything else is for raw sockets.
   const segments = place
     .split('/')
     .map((segment, i) => (i > 0 && chance.random.chance(share / 4) ? anyText(chance) : segment));
@@ -84,17 +86,18 @@ function spoiltPath(chance: Chance, path: string, share: number): string {
   return segments.join('/') + (query === '' ? '' : `?${query}`);
 }
 
-/** Escaped, or as it is where a request line can hold it. */
-function anyText(chance: Chance): string {
+/** A text that is escaped, or as it is where a request line can hold it. */
+function anyText(chance: RandomSource): string {
   const text = oneOf(chance, TEXTS).slice(0, 8000);
   if (/^[\x21-\x7e]*$/.test(text) && !/[?#\\]/.test(text) && chance.random.chance(0.5)) return text;
   return encodeURIComponent(text.toWellFormed());
 }
 
-function spoiltBody(chance: Chance, body: string, share: number): string {
+function corruptBody(chance: RandomSource, body: string, share: number): string {
   const document: unknown = JSON.parse(body);
   const once = share > 0 && chance.random.chance(0.6);
-  const text = JSON.stringify(once ? spoiltOnce(chance, document) : spoilt(chance, document, share)) ?? 'null';
+  const text =
+    JSON.stringify(once ? corruptOnePart(chance, document) : corruptParts(chance, document, share)) ?? 'null';
   if (!chance.random.chance(share / 5)) return text;
   const cuts: readonly (() => string)[] = [
     () => text.slice(0, Math.floor(text.length * chance.random.next())),
@@ -112,8 +115,8 @@ function spoiltBody(chance: Chance, body: string, share: number): string {
   return oneOf(chance, cuts)();
 }
 
-/** The parts of a form with something hostile anywhere in the text: in a name, in a value, in a boundary. */
-function spoiltForm(chance: Chance, body: string, share: number): string {
+/** Puts something hostile anywhere into the text of a form: a name, a value, or a boundary. */
+function corruptForm(chance: RandomSource, body: string, share: number): string {
   if (!chance.random.chance(share * 2)) return body;
   const at = Math.floor(chance.random.next() * body.length);
   const until = chance.random.chance(0.5) ? at : Math.min(body.length, at + Math.floor(chance.random.next() * 40));
@@ -127,10 +130,10 @@ function spoiltForm(chance: Chance, body: string, share: number): string {
   return oneOf(chance, forms)();
 }
 
-function headersFor(chance: Chance, body: string | undefined, share: number): Record<string, string> {
+function headersFor(chance: RandomSource, body: string | undefined, share: number): Record<string, string> {
   const headers: Record<string, string> = {};
   if (body !== undefined) headers['content-type'] = 'application/json';
-  if (body !== undefined && chance.random.chance(share / 4)) headers['content-type'] = oneOf(chance, TYPES);
+  if (body !== undefined && chance.random.chance(share / 4)) headers['content-type'] = oneOf(chance, CONTENT_TYPES);
   if (chance.random.chance(share / 4)) headers['idempotency-key'] = headerText(chance);
   if (chance.random.chance(share / 4)) headers['x-request-id'] = headerText(chance);
   if (chance.random.chance(share / 8)) headers['authorization'] = `Basic ${headerText(chance)}`;
@@ -138,8 +141,8 @@ function headersFor(chance: Chance, body: string | undefined, share: number): Re
   return headers;
 }
 
-/** What a header may hold at all; the rest is for raw sockets. */
-const headerText = (chance: Chance): string =>
+/** A text with the characters that the HTTP client allows in a header; the rest is for raw sockets. */
+const headerText = (chance: RandomSource): string =>
   oneOf(chance, TEXTS)
     .slice(0, 4000)
     .replace(/[^\x20-\x7e]/g, '?')

@@ -1,10 +1,10 @@
-import { between, type Chance, oneOf } from '../proof.ts';
-import { isSchema, type Schema } from '../routes.ts';
+import { between, type RandomSource, oneOf } from '../lib/proof.ts';
+import { isSchema, type Schema } from '../lib/routes.ts';
 
-const DEEP = 2000;
-const MANY = 3000;
+const NESTING_DEPTH = 2000;
+const LIST_LENGTH = 3000;
 
-/** Texts that have broken something somewhere. */
+/** Texts that have broken some program before. */
 export const TEXTS: readonly string[] = [
   '',
   ' ',
@@ -87,16 +87,16 @@ export const TEXTS: readonly string[] = [
 
 const NUMBERS = [0, -0, -1, 1.5, 1e308, -1e308, 5e-324, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 53 + 2, 2 ** 63, 2 ** 64, 1e21];
 
-/** Any value that JSON can hold, of any kind. */
-export function hostileValue(chance: Chance): unknown {
+/** Returns a random JSON value of any type. */
+export function hostileValue(chance: RandomSource): unknown {
   const kinds: readonly (() => unknown)[] = [
     () => oneOf(chance, TEXTS),
     () => oneOf(chance, TEXTS),
     () => oneOf(chance, NUMBERS),
     () => oneOf(chance, [null, true, false, [], {}, [[]], [null], { '': '' }]),
-    () => deep(between(chance, 1, DEEP)),
-    () => Array.from({ length: between(chance, 1, MANY) }, (_, i) => i),
-    () => Object.fromEntries(Array.from({ length: between(chance, 1, MANY) }, (_, i) => [`k${i}`, i])),
+    () => deep(between(chance, 1, NESTING_DEPTH)),
+    () => Array.from({ length: between(chance, 1, LIST_LENGTH) }, (_, i) => i),
+    () => Object.fromEntries(Array.from({ length: between(chance, 1, LIST_LENGTH) }, (_, i) => [`k${i}`, i])),
     () => [oneOf(chance, TEXTS), oneOf(chance, NUMBERS), null],
     () => ({ [oneOf(chance, TEXTS)]: oneOf(chance, TEXTS) }),
   ];
@@ -109,8 +109,8 @@ function deep(levels: number): unknown {
   return value;
 }
 
-/** A value that more or less fits the schema. */
-export function fittingValue(chance: Chance, schema: Schema): unknown {
+/** Returns a value that more or less fits the schema. */
+export function fittingValue(chance: RandomSource, schema: Schema): unknown {
   const { anyOf, enum: words, const: only, type, items, properties } = schema;
   if (Array.isArray(anyOf)) return fittingValue(chance, oneOf(chance, anyOf.filter(isSchema)));
   if (Array.isArray(words)) return oneOf(chance, words);
@@ -132,7 +132,7 @@ const TEXTS_BY_FORMAT: Readonly<Record<string, string>> = {
   uri: 'https://example.com/',
 };
 
-function fittingText(chance: Chance, { format, pattern }: Schema): string {
+function fittingText(chance: RandomSource, { format, pattern }: Schema): string {
   const known = TEXTS_BY_FORMAT[String(format)];
   if (known !== undefined) return known;
   return pattern === undefined
@@ -140,39 +140,39 @@ function fittingText(chance: Chance, { format, pattern }: Schema): string {
     : oneOf(chance, ['+393331234567', 'Acme']);
 }
 
-const LEFT_OUT = 0.3;
+const OMITTED_SHARE = 0.3;
 
-function fittingObject(chance: Chance, properties: Schema, required: unknown): Record<string, unknown> {
+function fittingObject(chance: RandomSource, properties: Schema, required: unknown): Record<string, unknown> {
   const needed = new Set(Array.isArray(required) ? required : []);
-  const entries = Object.entries(properties).filter(([key]) => needed.has(key) || !chance.random.chance(LEFT_OUT));
+  const entries = Object.entries(properties).filter(([key]) => needed.has(key) || !chance.random.chance(OMITTED_SHARE));
   return Object.fromEntries(entries.map(([key, inner]) => [key, isSchema(inner) ? fittingValue(chance, inner) : null]));
 }
 
-/** Of the kind of the value that it takes the place of, mostly: what has another kind is refused at the door. */
-const hostileInstead = (chance: Chance, value: unknown): unknown => {
+/** Returns a hostile value, mostly of the same type: another type is refused at once. */
+const hostileInstead = (chance: RandomSource, value: unknown): unknown => {
   if (chance.random.chance(0.3)) return hostileValue(chance);
   if (typeof value === 'string') return oneOf(chance, TEXTS);
   return typeof value === 'number' ? oneOf(chance, NUMBERS) : hostileValue(chance);
 };
 
-/** With something hostile in the place of one of its innermost parts, all others as they were. */
-export function spoiltOnce(chance: Chance, value: unknown): unknown {
+/** Replaces one of the innermost parts of a value by something hostile. */
+export function corruptOnePart(chance: RandomSource, value: unknown): unknown {
   const parts = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   if (parts.length === 0) return hostileInstead(chance, value);
   const [key, part] = oneOf(chance, parts);
-  const changed = spoiltOnce(chance, part);
+  const changed = corruptOnePart(chance, part);
   if (Array.isArray(value)) return value.map((item, i) => (String(i) === key ? changed : item));
   return { ...Object.fromEntries(parts), [key]: changed };
 }
 
-/** With something hostile in the place of this share of its parts. */
-export function spoilt(chance: Chance, value: unknown, share: number): unknown {
+/** Replaces this share of a value's parts by something hostile. */
+export function corruptParts(chance: RandomSource, value: unknown, share: number): unknown {
   if (chance.random.chance(share)) return hostileInstead(chance, value);
-  if (Array.isArray(value)) return value.map((item) => spoilt(chance, item, share));
+  if (Array.isArray(value)) return value.map((item) => corruptParts(chance, item, share));
   if (!isSchema(value)) return value;
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [
     chance.random.chance(share / 4) ? oneOf(chance, TEXTS) : key,
-    spoilt(chance, inner, share),
+    corruptParts(chance, inner, share),
   ]);
   return Object.fromEntries(entries.filter(() => !chance.random.chance(share / 4)));
 }

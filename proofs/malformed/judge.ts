@@ -1,11 +1,11 @@
-import { createExamples } from '../examples.ts';
-import type { Run } from '../proof.ts';
+import { createFaultLog } from '../lib/fault-log.ts';
+import type { Run } from '../lib/proof.ts';
 import { CASES } from '../tenants/cases.ts';
 import type { Outcome, Reply } from './exchange.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Listens to what every request is answered, and counts what should not be. */
+/** Checks the answers to all requests, and counts those that should not be. */
 export function createJudge(run: Run) {
   const counts = {
     requests: 0,
@@ -20,68 +20,71 @@ export function createJudge(run: Run) {
     rightRefused: 0,
   };
   const reached = new Set<string>();
-  const tell = createExamples(run);
+  const report = createFaultLog(run);
 
-  function hearReply(what: string, reply: Reply, route: string | undefined): void {
+  function countReply(what: string, reply: Reply, route: string | undefined): void {
     if (reply.status < 400) counts.ok++;
     else if (reply.status < 500) counts.refused++;
-    else if (isAway(reply)) counts.away++;
+    else if (isUnavailable(reply)) counts.away++;
     else {
       counts.serverErrors++;
-      tell(what, `${reply.status} to ${what}: ${reply.body}`);
+      report(what, `${reply.status} to ${what}: ${reply.body}`);
     }
-    if (route !== undefined && isRight(route, reply.status)) reached.add(route);
+    if (route !== undefined && isExpected(route, reply.status)) reached.add(route);
     const fault = faultOf(reply);
     if (fault === undefined) return;
     counts.misshapen++;
-    tell(what, `${fault}, to ${what}: ${reply.body}`);
+    report(what, `${fault}, to ${what}: ${reply.body}`);
   }
 
   return {
     counts,
     reached: (): ReadonlySet<string> => reached,
-    /** To a right request. */
+    /** Counts the answers to a valid request to the route. */
     hearRight(route: string, { replies }: Outcome): void {
-      if (replies.some(({ status }) => isRight(route, status))) reached.add(route);
+      if (replies.some(({ status }) => isExpected(route, status))) reached.add(route);
     },
     hearRefusal({ message }: Error): void {
       counts.rightRefused++;
-      tell(message, message);
+      report(message, message);
     },
     hear(what: string, { replies, silent }: Outcome, answers: number, route?: string): void {
       counts.requests++;
       if (silent) counts.silent++;
       if (replies.length < answers) counts.unanswered++;
       if (replies.length > answers) counts.smuggled++;
-      if (silent || replies.length !== answers) tell(what, `${replies.length} answers to ${what}`);
-      for (const reply of replies) hearReply(what, reply, route);
+      if (silent || replies.length !== answers) report(what, `${replies.length} answers to ${what}`);
+      for (const reply of replies) countReply(what, reply, route);
     },
   };
 }
 
-const isRight = (route: string, status: number): boolean =>
+const isExpected = (route: string, status: number): boolean =>
   status < 300 || CASES[route]?.answers?.includes(status) === true;
 
-/** Says when to come again, or is the health check, whose 503 is its answer. */
-const isAway = ({ status, retryAfter, body }: Reply): boolean =>
+/** Whether the server is away and says when to retry, or is the health check, whose 503 is a regular answer. */
+const isUnavailable = ({ status, retryAfter, body }: Reply): boolean =>
   status === 503 && (retryAfter !== '' || body.includes('"checks"'));
 
-/** What is wrong with the form of an answer: its request id, or the shape of an error (contract 1 and 7). */
+/**
+ * What is wrong with an answer: its request id, or the shape of an error (sections 1 and 7 of the contract); undefined
+ * if nothing.
+ */
 function faultOf({ status, requestId, replayed, body }: Reply): string | undefined {
   if (!UUID.test(requestId)) return `the request id is "${requestId}"`;
-  // An answer to HEAD has none.
+  // An answer to HEAD has no body.
   if (status < 400 || body === '' || body.includes('"checks"')) return undefined;
   const error: unknown = parsed(body);
-  if (typeof error !== 'object' || error === null) return 'the error is no JSON';
+  if (typeof error !== 'object' || error === null) return 'the error is not JSON';
   const [own, message] = [Reflect.get(error, 'status'), Reflect.get(error, 'message')];
   if (typeof message !== 'string' || message === '') return 'the error has no message';
-  if (own === 'error') return Reflect.get(error, 'code') === status ? undefined : 'the code is not the status';
-  if (own !== status || typeof Reflect.get(error, 'error') !== 'string') return 'the error does not name its status';
+  if (own === 'error') return Reflect.get(error, 'code') === status ? undefined : 'the code differs from the status';
+  if (own !== status || typeof Reflect.get(error, 'error') !== 'string') return 'the error does not hold its status';
   const id = String(Reflect.get(error, 'requestId'));
-  return isIdOf(id, requestId, replayed) ? undefined : 'the error has another request id';
+  return isIdOf(id, requestId, replayed) ? undefined : 'the error holds another request id';
 }
 
-/** What is answered again is the first answer, word for word: its id is that of the first request. */
+/** A replayed answer is the first answer, byte for byte, so it holds the id of the first request. */
 const isIdOf = (id: string, requestId: string, replayed: string): boolean =>
   replayed === 'true' ? UUID.test(id) : id === requestId;
 

@@ -1,6 +1,6 @@
-import type { Manner } from '../../test/support/receiver.ts';
+import type { Manner } from '../../test/support/http/receiver.ts';
 
-/** All that cost more than an ordinary failure: those that take their time, and those that come too fast. */
+/** Manners that cost more than an ordinary failure: slow ones, and ones that flood. */
 export const SLOW = ['drip', 'silent', 'drip headers'] as const satisfies readonly Manner[];
 export const FLOODING = [
   'endless',

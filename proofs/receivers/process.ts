@@ -1,9 +1,10 @@
-// Receivers as a process of their own: `node proofs/receivers/process.ts <ports> <niceness>`. A path begins with a
-// manner of test/support/receiver.ts, which is put on when a line `{ "do": "turn" }` comes; with another word it stays a
-// good receiver. Each line is answered by a report of what was received since the last one.
+// Runs webhook receivers as a process of their own: `node proofs/receivers/process.ts <ports> <niceness>`. A path
+// begins with the name of a manner of test/support/http/receiver.ts, which the receiver adopts after a line `{ "do":
+// "turn" }`; with any other name it stays a good receiver. Each line is answered by a report of what was received since
+// the last one.
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
-import { type Manner, type Received, startReceiver } from '../../test/support/receiver.ts';
+import { type Manner, type Received, startReceiver } from '../../test/support/http/receiver.ts';
 import { FLOODING, SLOW } from './manners.ts';
 
 const [ports = 1, niceness = 0] = process.argv.slice(2).map(Number);
@@ -15,14 +16,15 @@ let reported = 0;
 const nameIn = (path: string): string => decodeURIComponent(path.split('/')[1] ?? '');
 const mannerOf = (path: string): Manner | undefined => [...SLOW, ...FLOODING].find((manner) => manner === nameIn(path));
 
-// With good manners such a receiver keeps no connection either: what one costs is not the fault of bad ones.
+// Before it turns hostile such a receiver keeps no connection open either, so that the comparison does not count that
+// cost.
 receiver.answer(({ path }) => {
   const manner = mannerOf(path);
   if (manner === undefined) return {};
   return hostile ? { manner } : { headers: { connection: 'close' } };
 });
 
-/** From the time in the event to its arrival. */
+/** The time from the timestamp of the event to its arrival, in ms. */
 const latencyOf = ({ body, at }: Received): number => at - Date.parse(JSON.parse(body).timestamp);
 
 function report(): void {

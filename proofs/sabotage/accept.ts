@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// The answer leaves while the commit is still under way; when that fails, nobody is told.
+// The answer is sent while the commit is still under way; if the commit fails, nobody learns of it.
 sabotage([
   {
     file: 'src/messaging/sending/accept.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// As many servers are set up: the left-most address, which the client wrote.
+// As many servers are configured: they believe the left-most address, which the client wrote.
 sabotage([
   {
     file: 'src/platform/http/server.ts',

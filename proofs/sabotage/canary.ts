@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// Handy when one looks for a fault, and full of keys.
+// Convenient for finding faults, and full of keys.
 sabotage([
   {
     file: 'src/platform/http/request-log.ts',

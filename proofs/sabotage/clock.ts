@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// The time has come, so it goes: a morning's offer at night, a week's after a week's outage.
+// Whatever is due is sent: a morning's offer at night, last week's offer after an outage.
 sabotage([
   {
     file: 'src/network/dispatch/sql.ts',

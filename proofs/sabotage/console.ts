@@ -5,14 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 import { sabotage } from './replace.ts';
 
-const MESSAGE_TEXT = fileURLToPath(new URL('../../web/src/ui/message-text.tsx', import.meta.url));
+const MESSAGE_TEXT = fileURLToPath(new URL('../../web/src/ui/message/message-text.tsx', import.meta.url));
 const FIND = '>\n    {text}\n  </Text>';
 const PUT = ' dangerouslySetInnerHTML={{ __html: text }} />';
 
 const source = readFileSync(MESSAGE_TEXT, 'utf8');
-if (source.split(FIND).length !== 2) throw new Error('The sabotage does not fit web/src/ui/message-text.tsx any more');
+if (source.split(FIND).length !== 2)
+  throw new Error('The sabotage does not fit web/src/ui/message/message-text.tsx any more');
 
-/** Builds the console with one innerHTML, for this run alone. */
+/** Builds the console with one innerHTML into a temporary folder. */
 async function buildFaulty(): Promise<string> {
   const outDir = mkdtempSync(join(tmpdir(), 'heliograph-faulty-console-'));
   await build({
@@ -30,7 +31,7 @@ async function buildFaulty(): Promise<string> {
   return outDir;
 }
 
-// Only for a program that is about to run: the check that the texts still fit loads this module alone.
+// Only for a program that is about to run: the check that the texts still fit loads this module without arguments.
 const folder = process.argv.includes('serve') ? await buildFaulty() : '';
 sabotage([
   {

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// PostgreSQL answers a commit before it is on disk: an intent may be forgotten that the carrier has seen.
+// PostgreSQL answers a commit before it is on disk: it may forget an intent to send that the carrier has seen.
 sabotage([
   {
     file: 'src/platform/db/embedded-settings.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// As gateways do that know of queued and done only: what a dead worker had in its hands is sent again.
+// As gateways do that know only queued and done: what a dead worker had in hand is sent again.
 sabotage([
   {
     file: 'src/network/dispatch/rescue.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// As where the status is looked at before, and not in the statement that deletes.
+// As in programs that check the status before, and not in, the statement that deletes.
 sabotage([
   {
     file: 'src/engagement/campaigns/lifecycle/sql.ts',

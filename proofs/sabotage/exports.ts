@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// As a program would that reads what there is, and takes the end of a connection for the end of the rows.
+// As a program does that takes the end of a connection for the end of the rows.
 sabotage([
   {
     file: 'src/reporting/exports/make.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// One queue for all: only the turns of the accounts are left.
+// One queue for all messages: only the turn-taking of accounts remains.
 sabotage([
   {
     file: 'src/network/dispatch/sql.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// Whoever makes a key says whose it is.
+// A request that creates a key can say whose it is.
 sabotage([
   {
     file: 'src/identity/api-keys/create.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// Whoever guesses often enough locks the owner out.
+// Anybody who guesses often enough locks the owner out.
 sabotage([
   {
     file: 'src/identity/authentication/authenticate.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// Whoever has a link makes it last.
+// Anybody who has a link can extend it.
 sabotage([
   {
     file: 'src/platform/storage/signed-links.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// What the body holds is taken on trust, and PostgreSQL cannot store it.
+// The body is not checked for U+0000, which PostgreSQL cannot store.
 sabotage([
   {
     file: 'src/platform/http/body.ts',

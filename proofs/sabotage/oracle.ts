@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// Kind to a client who is lost, and to one who looks for ids.
+// Helpful to a client who is lost, and to one who searches for ids.
 sabotage([
   {
     file: 'src/identity/users/routes.ts',

@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// As gateways do that keep no inbox: what cannot be matched on arrival is forgotten.
+// As gateways do that keep no inbox: a receipt that matches nothing on arrival is forgotten.
 sabotage([
   {
     file: 'src/messaging/receipts/process.ts',

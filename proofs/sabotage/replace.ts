@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
-/** A piece of the program's text and what to put in its place. */
+/** A piece of a program file's text, and what to put in its place. */
 export type Replacement = {
-  /** From the root of the repository. */
+  /** The path of the file from the root of the repository. */
   readonly file: string;
   readonly find: string;
   readonly put: string;

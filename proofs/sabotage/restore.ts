@@ -1,9 +1,9 @@
 import { sabotage } from './replace.ts';
 
-// No fence: whatever the database has queued is sent.
+// No restore guard: whatever the database has queued is sent.
 sabotage([
   {
-    file: 'src/messaging/restore-guard/judge.ts',
+    file: 'src/messaging/restore-guard/decide.ts',
     find: "return settled ? { kind: 'adopt' }",
     put: "return true ? { kind: 'adopt' }",
   },

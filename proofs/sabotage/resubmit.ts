@@ -1,6 +1,6 @@
 import { sabotage } from './replace.ts';
 
-// The second copy goes out as if it were the first.
+// The second copy is sent as if it were the first.
 sabotage([
   { file: 'src/messaging/messages/deliver.ts', find: 'possibleDuplicate: resubmit,', put: 'possibleDuplicate: false,' },
 ]);

@@ -1,7 +1,7 @@
 import { sabotage } from './replace.ts';
 
 const file = 'src/identity/authentication/authenticate.ts';
-// What most gateways do for speed.
+// As most gateways do for speed.
 sabotage([
   {
     file,

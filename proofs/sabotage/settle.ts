@@ -1,10 +1,10 @@
 import { sabotage } from './replace.ts';
 
-// The number alone decides: whoever waits for a receipt from it longest gets it.
+// The number alone decides: the message to it that has waited longest gets the receipt.
 sabotage([
-  { file: 'src/messaging/unknown-outcomes/name.ts', find: 'if (another !== undefined || ', put: 'if (' },
+  { file: 'src/messaging/unknown-outcomes/match-unknowns.ts', find: 'if (another !== undefined || ', put: 'if (' },
   {
-    file: 'src/messaging/unknown-outcomes/name.ts',
+    file: 'src/messaging/unknown-outcomes/match-unknowns.ts',
     find: 'const contested = contestedIn(strays, named);',
     put: 'const contested = new Set<string>();',
   },

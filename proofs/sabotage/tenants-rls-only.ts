@@ -2,5 +2,5 @@ import { checksOff } from '../tenants/checks-off-pieces.ts';
 import { asOwner } from './owner.ts';
 import { sabotage } from './replace.ts';
 
-// Loaded after the module that takes the checks out, it takes its place: so it takes them out as well.
+// This module is loaded after checks-off.ts and replaces what that one loads, so it must take the checks out as well.
 sabotage([...checksOff, asOwner]);

@@ -1,7 +1,7 @@
 import { asOwner } from './owner.ts';
 import { sabotage } from './replace.ts';
 
-// One forgotten WHERE. Behind the second wall alone it would show nothing: that is what the wall is for.
+// One forgotten WHERE. Behind the second wall alone it would change nothing: that is what the wall is for.
 sabotage([
   {
     file: 'src/messaging/tracking/sql.ts',

@@ -1,18 +1,20 @@
-/** What a client says of one message: whether it was taken, refused, not sent, or cannot be told. */
-export type Told = 'accepted' | 'refused' | 'retry' | 'unknown';
+/** The outcome of one message: accepted, refused, not sent (`retry`), or unknown. */
+export type MessageOutcome = 'accepted' | 'refused' | 'retry' | 'unknown';
 
 /** An SMPP client under attack. */
 export type Client = {
-  /** How many more messages it takes now. */
+  /** Returns how many more messages it takes now. */
   room(): number;
-  /** Sends message `n`; `tell` should be called once for each. */
-  submit(n: number, tell: (told: Told) => void): void;
-  /** Unbinds; every message must have been told of by then. */
+  /** Sends message `n`; `onOutcome` should be called exactly once for each. */
+  submit(n: number, onOutcome: (outcome: MessageOutcome) => void): void;
+  /** Unbinds. Every message must have an outcome by then. */
   stop(): Promise<void>;
 };
 
+/** Starts a client on a port; `changed` is called when `room` may have changed. */
 export type StartClient = (port: number, window: number, changed: () => void) => Client;
 
-/** The number that carries `n` to the peer. */
+/** The destination number that carries `n` to the peer. */
 export const numberOf = (n: number): string => `39${String(n).padStart(10, '0')}`;
-export const orderOf = (number: string): number => Number(number.slice(2));
+/** The message number in a destination made by `numberOf`. */
+export const indexOf = (number: string): number => Number(number.slice(2));

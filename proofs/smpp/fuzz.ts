@@ -1,13 +1,13 @@
 import { COMMAND, EMPTY_MESSAGE, encodePdu, type Pdu } from '../../src/carriers/smpp/pdu.ts';
 import { receiptText } from '../../src/carriers/smpp/receipts.ts';
 import { NO_TLVS } from '../../src/carriers/smpp/tlv.ts';
-import { between, type Chance, oneOf } from '../proof.ts';
+import { between, type RandomSource, oneOf } from '../lib/proof.ts';
 
-const HEADER_OCTETS = 16;
-const LENGTH_AT = 0;
-const COMMAND_AT = 4;
-const SEQUENCE_AT = 12;
-const MOST_OCTETS = 70_000;
+const HEADER_BYTES = 16;
+const LENGTH_OFFSET = 0;
+const COMMAND_OFFSET = 4;
+const SEQUENCE_OFFSET = 12;
+const MAX_BYTES = 70_000;
 
 const message = {
   ...EMPTY_MESSAGE,
@@ -28,7 +28,7 @@ const receipt = receiptText({
 });
 const head = { status: 0, sequence: 1 };
 
-/** What a carrier says when it is well: the soil that the rest grows on. */
+/** Valid PDUs of a carrier, which the mutations start from. */
 const SAMPLES: readonly Buffer[] = (
   [
     { command: 'deliver_sm', ...head, ...message, shortMessage: Buffer.from('Hello') },
@@ -59,63 +59,63 @@ const SAMPLES: readonly Buffer[] = (
 ).map(encodePdu);
 
 const COMMAND_IDS = Object.values(COMMAND);
-/** An unbind ends the session as it should: it comes, but not in every burst. */
+/** An unbind ends the session properly: it is sent, but not in every burst. */
 const UNBIND_SHARE = 0.001;
 
-const octets = (chance: Chance, count: number): Buffer =>
+const randomBytes = (chance: RandomSource, count: number): Buffer =>
   Buffer.from(Array.from({ length: count }, () => between(chance, 0, 255)));
 
-type Mutation = (frame: Buffer, chance: Chance) => Buffer;
+type Mutation = (frame: Buffer, chance: RandomSource) => Buffer;
 
-/** Each breaks a PDU in another way, and leaves the length field for later. */
+/** Each breaks a PDU in another way and leaves the length field for later. */
 const MUTATIONS: readonly Mutation[] = [
   (frame, chance) => {
     for (let count = between(chance, 1, 8); count > 0; count--)
-      frame[between(chance, COMMAND_AT, frame.length - 1)] = between(chance, 0, 255);
+      frame[between(chance, COMMAND_OFFSET, frame.length - 1)] = between(chance, 0, 255);
     return frame;
   },
-  (frame, chance) => frame.subarray(0, between(chance, HEADER_OCTETS, frame.length)),
-  (frame, chance) => Buffer.concat([frame, octets(chance, between(chance, 1, 300))]),
-  // Texts without an end.
+  (frame, chance) => frame.subarray(0, between(chance, HEADER_BYTES, frame.length)),
+  (frame, chance) => Buffer.concat([frame, randomBytes(chance, between(chance, 1, 300))]),
+  // Texts without a terminator.
   (frame) => {
-    for (let at = HEADER_OCTETS; at < frame.length; at++) frame[at] ||= 0x41;
+    for (let at = HEADER_BYTES; at < frame.length; at++) frame[at] ||= 0x41;
     return frame;
   },
-  // An optional parameter that is longer than what follows, or shorter.
+  // An optional parameter whose length is larger or smaller than what follows.
   (frame, chance) => {
-    const tlv = octets(chance, between(chance, 4, 40));
+    const tlv = randomBytes(chance, between(chance, 4, 40));
     tlv.writeUInt16BE(oneOf(chance, [0x001e, 0x0427, 0x0424, 0x020c, between(chance, 0, 0xffff)]), 0);
     tlv.writeUInt16BE(oneOf(chance, [0, tlv.length - 4, tlv.length, 0xffff]), 2);
     return Buffer.concat([frame, tlv]);
   },
-  // Another command's body.
+  // The body of another command.
   (frame, chance) => {
-    frame.writeUInt32BE(oneOf(chance, COMMAND_IDS), COMMAND_AT);
+    frame.writeUInt32BE(oneOf(chance, COMMAND_IDS), COMMAND_OFFSET);
     return frame;
   },
-  (frame, chance) => Buffer.concat([frame.subarray(0, HEADER_OCTETS), octets(chance, between(chance, 0, 200))]),
+  (frame, chance) => Buffer.concat([frame.subarray(0, HEADER_BYTES), randomBytes(chance, between(chance, 0, 200))]),
   (frame) => frame,
 ];
 
-/** A PDU that is wrong in one way or two, or in none, and whose length field is right. */
-export function fuzzedPdu(chance: Chance, sequence: number): Buffer {
+/** Returns a PDU with one or two mutations, or none, and a correct length field. */
+export function fuzzedPdu(chance: RandomSource, sequence: number): Buffer {
   let frame: Buffer = Buffer.from(oneOf(chance, SAMPLES));
-  frame.writeUInt32BE(sequence >>> 0, SEQUENCE_AT);
+  frame.writeUInt32BE(sequence >>> 0, SEQUENCE_OFFSET);
   for (let count = between(chance, 1, 2); count > 0; count--) frame = oneOf(chance, MUTATIONS)(frame, chance);
-  if (frame.readUInt32BE(COMMAND_AT) === COMMAND.unbind && !chance.random.chance(UNBIND_SHARE))
-    frame.writeUInt32BE(COMMAND.deliver_sm, COMMAND_AT);
-  frame.writeUInt32BE(frame.length, LENGTH_AT);
+  if (frame.readUInt32BE(COMMAND_OFFSET) === COMMAND.unbind && !chance.random.chance(UNBIND_SHARE))
+    frame.writeUInt32BE(COMMAND.deliver_sm, COMMAND_OFFSET);
+  frame.writeUInt32BE(frame.length, LENGTH_OFFSET);
   return frame;
 }
 
-/** A PDU after which nobody knows where the next one begins. */
-export function misframedPdu(chance: Chance): Buffer {
+/** Returns a PDU after which the beginning of the next one is unknown. */
+export function misframedPdu(chance: RandomSource): Buffer {
   const frame = fuzzedPdu(chance, between(chance, 1, 1000));
-  const wrong = [0, 15, MOST_OCTETS + 1, 0xffffffff, between(chance, 0, 0xffffffff)];
-  frame.writeUInt32BE(oneOf(chance, [...wrong, frame.length + between(chance, 1, 8)]), LENGTH_AT);
+  const wrong = [0, 15, MAX_BYTES + 1, 0xffffffff, between(chance, 0, 0xffffffff)];
+  frame.writeUInt32BE(oneOf(chance, [...wrong, frame.length + between(chance, 1, 8)]), LENGTH_OFFSET);
   return frame;
 }
 
-/** The sequence number of a response, which may answer something; null for a request. */
+/** The sequence number of a response, which may answer a request; null for a request. */
 export const answeredBy = (frame: Buffer): number | null =>
-  frame.readUInt32BE(COMMAND_AT) >= 0x80000000 ? frame.readUInt32BE(SEQUENCE_AT) : null;
+  frame.readUInt32BE(COMMAND_OFFSET) >= 0x80000000 ? frame.readUInt32BE(SEQUENCE_OFFSET) : null;

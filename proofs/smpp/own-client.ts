@@ -2,11 +2,11 @@ import { createSmppCarrier } from '../../src/carriers/smpp/carrier.ts';
 import { parseSmppSettings } from '../../src/carriers/smpp/settings.ts';
 import { numberOf, type StartClient } from './client.ts';
 
-/** Short, so that hours of attack fit into minutes. */
+/** Short delays, so that hours of attack fit into minutes. */
 const TIMING = { reconnectBaseMs: 5, reconnectMaxMs: 20, stableMs: 60_000, faultRetryMs: 20 };
 const LIMITS = { bindTimeoutSeconds: 1, submitTimeoutSeconds: 2, throttlePauseMs: 1 };
 
-/** The gateway's own client. */
+/** The gateway's own SMPP client. */
 export const startClient: StartClient = (port, window, changed) => {
   const settings = parseSmppSettings({ host: '127.0.0.1', port, systemId: 'proof', window, ...LIMITS });
   const carrier = createSmppCarrier(settings, { password: 'secret' }, TIMING);
@@ -19,7 +19,7 @@ export const startClient: StartClient = (port, window, changed) => {
   });
   return {
     room: carrier.room,
-    submit: (n, tell) =>
+    submit: (n, onOutcome) =>
       void carrier
         .submit({
           messageId: String(n),
@@ -29,7 +29,7 @@ export const startClient: StartClient = (port, window, changed) => {
           validUntil: null,
           wantReceipt: true,
         })
-        .then(({ kind }) => tell(kind)),
+        .then(({ kind }) => onOutcome(kind)),
     stop: () => carrier.stop(1000),
   };
 };

@@ -3,52 +3,59 @@ import net from 'node:net';
 import { createFrameReader } from '../../src/carriers/smpp/frames.ts';
 import { decodePdu, encodePdu, type Pdu, type PduOf } from '../../src/carriers/smpp/pdu.ts';
 import { NO_TLVS } from '../../src/carriers/smpp/tlv.ts';
-import { waitPatiently } from '../patience.ts';
-import { between, type Run } from '../proof.ts';
-import { orderOf } from './client.ts';
+import { pollUntilDone } from '../lib/poll.ts';
+import { between, type Run } from '../lib/proof.ts';
+import { indexOf } from './client.ts';
 import { answeredBy, fuzzedPdu, misframedPdu } from './fuzz.ts';
 
 const ANSWER_WITHIN_MS = 1000;
-const PROBE_AGAIN_MS = 100;
-const GONE_MS = 5000;
-const LOOK_MS = 10;
-const MOST_A_BURST = 200;
+const REPROBE_MS = 100;
+const GONE_AFTER_MS = 5000;
+const POLL_MS = 10;
+const MAX_BURST = 200;
 const ANSWERED_SHARE = 0.5;
 const CUT_SHARE = 0.1;
 const MISFRAMED_SHARE = 0.1;
-/** Of the fuzzed PDUs so many carry the number of a request that waits for its answer. */
-const AIMED_SHARE = 0.02;
-/** More octets than any PDU may have: whoever waits for the rest of one gets it. */
-const FLOOD_OCTETS = 80_000;
+/** The share of fuzzed PDUs that carry the sequence number of an unanswered request. */
+const TARGETED_SHARE = 0.02;
+/** More bytes than any PDU may have: a client that waits for the rest of a PDU gets it. */
+const FLOOD_BYTES = 80_000;
 
 /** What the peer knows of the messages that it was sent. */
 export type Known = {
-  /** It saw the submit. */
+  /** The numbers of messages whose submit it saw. */
   readonly received: Set<number>;
-  /** It sent something that may count as an answer. */
+  /** The numbers of messages to which it sent something that may count as an answer. */
   readonly answered: Set<number>;
 };
 
+/** What the peer has done so far, and how the client reacted. */
 export type Attack = {
-  /** PDUs sent so far. */
+  /** The number of PDUs sent. */
   readonly pdus: number;
   readonly sessions: number;
   readonly cuts: number;
-  /** Times that the client neither answered nor closed within a second. */
+  /** How often the client neither answered nor closed within a second. */
   readonly wedged: number;
   readonly slowestMs: number;
 };
 
+/** A hostile SMPP server. */
 export type Peer = {
   readonly port: number;
   readonly known: Known;
   readonly attack: Attack;
-  /** Attacks whatever client comes until so many PDUs were sent in all. False when none has come for five seconds. */
+  /**
+   * Attacks every client that connects until this many PDUs were sent in all. Returns false if none has connected for
+   * five seconds.
+   */
   until(pdus: number): Promise<boolean>;
   close(): void;
 };
 
-/** A carrier gone mad: it binds its client, answers half of its submits, and sends it every kind of broken PDU. */
+/**
+ * Starts a hostile carrier: it binds its client, answers half of its submits, and sends it every kind of broken PDU.
+ */
 export async function startPeer(run: Run): Promise<Peer> {
   const known: Known = { received: new Set(), answered: new Set() };
   const attack = { pdus: 0, sessions: 0, cuts: 0, wedged: 0, slowestMs: 0 };
@@ -63,13 +70,13 @@ export async function startPeer(run: Run): Promise<Peer> {
     attack.sessions++;
     const session = createSession(run, socket, known);
     await session.bound;
-    while (attack.pdus < goal && session.open()) await strike(session);
+    while (attack.pdus < goal && session.open()) await attackOnce(session);
     session.cut();
   }
 
-  /** One burst, and whether the client is still there. */
-  async function strike(session: Session): Promise<void> {
-    const count = Math.min(between(run, 1, MOST_A_BURST), goal - attack.pdus);
+  /** Sends one burst, and checks whether the client is still there. */
+  async function attackOnce(session: Session): Promise<void> {
+    const count = Math.min(between(run, 1, MAX_BURST), goal - attack.pdus);
     session.burst(count);
     attack.pdus += count;
     if (run.random.chance(CUT_SHARE)) {
@@ -91,8 +98,8 @@ export async function startPeer(run: Run): Promise<Peer> {
     attack,
     until(pdus) {
       goal = pdus;
-      const look = () => ({ done: attack.pdus >= goal, seen: attack.pdus });
-      return waitPatiently(look, { patienceMs: GONE_MS, lookMs: LOOK_MS });
+      const poll = () => ({ done: attack.pdus >= goal, progress: attack.pdus });
+      return pollUntilDone(poll, { stallTimeoutMs: GONE_AFTER_MS, pollMs: POLL_MS });
     },
     close: () => void server.close(),
   };
@@ -100,13 +107,13 @@ export async function startPeer(run: Run): Promise<Peer> {
 
 type Session = ReturnType<typeof createSession>;
 
-/** One connection of the client. */
+/** Serves one connection of the client. */
 function createSession(run: Run, socket: net.Socket, known: Known) {
   const reader = createFrameReader();
   const bound = Promise.withResolvers<void>();
-  /** Submits without an answer: message by sequence number. */
+  /** Message number by sequence number, for submits without an answer. */
   const waiting = new Map<number, number>();
-  let heard: (answered: number | 'nack' | 'close') => void = () => undefined;
+  let onResponse: (answered: number | 'nack' | 'close') => void = () => undefined;
   const send = (pdu: Pdu): void => void socket.write(encodePdu(pdu));
 
   function receive(pdu: Pdu): void {
@@ -120,15 +127,15 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
       case 'enquire_link':
         return send({ command: `${pdu.command}_resp`, status: 0, sequence: pdu.sequence });
       case 'enquire_link_resp':
-        return heard(pdu.sequence);
+        return onResponse(pdu.sequence);
       case 'generic_nack':
-        return heard('nack');
+        return onResponse('nack');
       default:
     }
   }
 
   function receiveSubmit(pdu: PduOf<'submit_sm'>): void {
-    const n = orderOf(pdu.destination);
+    const n = indexOf(pdu.destination);
     known.received.add(n);
     if (!run.random.chance(ANSWERED_SHARE)) return void waiting.set(pdu.sequence, n);
     known.answered.add(n);
@@ -136,7 +143,7 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
   }
 
   function fuzzed(): Buffer {
-    const [target = 0] = run.random.chance(AIMED_SHARE) ? waiting.keys() : [];
+    const [target = 0] = run.random.chance(TARGETED_SHARE) ? waiting.keys() : [];
     const frame = fuzzedPdu(run, target || between(run, 1_000_000, 0x7fffffff));
     const n = waiting.get(answeredBy(frame) ?? 0);
     if (n !== undefined) known.answered.add(n);
@@ -144,8 +151,8 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
   }
 
   /**
-   * Probes with enquire_link; when that is not answered, with so many that half a PDU before it becomes whole. Read
-   * from the wrong octet on they are no PDUs, and a generic_nack is the right answer.
+   * Probes with enquire_link. If it is not answered, sends so many that an incomplete PDU before them becomes complete.
+   * The client then reads them from the wrong byte on, where they are not PDUs, and generic_nack is the right answer.
    */
   async function answersOrCloses(): Promise<boolean> {
     if (socket.closed) return true;
@@ -153,24 +160,24 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
     const probe = between(run, 1_000_000, 0x7fffffff);
     const enquiry = encodePdu({ command: 'enquire_link', status: 0, sequence: probe });
     let flooded = false;
-    heard = (what) => {
+    onResponse = (what) => {
       if (what === probe || what === 'close' || (what === 'nack' && flooded)) answer.resolve(true);
     };
     socket.write(enquiry);
-    const again = setTimeout(() => {
+    const reprobe = setTimeout(() => {
       flooded = true;
-      socket.write(Buffer.concat(Array.from({ length: FLOOD_OCTETS / enquiry.length }, () => enquiry)));
-    }, PROBE_AGAIN_MS);
+      socket.write(Buffer.concat(Array.from({ length: FLOOD_BYTES / enquiry.length }, () => enquiry)));
+    }, REPROBE_MS);
     const late = setTimeout(() => answer.resolve(false), ANSWER_WITHIN_MS);
     const result = await answer.promise;
-    clearTimeout(again);
+    clearTimeout(reprobe);
     clearTimeout(late);
     return result;
   }
 
   socket.on('error', () => undefined);
   socket.once('close', () => {
-    heard('close');
+    onResponse('close');
     bound.resolve();
   });
   socket.on('data', (chunk: Buffer) => {
@@ -185,7 +192,7 @@ function createSession(run: Run, socket: net.Socket, known: Known) {
     open: () => !socket.destroyed,
     burst: (count: number) => void socket.write(Buffer.concat(Array.from({ length: count }, fuzzed))),
     misframe() {
-      // Nobody can say what this and the rest of it read as: they may answer anything.
+      // The rest of the stream may be read as anything, so it may answer any request.
       for (const n of waiting.values()) known.answered.add(n);
       socket.write(misframedPdu(run));
     },

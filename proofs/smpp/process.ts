@@ -1,12 +1,12 @@
-// An SMPP client as a process of its own: `node --expose-gc proofs/smpp/process.ts <port> <window>`. It keeps its window
-// full. A line `{ "do": "report" }` on stdin is answered by what it told since the last one, `{ "do": "stop" }` by the
-// same after it has stopped.
+// Runs an SMPP client as a process of its own: `node --expose-gc proofs/smpp/process.ts <port> <window>`. It keeps its
+// window full. On stdin, a line `{ "do": "report" }` is answered by the outcomes since the last report, and
+// `{ "do": "stop" }` by the same after the client has stopped.
 import { createInterface } from 'node:readline';
-import type { Told } from './client.ts';
+import type { MessageOutcome } from './client.ts';
 import { startClient } from './own-client.ts';
 
 const [port, window] = process.argv.slice(2).map(Number);
-const told = new Map<number, Told[]>();
+const outcomesByMessage = new Map<number, MessageOutcome[]>();
 let submitted = 0;
 let stopping = false;
 const client = startClient(port ?? 0, window ?? 1, fill);
@@ -17,23 +17,23 @@ function fill(): void {
 
 function submitOne(n: number): void {
   client.submit(n, (outcome) => {
-    const earlier = told.get(n);
+    const earlier = outcomesByMessage.get(n);
     if (earlier) earlier.push(outcome);
-    else told.set(n, [outcome]);
+    else outcomesByMessage.set(n, [outcome]);
     setImmediate(fill);
   });
 }
 
-function report(): void {
+function printReport(): void {
   globalThis.gc?.();
-  const outcomes = [...told];
-  told.clear();
+  const outcomes = [...outcomesByMessage];
+  outcomesByMessage.clear();
   console.log(JSON.stringify({ submitted, outcomes, heapBytes: process.memoryUsage().heapUsed }));
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   stopping = JSON.parse(line).do === 'stop';
-  if (!stopping) report();
-  else void client.stop().then(() => setImmediate(report));
+  if (!stopping) printReport();
+  else void client.stop().then(() => setImmediate(printReport));
 });
 console.log(JSON.stringify({ ready: true }));

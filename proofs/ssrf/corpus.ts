@@ -5,22 +5,22 @@ import { Value } from 'typebox/value';
 const Addresses = Type.Array(Type.String());
 
 const Corpus = Type.Object({
-  /** Addresses that everybody reaches: these must not be refused. */
+  /** Public addresses, which must not be refused. */
   public: Addresses,
-  /** URLs to hosts that a stranger must not reach, in many spellings. {port} is where the tripwires listen. */
+  /** URLs to hosts that a stranger must not reach, in many spellings. {port} is the port of the tripwires. */
   urls: Addresses,
-  /** What a name server says of a name, with at least one such address among it. */
+  /** Answers of a name server, each with at least one such address. */
   answers: Type.Array(Addresses),
-  /** The same one after the other: good answers, and then one with such an address. */
+  /** Sequences of answers for one name: good ones, and then one with such an address. */
   flips: Type.Array(Type.Array(Addresses)),
-  /** Status and Location. */
+  /** Redirects: status and Location. */
   redirects: Type.Array(Type.Tuple([Type.Integer(), Type.String()])),
 });
 export type Corpus = Type.Static<typeof Corpus>;
 
-const FILE = new URL('../corpus/ssrf.json', import.meta.url);
+const FILE = new URL('./corpus.json', import.meta.url);
 
-/** Every `stride`th target of the published corpus, and all public addresses. */
+/** Reads every `stride`th target of the published corpus, and all public addresses. */
 export function readCorpus(stride: number): Corpus {
   const corpus: unknown = JSON.parse(readFileSync(FILE, 'utf8'));
   Value.Assert(Corpus, corpus);

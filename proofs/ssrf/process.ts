@@ -1,9 +1,9 @@
 // Posts to every target of the corpus with the program's own poster: `node proofs/ssrf/process.ts <port> <stride>`,
-// where tripwires listen at the port. Says that it is ready, and then what it saw. Nothing leaves this machine.
+// where tripwires listen at the port. Prints that it is ready, and then what it saw. Nothing leaves this machine.
 import { createHash } from 'node:crypto';
-import { TEST_CERT } from '../../test/support/certificate.ts';
-import { startNameServer } from '../../test/support/name-server.ts';
-import { startReceiver } from '../../test/support/receiver.ts';
+import { TEST_CERT } from '../../test/support/http/certificate.ts';
+import { startNameServer } from '../../test/support/http/name-server.ts';
+import { startReceiver } from '../../test/support/http/receiver.ts';
 import { faultOfUrl } from '../../src/messaging/webhooks/check-url.ts';
 import { createGuard } from '../../src/platform/outbound/guard.ts';
 import { createPoster, type Poster, type PostResult } from '../../src/platform/outbound/post.ts';
@@ -11,24 +11,24 @@ import { createResolve } from '../../src/platform/outbound/resolve.ts';
 import { readCorpus } from './corpus.ts';
 import { spyOnDialling } from './spy.ts';
 
-const AT_ONCE = 100;
+const CONCURRENCY = 100;
 
 const [port = 0, stride = 1] = process.argv.slice(2).map(Number);
 const corpus = readCorpus(stride);
 const dialled = new Set<string>();
 spyOnDialling((address) => dialled.add(address));
 
-/** What the name server says of each name now. */
+/** The addresses that the name server returns for each name now. */
 const zone = new Map<string, readonly string[]>();
 await using nameServer = await startNameServer((name) => zone.get(name) ?? []);
 const resolve = createResolve({ servers: [nameServer.address] });
 
-async function eachOf<T>(items: readonly T[], work: (item: T, n: number) => Promise<void>): Promise<void> {
+async function forEachConcurrently<T>(items: readonly T[], work: (item: T, n: number) => Promise<void>): Promise<void> {
   const left = items.entries();
   const worker = async (): Promise<void> => {
     for (const [n, item] of left) await work(item, n);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
 const post = (poster: Poster, url: string): Promise<PostResult> => poster.post({ url, headers: {}, body: '{}' });
@@ -36,7 +36,7 @@ const urlOf = (host: string): string => `https://${host.includes(':') ? `[${host
 const nameOf = (addresses: readonly unknown[]): string =>
   `${createHash('sha256').update(JSON.stringify(addresses)).digest('hex').slice(0, 16)}.test`;
 
-/** Targets that a stranger may name as the program is without settings, but for the port. */
+/** Posts to targets that a stranger may name, with the default settings apart from the port. */
 async function postToStrangers() {
   const guard = createGuard({ openBlocks: [], ports: [port], resolve });
   const poster = createPoster({ guard });
@@ -44,17 +44,17 @@ async function postToStrangers() {
   const expectNoAnswer = async (url: string): Promise<void> => {
     if ((await post(poster, url)).kind === 'answered') counts.answered++;
   };
-  await eachOf(corpus.public, (address) => expectNoAnswer(urlOf(address)));
+  await forEachConcurrently(corpus.public, (address) => expectNoAnswer(urlOf(address)));
   const named = corpus.public.map((address) => [address]);
   for (const addresses of [...named, ...corpus.answers]) zone.set(nameOf(addresses), addresses);
-  await eachOf(named, (addresses) => expectNoAnswer(urlOf(nameOf(addresses))));
+  await forEachConcurrently(named, (addresses) => expectNoAnswer(urlOf(nameOf(addresses))));
   const reached = new Set(dialled);
   dialled.clear();
 
-  await eachOf(corpus.urls, (url) => expectNoAnswer(url.replaceAll('{port}', String(port))));
-  await eachOf(corpus.answers, (addresses) => expectNoAnswer(urlOf(nameOf(addresses))));
+  await forEachConcurrently(corpus.urls, (url) => expectNoAnswer(url.replaceAll('{port}', String(port))));
+  await forEachConcurrently(corpus.answers, (addresses) => expectNoAnswer(urlOf(nameOf(addresses))));
   // A name that is good when it is registered, and for some posts, and then leads elsewhere.
-  await eachOf(corpus.flips, async (answers) => {
+  await forEachConcurrently(corpus.flips, async (answers) => {
     const name = nameOf(answers);
     zone.set(name, answers[0] ?? []);
     if ((await faultOfUrl(guard, urlOf(name))) === null) counts.flips++;
@@ -72,7 +72,7 @@ async function postToStrangers() {
   };
 }
 
-/** A receiver that may be reached, and sends to where the tripwires are, which could be reached as well. */
+/** Posts to an allowed receiver that redirects to the tripwires, which would be allowed as well. */
 async function postToRedirects() {
   await using receiver = await startReceiver();
   const guard = createGuard({ openBlocks: ['127.0.0.1'], ports: [receiver.port, port], resolve });
@@ -82,7 +82,7 @@ async function postToRedirects() {
     return { status, headers: { location: location.replaceAll('{port}', String(port)) } };
   });
   let seen = 0;
-  await eachOf(corpus.redirects, async ([status], n) => {
+  await forEachConcurrently(corpus.redirects, async ([status], n) => {
     const result = await post(poster, `${receiver.url}/${n}`);
     if (result.kind === 'answered' && result.status === status) seen++;
   });

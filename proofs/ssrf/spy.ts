@@ -1,8 +1,8 @@
 import { isIPv6, Socket } from 'node:net';
 
 /**
- * Puts a spy on every socket of this process: tells the addresses it dials, and lets it reach this machine only. Before
- * each attempt Node asks the block list of a socket, which is what stands here.
+ * Intercepts every socket of this process: reports the addresses that it dials, and lets it reach only this machine.
+ * Before each attempt Node checks the block list of a socket, which is replaced here.
  */
 export function spyOnDialling(onDial: (address: string) => void): void {
   const { connect } = Socket.prototype;
@@ -18,6 +18,8 @@ export function spyOnDialling(onDial: (address: string) => void): void {
   };
 }
 
-/** Of this machine, also as a listener on 127.0.0.1 is reached by other ways: 0.0.0.0, and mapped. */
+/**
+ * Whether an address is on this machine. A listener on 127.0.0.1 is also reached through 0.0.0.0 and mapped addresses.
+ */
 const isLoopback = (address: string): boolean =>
   isIPv6(address) ? /^::(1|ffff:(127|0)\..*|ffff:7f.*)?$/i.test(address) : /^(127|0)\./.test(address);

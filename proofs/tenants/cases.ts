@@ -3,25 +3,26 @@ import { OPERATOR_CASES } from './operator-cases.ts';
 import { campaignOf, contactOf, fieldOf, type Party, PICTURE, type ThingName, webhookOf } from './things.ts';
 
 /**
- * How one route is tried. A route of the router without a case here turns the proof red: add what a right request holds,
- * and each field of it that names a thing.
+ * How one route is tried. A route without a case here makes the proof fail: add what a valid request holds, and each
+ * field of it that names a thing.
  */
 export type Case = {
   /**
-   * The fields that name things, by where they stand: `path.id`, `query.userId`, `body.messages.0.ids.0`, `header.idempotency-key`. A query that
-   * takes a list with commas has `[]` behind its name. Every field is tried alone, the others holding own things.
+   * The fields that name things, by their position: `path.id`, `query.userId`, `body.messages.0.ids.0`,
+   * `header.idempotency-key`. A query field with a comma-separated list ends in `[]`. Every field is tried alone, while
+   * the others hold own things.
    */
   readonly ids?: Readonly<Record<string, ThingName>>;
-  /** What a right request has besides. */
+  /** What else a valid request holds. */
   readonly query?: (party: Party) => Readonly<Record<string, string>>;
   readonly body?: (party: Party) => object;
-  /** Members of the body that hold whatever the client likes, or a network knows: a foreign field there is theirs. */
+  /** Members of the body whose content the client or a network defines: foreign fields in them are allowed. */
   readonly opaque?: readonly string[];
-  /** The body is a form, whose field `file` is a file of this name. */
+  /** If set, the body is a form, with its field `file` as a file of this name. */
   readonly form?: string;
-  /** Nobody of an account may ask: any answer but 403 is a fault. */
+  /** Whether only operators may use the route: any answer other than 403 is a fault. */
   readonly operatorsOnly?: true;
-  /** What a right request is answered with, where that is not 2xx for whoever asks. */
+  /** Answers to a valid request other than 2xx. */
   readonly answers?: readonly number[];
 };
 
@@ -29,11 +30,11 @@ const PG = '/api/partner-gateway/v1';
 const MS = '/api/message-server';
 const NUMBER = '+393331234567';
 
-/** Nothing in the request names a thing: it is tried for what its answer shows and what it changes. */
+/** For requests that name nothing: what the answer shows and what the request changes is checked. */
 const NO_IDS: Case = {};
 
-const EVER = { from: '2026-01-01T00:00:00Z', to: '2035-12-31T00:00:00Z' };
-const SPAN = { startDateTime: EVER.from, endDateTime: EVER.to };
+const ALL_TIME = { from: '2026-01-01T00:00:00Z', to: '2035-12-31T00:00:00Z' };
+const SPAN = { startDateTime: ALL_TIME.from, endDateTime: ALL_TIME.to };
 
 const senderOf = ({ token }: Party): string => token.toUpperCase();
 const bulkOf = (party: Party) => ({
@@ -50,7 +51,7 @@ const vcardOf = (party: Party) => {
 };
 const statusWebhookOf = (party: Party) => ({ url: webhookOf(party).callbackUrl });
 
-/** The routes that ask for no credentials: they know no account. */
+/** The routes that need no credentials and know no account. */
 export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /health/live',
   'GET /health/ready',
@@ -61,19 +62,19 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /docs/scalar.js',
   // The console's files.
   'GET /assets/*',
-  // By a signed link: `prove links`.
+  // By a signed link: see `prove links`.
   `GET ${PG}/exports/:exportId/file`,
   // Signed by the carrier of a connection.
   'GET /api/callbacks/whatsapp/:connectionName',
   'POST /api/callbacks/whatsapp/:connectionName',
   'POST /api/callbacks/rcs/:connectionName',
-  // By the state of a connection that was begun: `prove oauth`.
+  // By the state of a connection: see `prove oauth`.
   'GET /oauth/:platform/callback',
-  // With a password: `prove guess`.
+  // By password: see `prove guess`.
   `POST ${PG}/session`,
 ]);
 
-/** Every route that asks for credentials, by method and URL. */
+/** Every route that needs credentials, by method and URL. */
 export const CASES: Readonly<Record<string, Case>> = {
   [`POST ${PG}/authentication`]: {
     ids: { 'header.idempotency-key': 'idempotencyKey' },
@@ -142,10 +143,10 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/whatsapp/messages/:messageId`]: { ids: { 'path.messageId': 'whatsappMessage' } },
   [`GET ${PG}/rcs/messages/:messageId`]: { ids: { 'path.messageId': 'rcsMessage' } },
   [`GET ${PG}/messages/:messageId/timeline`]: { ids: { 'path.messageId': 'message' } },
-  // Messages on SMS may be under client ids of others, which the account itself has tried.
-  [`GET ${PG}/messages/history`]: { query: () => ({ ...EVER, channel: 'RCS' }) },
+  // A client id of an SMS may also be in use by others, which the account itself has tried.
+  [`GET ${PG}/messages/history`]: { query: () => ({ ...ALL_TIME, channel: 'RCS' }) },
 
-  [`GET ${PG}/messages`]: { ids: { 'query.campaignId': 'campaign' }, query: () => ({ ...EVER, channel: 'RCS' }) },
+  [`GET ${PG}/messages`]: { ids: { 'query.campaignId': 'campaign' }, query: () => ({ ...ALL_TIME, channel: 'RCS' }) },
   [`GET ${PG}/overview`]: NO_IDS,
 
   [`POST ${PG}/messages/history/export`]: { body: () => SPAN },
@@ -243,7 +244,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   [`GET ${PG}/inbox/conversations/assignable-users`]: NO_IDS,
   [`GET ${PG}/inbox/conversations/:chatId`]: { ids: { 'path.chatId': 'conversation' } },
   [`GET ${PG}/inbox/conversations/:chatId/messages`]: { ids: { 'path.chatId': 'conversation' } },
-  // With somebody who has no number, so that nothing is sent.
+  // The contact has no number, so nothing is sent.
   [`POST ${PG}/inbox/conversations/reply`]: {
     ids: { 'body.chatId': 'conversation' },
     body: ({ token }) => ({ text: token }),
@@ -284,7 +285,7 @@ export const CASES: Readonly<Record<string, Case>> = {
     body: () => ({ currentPassword: 'x', newPassword: randomUUID() }),
     answers: [403],
   },
-  // For people who are signed in; to look at another account, operators.
+  // Routes for people who are signed in; only operators can switch to another account.
   [`GET ${PG}/session`]: { answers: [403] },
   [`DELETE ${PG}/session`]: NO_IDS,
   [`PUT ${PG}/session/account`]: { body: () => ({ accountId: null }), answers: [403] },

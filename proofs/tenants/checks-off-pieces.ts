@@ -3,9 +3,9 @@ import type { Replacement } from '../sabotage/replace.ts';
 const file = 'src/platform/db/tenant.ts';
 
 /**
- * Takes the account out of every statement that runs with the rights of one: wherever it is compared with a parameter or
- * with the account of a row of the batch, the comparison holds for all. Written into the text on its way to the
- * database, so that batches of many accounts, which are not behind the second wall, stay as they are.
+ * Removes the account from every statement that runs with an account's rights: a comparison of the account with a
+ * parameter, or with the account of a row of the batch, is always true. The text is changed on its way to the database,
+ * so batches of many accounts, which row-level security does not cover, stay as they are.
  */
 const FORGET = `
 function forgetful<S extends Statement>({ name: _, ...statement }: S) {

@@ -1,18 +1,19 @@
-import type { Run } from '../proof.ts';
-import { openStage, type Stage } from '../stage.ts';
+import type { Run } from '../lib/proof.ts';
+import { openStage, type Stage } from '../lib/stage.ts';
 import { openNetworks } from './networks.ts';
 import { openParties, spreadIds } from './party.ts';
 import type { Party } from './things.ts';
 
+/** Three accounts of one gateway. */
 export type Neighbours = AsyncDisposable & {
   readonly stage: Stage;
-  /** They know nothing of each other, and have no things yet. */
+  /** Accounts that know nothing of each other, without things. */
   readonly parties: readonly [Party, Party, Party];
 };
 
 /**
- * Three accounts of one gateway, each with numbers of its own. No worker: nothing changes by itself, so whatever changes
- * was somebody's doing.
+ * Opens three accounts of one gateway, each with numbers of its own. There is no worker, so every change is the effect
+ * of a request.
  */
 export async function openNeighbours(run: Run, preload: readonly URL[] = []): Promise<Neighbours> {
   await using opened = new AsyncDisposableStack();

@@ -5,16 +5,16 @@ import { createConnection } from '../../src/network/connections/save.ts';
 import { findConnection } from '../../src/network/connections/sql.ts';
 import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { assignSender } from '../../src/network/assignments/assign.ts';
-import type { Stage } from '../stage.ts';
+import type { Stage } from '../lib/stage.ts';
 
-/** What is needed of a party. */
+/** The part of a party that is needed here. */
 type Owner = { readonly accountId: number; readonly token: string };
 
 const SECRETS = { accessToken: 'proof-token', appSecret: 'proof-secret' };
 
 /**
- * A WhatsApp network on which each party has a connection and a number of its own, both named by its token, and an RCS
- * agent there, which nothing is sent as.
+ * Opens a WhatsApp network on which each party has a connection and a number, both named by its token. Each also has an
+ * RCS agent there, through which nothing is sent.
  */
 export async function openNetworks(stage: Stage, parties: readonly Owner[]): Promise<AsyncDisposable> {
   const numbers = parties.map((party) => ({ id: numberOf(party), displayNumber: '', verifiedName: party.token }));
@@ -38,12 +38,13 @@ export async function openNetworks(stage: Stage, parties: readonly Owner[]): Pro
   return { [Symbol.asyncDispose]: graph.close };
 }
 
-/** Ten digits, as ids that answers are searched for have. */
+/** Returns a number of ten digits, like the ids that answers are searched for. */
 export const numberOf = ({ accountId }: Pick<Owner, 'accountId'>): string =>
   `8${String(accountId).slice(-9).padStart(9, '0')}`;
+/** Returns the RCS agent of a party. */
 export const agentOf = ({ token }: Pick<Owner, 'token'>): string => `${token}-agent`;
 
-/** The connection of a party. */
+/** Returns the id of a party's connection. */
 export async function connectionOf({ pool, token }: { pool: Pool; token: string }): Promise<number> {
   const connection = await findConnection(pool, { name: token });
   if (!connection) throw new Error(`no connection ${token}`);

@@ -1,6 +1,8 @@
 const OPERATOR = '/api/operator/v1';
 
-/** What only operators of the gateway may ask, whatever the request holds: to everybody of an account it is 403. */
+/**
+ * Routes only for operators of the gateway: for every user of an account the answer is 403, whatever the request holds.
+ */
 const OPERATORS_ONLY = { operatorsOnly: true, answers: [403] } as const;
 
 const NAMES = [

@@ -1,12 +1,12 @@
 import type { Pool } from 'pg';
-import type { Stage } from '../stage.ts';
+import type { Stage } from '../lib/stage.ts';
 import { MAKERS, type Party, type Thing, THING_NAMES, type ThingName } from './things.ts';
 
-/** Ids of all tables begin here: none is a number that an answer holds for another reason, and none is two things' . */
+/** The first numeric id: no number in an answer is an id by chance, and no id belongs to two things. */
 const FIRST_ID = 5_000_000_000;
-const IDS_A_TABLE = 1_000_000;
+const IDS_PER_TABLE = 1_000_000;
 
-/** Makes the numeric ids of each table a range of their own, far from all other numbers. */
+/** Gives the numeric ids of each table a range of their own, far from all other numbers. */
 export async function spreadIds(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ name: string; column: string }>(
     `SELECT c.oid::regclass::text AS name, a.attname AS column
@@ -14,10 +14,10 @@ export async function spreadIds(pool: Pool): Promise<void> {
       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
   );
   for (const [n, { name, column }] of rows.entries())
-    await pool.query(`ALTER TABLE ${name} ALTER COLUMN ${column} RESTART WITH ${FIRST_ID + (n + 1) * IDS_A_TABLE}`);
+    await pool.query(`ALTER TABLE ${name} ALTER COLUMN ${column} RESTART WITH ${FIRST_ID + (n + 1) * IDS_PER_TABLE}`);
 }
 
-/** Three accounts that know nothing of each other, without things yet. */
+/** Opens three accounts that know nothing of each other, without things. */
 export async function openParties(stage: Stage): Promise<[Party, Party, Party]> {
   const open = async (token: string): Promise<Party> => {
     const { accountId, client } = await stage.newAccount({ plan: 'unlimited' });
@@ -28,27 +28,27 @@ export async function openParties(stage: Stage): Promise<[Party, Party, Party]> 
 }
 
 /**
- * With new things of these kinds, whatever has become of earlier ones. One that cannot be made is told of to `failed`, if
- * there is one, and an unknown one stands for it.
+ * Returns the party with new things of these kinds, whatever has become of earlier ones. If a thing cannot be made,
+ * calls `failed` and uses an unknown id in its place; without `failed`, throws.
  */
-export async function furnished(
+export async function withThings(
   party: Party,
   names: readonly ThingName[] = THING_NAMES,
-  failed: (error: Error) => void = refuse,
+  failed: (error: Error) => void = rethrow,
 ): Promise<Party> {
   const things = new Map<ThingName, Thing>();
   for (const name of names) {
-    const made = await MAKERS[name].make(party).catch(failed);
-    things.set(name, made ?? MAKERS[name].unknown());
+    const statement = await MAKERS[name].make(party).catch(failed);
+    things.set(name, statement ?? MAKERS[name].unknown());
   }
   return { ...party, things };
 }
 
-function refuse(error: Error): never {
+function rethrow(error: Error): never {
   throw error;
 }
 
-/** An id of this kind that this party has. */
+/** Returns the party's thing of this kind. Throws if there is none. */
 export function ownThing({ things }: Party, name: ThingName): Thing {
   const thing = things.get(name);
   if (thing === undefined) throw new Error(`no ${name}`);
@@ -56,8 +56,8 @@ export function ownThing({ things }: Party, name: ThingName): Thing {
 }
 
 /**
- * Everything that is stored of an account, one line a row, as far as only its owner changes it: `last_used_at` is
- * written some time after the use.
+ * Returns everything that is stored of an account, one text per row. `last_used_at` is left out: it is written some
+ * time after the use.
  */
 export async function rowsOfAccount({ pool, accountId }: Pick<Party, 'pool' | 'accountId'>): Promise<string[]> {
   const { rows } = await pool.query<{ row: string }>(await statementFor(pool), [accountId]);
@@ -67,9 +67,9 @@ export async function rowsOfAccount({ pool, accountId }: Pick<Party, 'pool' | 'a
 const statements = new WeakMap<Pool, Promise<string>>();
 
 function statementFor(pool: Pool): Promise<string> {
-  const made = statements.get(pool) ?? makeStatement(pool);
-  statements.set(pool, made);
-  return made;
+  const statement = statements.get(pool) ?? makeStatement(pool);
+  statements.set(pool, statement);
+  return statement;
 }
 
 async function makeStatement(pool: Pool): Promise<string> {
@@ -79,7 +79,7 @@ async function makeStatement(pool: Pool): Promise<string> {
   );
   const sources = [
     ...tables.map(({ name }) => `${name} t WHERE account_id = $1`),
-    // Rows without an owner are everybody's.
+    // Rows without an owner belong to everybody.
     ...['sender', 'template'].map((name) => `${name} t WHERE owner_id = $1`),
     'account t WHERE id = $1',
     'api_key_value t WHERE api_key_id IN (SELECT id FROM api_key WHERE account_id = $1)',
@@ -92,7 +92,7 @@ async function makeStatement(pool: Pool): Promise<string> {
 
 const MARKS = /\b[5-9]\d{9}\b|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** Every id that stands in the rows of an account, and its token. */
+/** Returns every id in the rows of an account, and its token. */
 export async function marksOf(party: Party): Promise<Set<string>> {
   const rows = await rowsOfAccount(party);
   return new Set([party.token, ...rows.flatMap((row) => row.match(MARKS) ?? [])]);

@@ -3,31 +3,31 @@ import type { Pool } from 'pg';
 import { BULK, type Client, SEND } from '../../test/support/client.ts';
 import { agentOf, connectionOf, numberOf } from './networks.ts';
 
-/** The id of a thing, as requests name it. */
+/** The id of a thing, as requests hold it. */
 export type Thing = string | number;
 
 /** One of the accounts, with one thing of each kind. */
 export type Party = {
   readonly accountId: number;
-  /** Stands in every text of this account, and of no other. */
+  /** A word in every text of this account, and in no text of another one. */
   readonly token: string;
   readonly client: Client;
   readonly pool: Pool;
   readonly things: ReadonlyMap<string, Thing>;
 };
 
-/** How a party makes a thing of its own, and an id that has the same form and is nobody's. */
+/** Makes a thing of a party, and an id of the same form that does not exist. */
 type Maker = { make(party: Party): Promise<Thing>; unknown(): Thing };
 
 const PG = '/api/partner-gateway/v1';
 const MS = '/api/message-server';
-/** Above what any table's sequence gives out. */
+/** Above the ids that the sequences of tables reach. */
 const UNKNOWN_ID = 9_000_000_000;
 const unknownNumber = (): number => UNKNOWN_ID + randomInt(900_000_000);
-const unknownWord = (): string => `unknown-${randomBytes(8).toString('hex')}`;
+const unknownName = (): string => `unknown-${randomBytes(8).toString('hex')}`;
 
-/** Sends a request that must work, and reads a field of its answer. */
-async function made({ client }: Party, path: string, body: unknown, field: string, headers = {}): Promise<Thing> {
+/** Sends a request that must succeed, and returns a field of its answer. */
+async function create({ client }: Party, path: string, body: unknown, field: string, headers = {}): Promise<Thing> {
   const { status, body: answer } = await client.request('POST', path, { body, headers });
   const value: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, field) : undefined;
   if (status >= 300 || (typeof value !== 'string' && typeof value !== 'number'))
@@ -35,9 +35,9 @@ async function made({ client }: Party, path: string, body: unknown, field: strin
   return value;
 }
 
-const word = ({ token }: Pick<Party, 'token'>): string => `${token}-${randomBytes(6).toString('hex')}`;
+const randomName = ({ token }: Pick<Party, 'token'>): string => `${token}-${randomBytes(6).toString('hex')}`;
 
-/** In the future, so that it waits and can be cancelled. */
+/** A scheduled message, which waits and can be cancelled. */
 const scheduled = (party: Party) => ({
   destination: '+393331234567',
   sender: party.token.toUpperCase(),
@@ -45,17 +45,18 @@ const scheduled = (party: Party) => ({
   scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
 });
 
-/** With a number of its own: within an account numbers are contacts' only once. */
+/** A new contact with a phone number of its own: a number belongs to only one contact of an account. */
 export const contactOf = (party: Pick<Party, 'token'>) => ({
   phoneNumber: `+39333${String(randomInt(10_000_000)).padStart(7, '0')}`,
-  fullName: word(party),
+  fullName: randomName(party),
 });
 
+/** The name of a new custom field. */
 export const fieldOf = ({ token }: Pick<Party, 'token'>): string => `${token}_${randomBytes(6).toString('hex')}`;
 
-/** Scheduled, so that it waits when it is confirmed. */
+/** A scheduled campaign, so that it waits after it is confirmed. */
 export const campaignOf = (party: Pick<Party, 'token'>) => ({
-  name: word(party),
+  name: randomName(party),
   sendingMode: 'SMS',
   smsSender: party.token.toUpperCase(),
   smsBody: `Hi from ${party.token}`,
@@ -64,10 +65,10 @@ export const campaignOf = (party: Pick<Party, 'token'>) => ({
   scheduledDate: '2099-01-31T09:00:00Z',
 });
 
-/** Where nobody listens. */
+/** An endpoint on which nothing listens. */
 export const webhookOf = ({ token }: Party) => ({ callbackUrl: `https://127.0.0.1:8443/${token}` });
 
-const NETWORKS_OF = new Map([
+const NETWORK_BY_TOKEN = new Map([
   ['quokka', 'google'],
   ['numbat', 'tiktok'],
   ['wombat', 'instagram'],
@@ -75,14 +76,14 @@ const NETWORKS_OF = new Map([
 
 const clientId: Maker = {
   async make(p) {
-    const messageId = word(p);
-    await made(p, SEND, { ...scheduled(p), messageId }, 'messageId');
+    const messageId = randomName(p);
+    await create(p, SEND, { ...scheduled(p), messageId }, 'messageId');
     return messageId;
   },
-  unknown: unknownWord,
+  unknown: unknownName,
 };
 
-/** A message that has no outcome, on a channel that needs no connection to be looked at. */
+/** A message without an outcome, on a channel that needs no connection for reading it. */
 const messageOn = (channel: 'RCS' | 'WHATSAPP'): Maker => ({
   async make({ pool, accountId, token }) {
     const id = randomUUIDv7();
@@ -96,7 +97,7 @@ const messageOn = (channel: 'RCS' | 'WHATSAPP'): Maker => ({
   unknown: () => randomUUIDv7(),
 });
 
-/** A template of the party's own, as its network is said to know it. */
+/** A template of the party, as its network knows it. */
 const whatsappTemplate = (status: 'APPROVED' | 'DELETED', content: readonly object[]): Maker => {
   const newTemplateId = (): string => String(randomInt(5_000_000_000, 9_000_000_000));
   return {
@@ -105,7 +106,7 @@ const whatsappTemplate = (status: 'APPROVED' | 'DELETED', content: readonly obje
       await p.pool.query(
         `INSERT INTO template (channel, id, owner_id, connection_id, name, language, status, content)
          VALUES ('WHATSAPP', $1, $2, $3, $4, 'en', $5, $6)`,
-        [id, p.accountId, await connectionOf(p), word(p), status, JSON.stringify(content)],
+        [id, p.accountId, await connectionOf(p), randomName(p), status, JSON.stringify(content)],
       );
       return id;
     },
@@ -113,43 +114,43 @@ const whatsappTemplate = (status: 'APPROVED' | 'DELETED', content: readonly obje
   };
 };
 
-/** A GIF of one pixel, which UTF-8 leaves as it is. */
+/** A GIF of one pixel that is valid UTF-8. */
 export const PICTURE = 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;';
 
-/** A small picture; its id. */
+/** Uploads a small picture; returns its id. */
 export function uploadPicture(party: Party): Promise<Thing> {
   const headers = { 'content-type': 'multipart/form-data; boundary=end' };
-  const file = `Content-Disposition: form-data; name="file"; filename="${word(party)}.gif"`;
-  return made(party, `${PG}/media`, `--end\r\n${file}\r\n\r\n${PICTURE}\r\n--end--\r\n`, 'id', headers);
+  const file = `Content-Disposition: form-data; name="file"; filename="${randomName(party)}.gif"`;
+  return create(party, `${PG}/media`, `--end\r\n${file}\r\n\r\n${PICTURE}\r\n--end--\r\n`, 'id', headers);
 }
 
-/** Every kind of thing that an id can name. */
+/** Makers for every kind of thing that an id can name. */
 export const MAKERS = {
-  key: { make: (p) => made(p, `${PG}/authentication`, { name: word(p) }, 'id'), unknown: unknownNumber },
+  key: { make: (p) => create(p, `${PG}/authentication`, { name: randomName(p) }, 'id'), unknown: unknownNumber },
   keyValue: {
-    make: (p) => made(p, `${PG}/authentication`, { name: word(p) }, 'apiKey'),
+    make: (p) => create(p, `${PG}/authentication`, { name: randomName(p) }, 'apiKey'),
     unknown: () => `pg_live_${randomBytes(32).toString('base64url')}`,
   },
-  message: { make: (p) => made(p, SEND, scheduled(p), 'messageId'), unknown: () => randomUUIDv7() },
+  message: { make: (p) => create(p, SEND, scheduled(p), 'messageId'), unknown: () => randomUUIDv7() },
   whatsappMessage: messageOn('WHATSAPP'),
   rcsMessage: messageOn('RCS'),
   clientId,
-  /** For requests that take it into use: from then on it is a client id of either account. */
+  /** For requests that use the id up: from then on it is a client id of either account. */
   reusedClientId: clientId,
   globalId: {
     async make(p) {
-      const globalId = word(p);
+      const globalId = randomName(p);
       const messages = [{ destinations: ['+393331234567'], sender: p.token, body: `Bulk of ${p.token}` }];
-      await made(p, BULK, { globalId, messages }, 'globalId');
+      await create(p, BULK, { globalId, messages }, 'globalId');
       return globalId;
     },
-    unknown: unknownWord,
+    unknown: unknownName,
   },
   user: {
     async make({ pool, accountId, ...p }) {
       const { rows } = await pool.query<{ id: number }>(
         `INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'operator') RETURNING id`,
-        [accountId, word(p)],
+        [accountId, randomName(p)],
       );
       return rows[0]?.id ?? unknownNumber();
     },
@@ -161,7 +162,7 @@ export const MAKERS = {
         `WITH person AS (
            INSERT INTO app_user (account_id, username, password_hash, role) VALUES ($1, $2, 'none', 'operator') RETURNING id)
          INSERT INTO user_session (account_id, user_id, token_hash, user_agent) SELECT $1, id, $3, $2 FROM person RETURNING id`,
-        [accountId, word(p), randomBytes(32)],
+        [accountId, randomName(p), randomBytes(32)],
       );
       return rows[0]?.id ?? unknownNumber();
     },
@@ -169,19 +170,19 @@ export const MAKERS = {
   },
   idempotencyKey: {
     async make(p) {
-      const key = word(p);
-      await made(p, `${PG}/authentication`, { name: word(p) }, 'id', { 'idempotency-key': key });
+      const key = randomName(p);
+      await create(p, `${PG}/authentication`, { name: randomName(p) }, 'id', { 'idempotency-key': key });
       return key;
     },
-    unknown: unknownWord,
+    unknown: unknownName,
   },
-  contact: { make: (p) => made(p, `${PG}/contacts`, contactOf(p), 'id'), unknown: unknownNumber },
-  contactList: { make: (p) => made(p, `${PG}/contacts/list`, { name: word(p) }, 'id'), unknown: unknownNumber },
+  contact: { make: (p) => create(p, `${PG}/contacts`, contactOf(p), 'id'), unknown: unknownNumber },
+  contactList: { make: (p) => create(p, `${PG}/contacts/list`, { name: randomName(p) }, 'id'), unknown: unknownNumber },
   association: {
     async make(p) {
-      const contactId = await made(p, `${PG}/contacts`, contactOf(p), 'id');
-      const listId = await made(p, `${PG}/contacts/list`, { name: word(p) }, 'id');
-      await made(p, `${PG}/contacts/list/contacts`, { listIds: [listId], contactIds: [contactId] }, 'created');
+      const contactId = await create(p, `${PG}/contacts`, contactOf(p), 'id');
+      const listId = await create(p, `${PG}/contacts/list`, { name: randomName(p) }, 'id');
+      await create(p, `${PG}/contacts/list/contacts`, { listIds: [listId], contactIds: [contactId] }, 'created');
       const { rows } = await p.pool.query<{ id: number }>(
         'SELECT id FROM contact_list_member WHERE account_id = $1 AND list_id = $2',
         [p.accountId, listId],
@@ -191,23 +192,23 @@ export const MAKERS = {
     unknown: unknownNumber,
   },
   customField: {
-    make: (p) => made(p, `${PG}/contacts/fields`, { name: fieldOf(p), type: 'text' }, 'id'),
+    make: (p) => create(p, `${PG}/contacts/fields`, { name: fieldOf(p), type: 'text' }, 'id'),
     unknown: unknownNumber,
   },
   phoneNumber: { make: (p) => Promise.resolve(numberOf(p)), unknown: () => `9${randomInt(1e9, 9e9)}` },
-  rcsAgent: { make: (p) => Promise.resolve(agentOf(p)), unknown: unknownWord },
+  rcsAgent: { make: (p) => Promise.resolve(agentOf(p)), unknown: unknownName },
   whatsappTemplate: whatsappTemplate('APPROVED', [{ type: 'BODY', text: 'Hello' }]),
-  /** One that the network no longer has: deleting it asks nobody. */
+  /** One that its network no longer has: deleting it sends no request. */
   goneTemplate: whatsappTemplate('DELETED', []),
   rcsTemplate: {
-    make: (p) => made(p, `${MS}/rcs/templates`, { name: word(p), body: { type: 'TEXT', text: p.token } }, 'id'),
+    make: (p) => create(p, `${MS}/rcs/templates`, { name: randomName(p), body: { type: 'TEXT', text: p.token } }, 'id'),
     unknown: () => randomUUIDv7(),
   },
   campaign: {
     async make({ pool, accountId, ...p }) {
       const { rows } = await pool.query<{ id: number }>(
         `INSERT INTO campaign (account_id, name, status, sending_mode) VALUES ($1, $2, 0, 'SMS') RETURNING id`,
-        [accountId, word(p)],
+        [accountId, randomName(p)],
       );
       return rows[0]?.id ?? unknownNumber();
     },
@@ -216,8 +217,8 @@ export const MAKERS = {
   /** Ready to be confirmed. */
   pricedCampaign: {
     async make(p) {
-      const id = await made(p, `${PG}/campaigns`, campaignOf(p), 'id');
-      return made(p, `${PG}/campaigns/${id}/calculateGoal`, undefined, 'id');
+      const id = await create(p, `${PG}/campaigns`, campaignOf(p), 'id');
+      return create(p, `${PG}/campaigns/${id}/calculateGoal`, undefined, 'id');
     },
     unknown: unknownNumber,
   },
@@ -226,7 +227,7 @@ export const MAKERS = {
       const { rows } = await pool.query<{ id: number }>(
         `INSERT INTO campaign (account_id, name, status, sending_mode, confirmed_at, paused_at)
          VALUES ($1, $2, 2, 'SMS', now(), now()) RETURNING id`,
-        [accountId, word(p)],
+        [accountId, randomName(p)],
       );
       return rows[0]?.id ?? unknownNumber();
     },
@@ -234,9 +235,9 @@ export const MAKERS = {
   },
   testList: {
     async make(p) {
-      const contactId = await made(p, `${PG}/contacts`, contactOf(p), 'id');
-      const listId = await made(p, `${PG}/contacts/list`, { name: word(p), isTest: true }, 'id');
-      await made(p, `${PG}/contacts/list/contacts`, { listIds: [listId], contactIds: [contactId] }, 'created');
+      const contactId = await create(p, `${PG}/contacts`, contactOf(p), 'id');
+      const listId = await create(p, `${PG}/contacts/list`, { name: randomName(p), isTest: true }, 'id');
+      await create(p, `${PG}/contacts/list/contacts`, { listIds: [listId], contactIds: [contactId] }, 'created');
       return listId;
     },
     unknown: unknownNumber,
@@ -244,7 +245,7 @@ export const MAKERS = {
   conversation: {
     async make({ pool, accountId, ...p }) {
       const chatId = randomUUIDv7();
-      const peer = word(p);
+      const peer = randomName(p);
       await pool.query(
         `INSERT INTO conversation (account_id, chat_id, channel, peer, identity, unread, last_direction, last_type, last_text, last_at)
          VALUES ($1, $2, 'SMS', $3, '4400', 1, 'INBOUND', 'TEXT', $4, now())`,
@@ -264,7 +265,7 @@ export const MAKERS = {
     },
     unknown: () => randomUUIDv7(),
   },
-  /** One that can be asked for again. */
+  /** One that can be requested again. */
   export: {
     async make({ pool, accountId, token }) {
       const { rows } = await pool.query<{ id: number }>(
@@ -292,8 +293,8 @@ export const MAKERS = {
     make: (p) => {
       const headers = { 'content-type': 'multipart/form-data; boundary=end' };
       const part = 'Content-Disposition: form-data; name="file"; filename="contacts.csv"';
-      const rows = `phoneNumber,fullName\nnonsense,${word(p)}\n`;
-      return made(p, `${PG}/contacts/upload`, `--end\r\n${part}\r\n\r\n${rows}\r\n--end--\r\n`, 'importId', headers);
+      const rows = `phoneNumber,fullName\nnonsense,${randomName(p)}\n`;
+      return create(p, `${PG}/contacts/upload`, `--end\r\n${part}\r\n\r\n${rows}\r\n--end--\r\n`, 'importId', headers);
     },
     unknown: unknownNumber,
   },
@@ -307,10 +308,10 @@ export const MAKERS = {
     },
     unknown: () => randomBytes(16).toString('base64url'),
   },
-  /** Each account has a network of its own, which names its profile. */
+  /** Each account has its own social network, which is part of its profile's id. */
   socialProfile: {
     async make({ pool, accountId, token }) {
-      const platform = NETWORKS_OF.get(token) ?? 'facebook';
+      const platform = NETWORK_BY_TOKEN.get(token) ?? 'facebook';
       await pool.query(
         `INSERT INTO social_profile (account_id, platform, external_id, profile_name, scopes, linked, tokens)
          VALUES ($1, $2, $3, $3, '{}', '[]', '\\x00') ON CONFLICT DO NOTHING`,
@@ -320,14 +321,15 @@ export const MAKERS = {
     },
     unknown: () => 'myspace',
   },
-  /** Not anybody's: every account may connect to it. */
+  /** Belongs to nobody: every account may connect to it. */
   socialNetwork: { make: () => Promise.resolve('linkedin'), unknown: () => 'linkedin' },
-  webhook: { make: (p) => made(p, `${PG}/webhooks/delivery-status`, webhookOf(p), 'id'), unknown: unknownNumber },
+  webhook: { make: (p) => create(p, `${PG}/webhooks/delivery-status`, webhookOf(p), 'id'), unknown: unknownNumber },
 } as const satisfies Readonly<Record<string, Maker>>;
 
 export type ThingName = keyof typeof MAKERS;
-/** Ids that a client chooses: with one that is in use already a right request is a conflict. */
+/** Ids that a client chooses: a valid request with one that is in use is already a conflict. */
 export const CHOSEN_THINGS: ReadonlySet<ThingName> = new Set(['reusedClientId', 'globalId', 'idempotencyKey']);
-/** What an account has one of: routes reach it without naming it. */
+/** Things of which an account has only one: routes reach them without an id. */
 export const SINGLE_THINGS: readonly ThingName[] = ['webhook'];
+/** The kinds of things, by name. */
 export const THING_NAMES = Object.keys(MAKERS) as readonly ThingName[];

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
-import { makeXlsx, makeZip } from '../../test/support/archive.ts';
-import { box, makeMp4 } from '../../test/support/mp4.ts';
-import { between, type Chance, oneOf, type Run } from '../proof.ts';
+import { makeXlsx, makeZip } from '../../test/support/files/archive.ts';
+import { box, makeMp4 } from '../../test/support/files/mp4.ts';
+import { between, type RandomSource, oneOf, type Run } from '../lib/proof.ts';
 import type { Hostile } from './files.ts';
 import { formAround } from './send.ts';
 
@@ -12,14 +12,14 @@ const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)">${SCRIPT}
 
 function media(name: string, fileName: string, octets: Buffer | string, maybeRight = false): Hostile {
   const { type, begin, end } = formAround(fileName);
-  return { name, path: PATH, type, body: () => [begin, octets, end], maybeRight };
+  return { name, path: PATH, type, body: () => [begin, octets, end], maybeValid: maybeRight };
 }
 
 const plain = (width = 64, height = 32) => sharp({ create: { width, height, channels: 3, background: 'teal' } });
 const joined = (...parts: readonly (Buffer | string)[]): Buffer =>
   Buffer.concat(parts.map((part) => Buffer.from(part)));
 
-/** Of so many frames, which pack into nothing. */
+/** A GIF with this many frames, which compress to almost nothing. */
 function gif(width: number, height: number, frames: number): Buffer {
   const side = (n: number): number[] => [n & 255, n >> 8];
   const head = [...side(width), ...side(height), 0x80, 0, 0, 0, 0, 0, 255, 0, 0];
@@ -27,8 +27,8 @@ function gif(width: number, height: number, frames: number): Buffer {
   return joined('GIF89a', Buffer.from(head), Buffer.alloc(frames * frame.length, Buffer.from(frame)), ';');
 }
 
-/** A PNG that says it is so large, and has the data of a small one. */
-function liar(png: Buffer, side: number): Buffer {
+/** A PNG that claims this size and holds the data of a small one. */
+function withFalseSize(png: Buffer, side: number): Buffer {
   const octets = Buffer.from(png);
   octets.writeUInt32BE(side, 16);
   octets.writeUInt32BE(side, 20);
@@ -42,22 +42,22 @@ async function drawPictures(): Promise<Pictures> {
   return { jpeg, png, gif: gif(64, 32, 2), mp4: makeMp4() };
 }
 
-const others = ({ jpeg, png }: Pictures): Hostile[] => [
+const otherTypes = ({ jpeg, png }: Pictures): Hostile[] => [
   media('SVG', 'a.svg', SVG),
-  media('SVG that is called PNG', 'a.png', SVG),
+  media('SVG named PNG', 'a.png', SVG),
   media('SVG as XML', 'a.jpg', `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x SYSTEM "file:///etc/passwd">]>${SVG}`),
-  media('a page', 'a.gif', `<!doctype html>${SCRIPT}`),
-  media('a page that begins as a GIF', 'a.gif', `GIF89a${SCRIPT}`),
+  media('an HTML page', 'a.gif', `<!doctype html>${SCRIPT}`),
+  media('an HTML page that begins like a GIF', 'a.gif', `GIF89a${SCRIPT}`),
   media('PostScript', 'a.jpg', '%!PS\n/etc/passwd (r) file'),
-  media('a list for a player', 'a.mp4', '#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\nfile:///etc/passwd\n'),
+  media('a playlist', 'a.mp4', '#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\nfile:///etc/passwd\n'),
   media(
     'MVG',
     'a.png',
     'push graphic-context\nimage over 0,0 0,0 "https://127.0.0.1/x.php?x=`id`"\npop graphic-context',
   ),
   media('a workbook', 'a.png', makeXlsx('')),
-  media('a JPEG called PNG', 'a.png', jpeg),
-  media('a PNG called a page', 'a.html', png),
+  media('a JPEG named PNG', 'a.png', jpeg),
+  media('a PNG named HTML', 'a.html', png),
   media('nothing', 'a.png', ''),
 ];
 
@@ -72,7 +72,7 @@ const polyglots = ({ jpeg, png, gif: small, mp4 }: Pictures): Hostile[] => [
   media('a video and a page', 'a.mp4', makeMp4({ data: Buffer.from(SCRIPT) })),
   media('a video and SVG', 'a.mp4', joined(mp4, box('free', Buffer.from(SVG)))),
   media('a video with a tail', 'a.mp4', joined(mp4, 'alert(1)')),
-  media('a video of boxes that nobody knows', 'a.mp4', joined(mp4, box('evil', Buffer.alloc(100)))),
+  media('a video of unknown boxes', 'a.mp4', joined(mp4, box('evil', Buffer.alloc(100)))),
 ];
 
 const bombs = async ({ png }: Pictures): Promise<Hostile[]> => [
@@ -81,15 +81,15 @@ const bombs = async ({ png }: Pictures): Promise<Hostile[]> => [
   media('a GIF of a billion pixels', 'a.gif', gif(32_000, 32_000, 1)),
   media('a GIF of a thousand frames of a million pixels', 'a.gif', gif(1000, 1000, 1000)),
   media('a GIF of two hundred thousand frames', 'a.gif', gif(5, 5, 200_000)),
-  media('a PNG that says it has four billion columns', 'a.png', liar(png, 0xffff_ffff)),
-  media('a PNG that says it is larger than it is', 'a.png', liar(png, 4000)),
+  media('a PNG that claims four billion columns', 'a.png', withFalseSize(png, 0xffff_ffff)),
+  media('a PNG that claims to be larger than it is', 'a.png', withFalseSize(png, 4000)),
   media('a picture beyond 5 MiB', 'a.png', joined(png, Buffer.alloc(6 * MIB))),
   media('a video beyond 16 MiB', 'a.mp4', makeMp4({ data: Buffer.alloc(17 * MIB) })),
   media('a video of a million boxes', 'a.mp4', joined(makeMp4(), Buffer.alloc(8 * 1_000_000, box('free')))),
   media('a video within a video within …', 'a.mp4', makeMp4({ more: [nested(100_000)] }), true),
 ];
 
-/** Boxes in boxes. */
+/** Boxes nested in boxes. */
 function nested(depth: number): Buffer {
   const octets = Buffer.alloc(8 * depth);
   for (let i = 0; i < depth; i++) {
@@ -100,21 +100,21 @@ function nested(depth: number): Buffer {
 }
 
 /**
- * Hostile pictures and videos: what is none, what is two things at once, what is far more than it seems (but not in
- * `tiny`), and so many right ones that are spoilt.
+ * Returns hostile pictures and videos: files of other types, files of two types at once, files that are far larger than
+ * they seem (not in `tiny`), and this many corrupted ones.
  */
-export async function hostileMedia(run: Pick<Run, 'mode' | 'random'>, spoiltFiles: number): Promise<Hostile[]> {
+export async function hostileMedia(run: Pick<Run, 'mode' | 'random'>, corruptedFiles: number): Promise<Hostile[]> {
   const pictures = await drawPictures();
   const large = run.mode === 'tiny' ? [] : await bombs(pictures);
-  const spoilt = Array.from({ length: spoiltFiles }, () => spoiltMedia(run, pictures));
-  return [...others(pictures), ...polyglots(pictures), ...large, ...spoilt];
+  const spoilt = Array.from({ length: corruptedFiles }, () => corruptedMedia(run, pictures));
+  return [...otherTypes(pictures), ...polyglots(pictures), ...large, ...spoilt];
 }
 
-/** With octets changed or cut. */
-function spoiltMedia(run: Chance, pictures: Pictures): Hostile {
+/** A valid file with changed bytes, or cut short. */
+function corruptedMedia(run: RandomSource, pictures: Pictures): Hostile {
   const [name, octets] = oneOf(run, Object.entries(pictures));
   const changed = Buffer.from(octets);
   for (let i = between(run, 1, 8); i > 0; i--) changed[between(run, 0, changed.length - 1)] = between(run, 0, 255);
   const cut = run.random.chance(0.3) ? changed.subarray(0, between(run, 0, changed.length)) : changed;
-  return media(`a spoilt ${name}`, `a.${name}`, cut, true);
+  return media(`a corrupted ${name}`, `a.${name}`, cut, true);
 }

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** What a server said of an upload; null when it ended the connection without a word, or said nothing in time. */
+/** A server's answer to an upload; null if it closed the connection without one, or did not answer in time. */
 export type UploadAnswer = { readonly status: number; readonly body: string } | null;
 
 export type Target = { readonly origin: string; readonly apiKey: string; readonly path: string };
@@ -10,7 +10,7 @@ export type Body = Iterable<Uint8Array | string> | AsyncIterable<Uint8Array | st
 const DEADLINE_MS = 300_000;
 const BOUNDARY = 'heliograph-proof';
 
-/** The parts of a form around a file. */
+/** The parts of a form before and after a file. */
 export const formAround = (
   fileName: string,
 ): { readonly type: string; readonly begin: string; readonly end: string } => ({
@@ -19,7 +19,7 @@ export const formAround = (
   end: `\r\n--${BOUNDARY}--\r\n`,
 });
 
-/** Sends a body as it is made, until there is an answer. */
+/** Sends a body as it is generated, until there is an answer. */
 export function sendUpload({ origin, apiKey, path }: Target, type: string, body: Body): Promise<UploadAnswer> {
   return new Promise((resolve) => {
     const headers = { 'x-api-key': apiKey, 'content-type': type };
@@ -37,13 +37,13 @@ export function sendUpload({ origin, apiKey, path }: Target, type: string, body:
       response.on('end', () => end({ status: response.statusCode ?? 0, body: text }));
       response.on('error', () => end(null));
     });
-    void pour(request, body, new Promise((closed) => request.on('close', closed)));
+    void writeBody(request, body, new Promise((closed) => request.on('close', closed)));
   });
 }
 
-async function pour(request: http.ClientRequest, body: Body, closed: Promise<unknown>): Promise<void> {
+async function writeBody(request: http.ClientRequest, body: Body, closed: Promise<unknown>): Promise<void> {
   for await (const piece of body) {
-    // While pieces go out without a wait, nothing would hear the answer.
+    // Without this pause the answer would not be read while pieces are written.
     await turn();
     if (request.destroyed) return;
     if (!request.write(piece)) await Promise.race([new Promise((drained) => request.once('drain', drained)), closed]);

@@ -1,16 +1,16 @@
 import { Webhook } from 'standardwebhooks';
-import type { Temper, Told } from './receivers.ts';
+import type { Behaviour, ReceivedEvent } from './receivers.ts';
 
-/** A message and the codes of its events, in order. */
-export type Expected = { readonly temper: Temper; readonly messageId: string; readonly codes: readonly number[] };
+/** A message and the status codes of its events, in order. */
+export type Expected = { readonly temper: Behaviour; readonly messageId: string; readonly codes: readonly number[] };
 
 type Body = { readonly messageId: string; readonly statusCode: number };
 
-/** What receivers were told against what happened. */
+/** Compares what the receivers received with what happened. */
 export function compare(
   expected: readonly Expected[],
-  told: readonly Told[],
-  secrets: Readonly<Record<Temper, string>>,
+  told: readonly ReceivedEvent[],
+  secrets: Readonly<Record<Behaviour, string>>,
 ) {
   const bodies = told.map(({ request }): Body => JSON.parse(request.body));
   const acknowledged = new Map<string, number[]>();
@@ -43,8 +43,8 @@ const sumOf = (sum: number, codes: readonly number[]): number => sum + codes.len
 const isInOrder = (codes: readonly number[], wanted: readonly number[]): boolean =>
   codes.every((code, i) => i === 0 || wanted.indexOf(codes[i - 1] ?? -1) < wanted.indexOf(code));
 
-/** The independent library also refuses timestamps that are minutes away. */
-function isSigned({ request, temper }: Told, secrets: Readonly<Record<Temper, string>>): boolean {
+/** Verifies a signature with the independent library, which also refuses timestamps that are minutes off. */
+function isSigned({ request, temper }: ReceivedEvent, secrets: Readonly<Record<Behaviour, string>>): boolean {
   try {
     new Webhook(secrets[temper]).verify(request.body, request.headers);
     return true;

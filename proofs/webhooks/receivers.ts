@@ -1,23 +1,25 @@
-import { type Manner, type Received, type Receiver, startReceiver } from '../../test/support/receiver.ts';
-import { type Chance, oneOf } from '../proof.ts';
+import { type Manner, type Received, type Receiver, startReceiver } from '../../test/support/http/receiver.ts';
+import { type RandomSource, oneOf } from '../lib/proof.ts';
 
-/** How the receiver of an account is: `good` acknowledges, `flaky` two times in three, `hostile` never. */
-export const TEMPERS = ['good', 'flaky', 'hostile'] as const;
-export type Temper = (typeof TEMPERS)[number];
+/**
+ * How the receiver of an account behaves: `good` acknowledges every event, `flaky` two out of three, `hostile` none.
+ */
+export const BEHAVIOURS = ['good', 'flaky', 'hostile'] as const;
+export type Behaviour = (typeof BEHAVIOURS)[number];
 
-/** A callback that came in, and whether it was acknowledged. */
-export type Told = { readonly temper: Temper; readonly acknowledged: boolean; readonly request: Received };
+/** An event that was received, and whether it was acknowledged. */
+export type ReceivedEvent = { readonly temper: Behaviour; readonly acknowledged: boolean; readonly request: Received };
 
 export type Receivers = AsyncDisposable & {
   readonly port: number;
-  readonly urlOf: (temper: Temper) => string;
-  /** In the order of their arrival. */
-  readonly told: readonly Told[];
-  /** From now on the hostile one says that it is gone. */
-  leave(): void;
+  readonly urlOf: (temper: Behaviour) => string;
+  /** Everything received, in the order of arrival. */
+  readonly received: readonly ReceivedEvent[];
+  /** From now on the hostile receiver answers 410 Gone. */
+  goAway(): void;
 };
 
-/** Not among them: a body without end. Of that the first 16 KiB count, and its 200 acknowledges. */
+/** An endless body is not among these: its first 16 KiB count, and the 200 before it acknowledges. */
 const BAD_MANNERS: readonly Manner[] = ['silent', 'close', 'drip', 'drip headers', 'header bomb', 'garbage'];
 const REFUSALS = [
   { status: 500 },
@@ -26,13 +28,16 @@ const REFUSALS = [
   { manner: 'close' },
 ] as const;
 
-/** The receivers of a run, on one port. Each takes a moment, so that something is under way when a worker is killed. */
-export async function startReceivers(run: Chance): Promise<Receivers> {
+/**
+ * Starts the receivers of a run, on one port. Each takes a moment, so that something is in progress when a worker is
+ * killed.
+ */
+export async function startReceivers(run: RandomSource): Promise<Receivers> {
   const receiver: Receiver = await startReceiver();
-  const told: Told[] = [];
+  const told: ReceivedEvent[] = [];
   let gone = false;
   receiver.answer((request) => {
-    const temper = TEMPERS.find((one) => request.path === `/${one}`) ?? 'hostile';
+    const temper = BEHAVIOURS.find((one) => request.path === `/${one}`) ?? 'hostile';
     const acknowledged = temper === 'good' || (temper === 'flaky' && run.random.next() > 1 / 3);
     told.push({ temper, acknowledged, request });
     if (acknowledged) return { delayMs: 5 };
@@ -42,8 +47,8 @@ export async function startReceivers(run: Chance): Promise<Receivers> {
   return {
     port: receiver.port,
     urlOf: (temper) => `${receiver.url}/${temper}`,
-    told,
-    leave() {
+    received: told,
+    goAway() {
       gone = true;
     },
     [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { buildApi } from './api.ts';
-import { apiDeps } from '../../test/support/api.ts';
+import { apiDeps } from '../../test/support/http/api.ts';
 
 type Operation = {
   operationId?: string;

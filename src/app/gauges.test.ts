@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { insertConnection, insertConnectionStatus } from '../network/connections/sql.ts';
 import { exec, sql } from '../platform/db/query.ts';
 import { registerGauges } from './gauges.ts';
-import { insertUnknowns } from '../messaging/unknown-outcomes/sql.ts';
+import { insertUnknowns } from '../messaging/messages/unknown/sql.ts';
 import { insertUnmatched } from '../messaging/receipts/sql.ts';
 import { newId } from '../platform/lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { queueMessages } from '../../test/support/queue.ts';
 import { receipt } from '../../test/support/receipts.ts';
-import { registerWebhook } from '../../test/support/webhook.ts';
+import { registerWebhook } from '../../test/support/http/webhook.ts';
 import { publishEvents } from '../messaging/webhooks/publish.ts';
 
 let database: TestDatabase;

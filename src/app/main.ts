@@ -11,7 +11,7 @@ import { registerInboundCommands } from '../messaging/inbound/commands.ts';
 import { registerPriceCommands } from '../money/pricing/commands.ts';
 import { registerReceiptCommands } from '../messaging/receipts/commands.ts';
 import { registerRouteCommands } from '../network/routing/commands.ts';
-import { registerTemplateCommands } from '../network/templates/commands.ts';
+import { registerTemplateCommands } from '../operations/templates/commands.ts';
 import { registerServeCommands } from './serve-commands.ts';
 import { registerSenderCommands } from '../network/assignments/commands.ts';
 import { registerScheduleCommands } from '../messaging/schedules/commands.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { listConnectionStatus } from '../network/connections/sql.ts';
-import { findFence } from '../messaging/restore-guard/sql.ts';
-import type { Probe } from '../platform/http/deps.ts';
+import { findGuardStatus } from '../messaging/restore-guard/sql.ts';
+import type { Probe } from '../platform/http/health.ts';
 
 /** What /health/ready asks: the database, and what messages that were taken wait for. */
 export const probesOf = (pool: Pool): Probe[] => [
@@ -18,7 +18,7 @@ export const probesOf = (pool: Pool): Probe[] => [
     name: 'sending',
     critical: false,
     async check() {
-      const { state, reason } = await findFence(pool);
+      const { state, reason } = await findGuardStatus(pool);
       return state === 'paused' ? { ok: false, detail: `paused: ${reason}` } : { ok: true, detail: 'not paused' };
     },
   },

@@ -1,3 +1,4 @@
+import { ROUTING_CHANNEL } from '../network/connections/sql.ts';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
@@ -15,6 +16,7 @@ import { readOrCreate } from '../platform/db/private-file.ts';
 import { isDatabaseStarting } from '../platform/db/startup-error.ts';
 import { openWorkerSession } from '../platform/db/worker-session.ts';
 import { createWaker, type Waker } from '../network/dispatch/wake.ts';
+import { FOLLOWERS } from './followers.ts';
 import { registerGauges } from './gauges.ts';
 import { healthRoutes } from '../platform/http/health.ts';
 import { listen } from '../platform/http/listen.ts';
@@ -33,13 +35,13 @@ import { createPriceList } from '../money/pricing/price-list.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from '../platform/metrics.ts';
 import { openDatabase } from './open-database.ts';
 import { probesOf } from './probes.ts';
-import { createRouter, ROUTING_CHANNEL } from '../network/routing/router.ts';
+import { createRouter } from '../network/routing/router.ts';
 import {
-  giveSandboxNumbers,
+  assignSandboxNumbers,
   retireSandbox,
   type Sandbox,
   startSandbox,
-  wantsSandbox,
+  isSandboxWanted,
 } from '../simulators/sandbox/sandbox.ts';
 import { loadSecretKey } from '../platform/secret-key.ts';
 import { openStorage } from '../platform/storage/open.ts';
@@ -125,7 +127,7 @@ async function open(config: Config, roles: Roles, onStop: Base['onStop']): Promi
   const { base, embedded } = await openBase(config, onStop);
   const sandbox = roles.sandbox ? await openSandbox(base) : null;
   const demo = embedded && roles.api ? await makeDemo(config, () => createDemoAccount(base.pool)) : undefined;
-  if (demo && sandbox) await giveSandboxNumbers(base.pool, demo);
+  if (demo && sandbox) await assignSandboxNumbers(base.pool, demo);
   const routing = await openRouting(base);
   const waker = createWaker(base.pool);
   if (roles.worker) await openWorker(base, { waker, routing, sandbox: sandbox !== null });
@@ -153,7 +155,7 @@ async function openBase(config: Config, onStop: Base['onStop']): Promise<{ base:
 
 /** Starts the sandbox carriers when they are wanted. */
 async function openSandbox({ onStop, ...base }: Base): Promise<Sandbox | null> {
-  if (!(await wantsSandbox(base.config, base.pool))) {
+  if (!(await isSandboxWanted(base.config, base.pool))) {
     await retireSandbox(base.pool);
     return null;
   }
@@ -217,7 +219,7 @@ async function openApi(
   const answers = createAnswers({ pool, secretKey });
   const probes = probesOf(pool);
   const parts = { config, pool, log, metrics, authenticate, checkPassword, probes, clock: systemClock };
-  const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log }) };
+  const callbacks = { receivers: routing.receivers, storeCallback: createCallbackStore({ pool, log, ...FOLLOWERS }) };
   const { tables } = routing;
   const app = buildApi({
     ...parts,
@@ -230,12 +232,13 @@ async function openApi(
     storage,
     links,
     inboxHub,
+    onTemplatesChange: FOLLOWERS.onTemplatesChange,
   });
   const address = await listen(app, config);
   onStop(() => closeWithin(app, STOP_HTTP_MS));
   if (sandbox) {
-    onStop(sandbox.hangUp);
-    await sandbox.callBack(app.routing);
+    onStop(sandbox.stopCallbacks);
+    await sandbox.startCallbacks(app.routing);
   }
   return address;
 }

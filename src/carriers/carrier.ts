@@ -3,45 +3,54 @@ import type { Content } from './content.ts';
 import type { Inbound, Receipt } from './events.ts';
 import type { Outcome } from './outcome.ts';
 
-/** One message as a carrier needs it: complete, validated, nothing to look up. */
+/** One message as a carrier needs it: complete and validated, so that the carrier has nothing to look up. */
 export type Submission = {
   readonly messageId: string;
-  /** E.164 with the leading plus. */
+  /** E.164 with the leading plus sign. */
   readonly destination: string;
   /**
-   * SMS: 1..11 alphanumeric characters, or digits (a number or a short code); empty lets the carrier choose. WhatsApp: the
-   * phone number id. RCS: the agent id.
+   * SMS: 1 to 11 alphanumeric characters, or digits (a number or a short code); an empty string lets the carrier choose.
+   * WhatsApp: the phone number id. RCS: the agent id.
    */
   readonly sender: string;
   readonly body: string;
-  /** On WhatsApp and RCS: what is sent; `body` is then only what people read of it. */
+  /** The content to send on WhatsApp and RCS; `body` is then only its readable summary. */
   readonly content?: Content;
-  /** A binary message: `body` is empty and these octets are sent instead (8-bit, with their own header). */
+  /** A binary message: `body` is empty, and these 8-bit octets are sent instead, with their own user data header. */
   readonly binary?: { readonly udh: Uint8Array; readonly data: Uint8Array };
-  /** After this instant the carrier must not deliver it any more; null leaves it to the carrier. */
+  /** The carrier must not deliver the message after this instant; null leaves the limit to the carrier. */
   readonly validUntil: Date | null;
   readonly wantReceipt: boolean;
 };
 
+/** What a carrier reports about its links. */
 export type CarrierState = {
+  /** Whether at least one link can submit. */
   readonly up: boolean;
-  /** Binds (or sessions) that can submit now, of how many wanted. */
+  /** The number of binds (or sessions) that can submit now. */
   readonly bindsUp: number;
+  /** The number of binds (or sessions) that the settings ask for. */
   readonly bindsWanted: number;
-  /** All links are up, those that only receive too: what `failed` told last is over. */
-  readonly whole: boolean;
+  /** Whether all links are up, receive-only ones included: the last reason given to `CarrierHost.failed` is then obsolete. */
+  readonly allLinksUp: boolean;
+  /** The number of messages that have been submitted and have no outcome yet. */
   readonly inFlight: number;
-  /** Set when the carrier needs a person: wrong password, unknown system id. */
+  /** Why a person must act (a wrong password, an unknown system id), or null. */
   readonly fault: string | null;
 };
 
-/** What the host gives to a carrier. A promise resolves when the event is committed; only then is it acknowledged. */
+/**
+ * What the host provides to a carrier. The promises resolve when the event is committed; only then may the carrier
+ * acknowledge it to the network.
+ */
 export type CarrierHost = {
+  /** Stores a delivery receipt. */
   receipt(receipt: Receipt): Promise<void>;
+  /** Stores an inbound message or one part of it. */
   inbound(inbound: Inbound): Promise<void>;
-  /** Called when the state or `room()` may have grown: a bind came up, a response freed a slot, a pause ended. */
+  /** Called when the state may have changed or `room()` may have grown: a bind came up, a slot became free, a pause ended. */
   changed(): void;
-  /** Called when a link could not be made or was lost, with the reason, for people; and again at each try. */
+  /** Called when a link cannot be established or is lost, and again after each failed attempt, with a readable reason. */
   failed(reason: string): void;
   log(level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void;
 };
@@ -49,23 +58,24 @@ export type CarrierHost = {
 /** A running connection to one carrier. */
 export type Carrier = {
   readonly channels: readonly Channel[];
-  /** Starts connecting and keeps at it. Never throws because the peer is away. */
+  /** Starts connecting, and reconnects until stopped. Never throws because the peer is unreachable. */
   start(host: CarrierHost): void;
-  /** How many messages `submit` takes right now: free window slots of binds that are up; 0 while down or throttled. */
+  /** Returns how many messages `submit` takes right now: the free slots of the links that are up, 0 while down or throttled. */
   room(): number;
-  /** Resolves with exactly one outcome; never rejects. Call only while `room()` > 0. */
+  /** Submits one message and resolves with its outcome; never rejects. Call it only while `room()` > 0. */
   submit(submission: Submission): Promise<Outcome>;
   state(): CarrierState;
   /**
-   * Takes back a message that was accepted and not delivered; where the network can (RBM). `true` is the network's word
-   * that it will not be shown, `false` that it may have been or that there is no such message; null: it has said nothing
-   * that counts, though it may have been asked, and may even have done it. Never rejects.
+   * Revokes a message that was accepted but not delivered, where the network supports it (RBM). Resolves with `true` when
+   * the network confirms that the message will not be shown, with `false` when it may have been shown or is not known, and
+   * with null when there was no conclusive answer: the request may have arrived, and may even have succeeded. Never rejects.
    */
   revoke?(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null>;
   /**
-   * Which of these numbers (E.164) the network reaches; numbers that it said nothing of are left out. Never rejects.
+   * Resolves with whether the network reaches each of these numbers (E.164). Numbers for which it gave no answer are
+   * missing from the map. Never rejects.
    */
   findReachable?(sender: string, destinations: readonly string[]): Promise<ReadonlyMap<string, boolean>>;
-  /** Stops taking submits, waits for answers until the deadline, then closes; what is open ends as `unknown`. */
+  /** Takes no more submits, waits up to `deadlineMs` for answers, then closes; messages still open end as `unknown`. */
   stop(deadlineMs: number): Promise<void>;
 };

@@ -1,8 +1,8 @@
 import type { Channel } from '../platform/lib/channel.ts';
 
 /**
- * Delivery states as carriers report them, normalised (protocol sheets smpp, section 11; whatsapp; rcs). READ says that
- * the message was delivered, too.
+ * The delivery states that carriers report, normalised (protocol sheets smpp, section 11; whatsapp; rcs). READ implies
+ * that the message was delivered.
  */
 export type ReceiptState =
   | 'ACCEPTED'
@@ -18,32 +18,32 @@ export type ReceiptState =
   | 'CONVERSATION_CLOSED'
   | 'UNKNOWN';
 
-/** One delivery receipt, normalised; `raw` keeps the carrier's own words. */
+/** One normalised delivery receipt; `raw` keeps the carrier's own text. */
 export type Receipt = {
-  /** The spellings of the id that the receipt holds, best first: TLV, then text. Never empty. */
+  /** The message ids in the receipt, the most reliable one first: from the TLV, then from the text. Never empty. */
   readonly carrierIds: readonly string[];
   readonly state: ReceiptState;
-  /** When the carrier says that it happened; null when it says nothing readable. */
+  /** When the state was reached according to the carrier; null when the receipt holds no readable time. */
   readonly doneAt: Date | null;
   readonly errorCode: string | null;
-  /** The handset's number as digits, as the carrier wrote it. */
+  /** The handset's number in digits, as the carrier wrote it. */
   readonly destination: string;
   readonly sender: string;
   readonly raw: string;
 };
 
-/** One inbound message or part (MO). Parts are put together by the receiver, not by the carrier. */
+/** One inbound message (MO), or one part of it. The host joins the parts, not the carrier. */
 export type Inbound = {
   readonly source: string;
   readonly destination: string;
   readonly text: string;
   readonly concat: { readonly ref: number; readonly total: number; readonly seq: number } | null;
   readonly raw: Uint8Array;
-  /** What only networks beyond SMS tell. */
+  /** Details that only networks other than SMS provide. */
   readonly rich?: RichInbound;
 };
 
-/** The kinds of inbound messages, as webhooks name them. */
+/** The types of inbound messages, under the names that webhooks use. */
 export type InboundType =
   | 'TEXT'
   | 'IMAGE'
@@ -57,19 +57,20 @@ export type InboundType =
   | 'BUTTON'
   | 'OTHER';
 
+/** The details of an inbound WhatsApp or RCS message that SMS does not have. */
 export type RichInbound = {
   readonly channel: Channel;
-  /** The network's id of it: the same id twice is one message. */
+  /** The message id that the network assigned: the same id twice is the same message. */
   readonly id: string;
   readonly messageType: InboundType;
-  /** When the handset sent it. */
+  /** When the handset sent the message. */
   readonly at: Date | null;
-  /** The name that the person goes by there. */
+  /** The name in the person's profile. */
   readonly profileName: string | null;
   readonly media: InboundMedia | null;
 };
 
-/** Where a file of an inbound message is: an id to ask the network for (WhatsApp), or an address to fetch (RBM). */
+/** Where the file of an inbound message is: an id to look up at the network (WhatsApp), or a URL to fetch (RBM). */
 export type InboundMedia = {
   readonly id: string | null;
   readonly url: string | null;

@@ -1,26 +1,27 @@
-/** Reading JSON that came from outside: any shape may come, and none of these throws. */
+// Reads JSON from outside, which may have any shape: none of these functions throws.
 
-/** A member of an object, or undefined. */
-export function memberOf(json: unknown, name: string): unknown {
+/** Returns an object's own member; undefined when it has none or `json` is not an object. */
+export function getMember(json: unknown, name: string): unknown {
   return isObject(json) && Object.hasOwn(json, name) ? json[name] : undefined;
 }
 
 const isObject = (json: unknown): json is Readonly<Record<string, unknown>> =>
   typeof json === 'object' && json !== null;
 
-/** A text as it can be stored: without NUL and lone surrogates. Empty for what is no text. */
-const wordsOf = (json: unknown): string => (typeof json === 'string' ? json.replaceAll('\0', '').toWellFormed() : '');
+/** A string as PostgreSQL can store it, without NULs and lone surrogates; an empty string for anything else. */
+const toStorableText = (json: unknown): string =>
+  typeof json === 'string' ? json.replaceAll('\0', '').toWellFormed() : '';
 
-/** The same of a member. */
-export const wordsIn = (json: unknown, name: string): string => wordsOf(memberOf(json, name));
+/** Returns a string member without NULs and lone surrogates, which cannot be stored; an empty string for anything else. */
+export const getText = (json: unknown, name: string): string => toStorableText(getMember(json, name));
 
-/** A member that is a list; empty for anything else. */
-export function listIn(json: unknown, name: string): readonly unknown[] {
-  const list = memberOf(json, name);
+/** Returns an array member; an empty array for anything else. */
+export function getList(json: unknown, name: string): readonly unknown[] {
+  const list = getMember(json, name);
   return Array.isArray(list) ? list : [];
 }
 
-/** What the octets say, or undefined when they are no JSON. */
+/** Parses a JSON text; undefined when it is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,17 +1,17 @@
 /**
- * What became of one message that was given to a carrier. Every submit ends in exactly one of these,
- * also when the connection dies: the type has no "pending" and no "error".
+ * The result of submitting one message to a carrier. Every submit ends in exactly one of these, even when the
+ * connection dies: the type has no "pending" and no "error".
  */
 export type Outcome =
   /**
-   * The carrier took it. One id a part, in part order, exactly as the carrier spelled them. `held`: it holds the message
-   * back for now, and why in its own word; what comes of it is told like any other end.
+   * The carrier took the message. `carrierIds` holds one id per part, in part order, exactly as the carrier spelled them.
+   * `held` is set, to the carrier's own status, when it holds the message back for now; its end is reported like any other.
    */
   | { readonly kind: 'accepted'; readonly carrierIds: readonly string[]; readonly held?: string }
   /**
-   * The carrier refused it for good. `carrierIds` holds the parts that it had taken before it refused one,
-   * so that their receipts still find the message. `elsewhere` when the reason lies with this carrier or our account
-   * there, so that another may take the message; never when it has taken a part.
+   * The carrier refused the message permanently. `carrierIds` holds the ids of the parts that it took before it refused
+   * one, so that their receipts still find the message. `elsewhere` is true when the reason lies with this carrier or our
+   * account there, so that another carrier may take the message; never when this one has taken a part.
    */
   | {
       readonly kind: 'refused';
@@ -29,8 +29,9 @@ export type Outcome =
       readonly carrierIds: readonly string[];
     }
   /**
-   * Known not to have been taken: may be sent again without a doubt. `counts` when the carrier said it of this message
-   * (a temporary error), so that it cannot be tried for ever; not when the link was the reason (throttled, never written).
+   * The carrier certainly did not take the message, so sending it again is safe. `counts` is true when the attempt counts
+   * towards the limit of attempts: the carrier reported a temporary error of this message. It is false when the link was
+   * the reason (throttled, or never written).
    */
   | {
       readonly kind: 'retry';
@@ -39,5 +40,5 @@ export type Outcome =
       readonly code: string;
       readonly text: string;
     }
-  /** Written, and no answer came: the carrier may have it or not. Never sent again silently. */
+  /** The message was written and no answer came: the carrier may have taken it or not. It is never resent silently. */
   | { readonly kind: 'unknown'; readonly text: string; readonly carrierIds: readonly string[] };

@@ -3,12 +3,12 @@ import { Value } from 'typebox/value';
 
 type ValueError = ReturnType<typeof Value.Errors>[number];
 
-/** A setting that is not as it must be, by its dotted path. */
+/** An invalid setting; `field` is its dotted path. */
 export type SettingFault = { readonly field: string; readonly message: string };
 
 /**
- * Checks stored or posted settings of a carrier and fills in the defaults. Throws an Error whose message names every
- * field at fault, the first one at its beginning; `faultsIn` reads them from it.
+ * Validates the stored or posted settings of a carrier and fills in the defaults. Throws an Error whose message begins
+ * with the first invalid field and names all of them; `faultsIn` extracts them.
  */
 export function parseSettings<Schema extends TSchema>(schema: Schema, json: unknown): Static<Schema> {
   const settings = Value.Default(schema, Value.Clone(json));
@@ -17,7 +17,7 @@ export function parseSettings<Schema extends TSchema>(schema: Schema, json: unkn
   throw new Error(faults.map(({ field, message }) => `${field}: ${message}`).join('; '), { cause: faults });
 }
 
-/** The faults that an error of `parseSettings`, or another one that begins with a field and a colon, tells of. */
+/** Extracts the invalid settings from an error of `parseSettings`, or from any error that begins with a field and a colon. */
 export function faultsIn(error: unknown): readonly SettingFault[] {
   if (!(error instanceof Error)) return [{ field: 'settings', message: String(error) }];
   if (Array.isArray(error.cause)) return error.cause;
@@ -29,22 +29,22 @@ function isValid<Schema extends TSchema>(schema: Schema, value: unknown): value 
   return Value.Check(schema, value);
 }
 
-/** One for each field. */
+/** Returns one fault per field. */
 function faultsOf(schema: TSchema, value: unknown): SettingFault[] {
   const faults = new Map<string, string>();
   for (const fault of Value.Errors(schema, value)) {
-    // Told of the fields themselves, one by one.
+    // The unknown fields are reported one by one as well.
     if (fault.keyword === 'additionalProperties') continue;
     const at = fault.instancePath.slice(1).replaceAll('/', '.');
     for (const name of fault.keyword === 'required' ? fault.params.requiredProperties : ['']) {
       const field = [at, name].filter((part) => part !== '').join('.') || 'settings';
-      if (!faults.has(field)) faults.set(field, sentenceOf(fault));
+      if (!faults.has(field)) faults.set(field, messageFor(fault));
     }
   }
   return [...faults].map(([field, message]) => ({ field, message }));
 }
 
-function sentenceOf(fault: ValueError): string {
+function messageFor(fault: ValueError): string {
   if (fault.keyword === 'boolean') return 'unknown setting';
   if (fault.keyword === 'required') return 'is required';
   if (fault.keyword === 'enum') return `must be one of ${fault.params.allowedValues.join(', ')}`;

@@ -1,22 +1,24 @@
+/** One pause for all connections of a carrier. */
 export type Throttle = {
-  /** The carrier asked for less: everything pauses, for at least as long as it said. */
-  hit(leastMs?: number): void;
-  /** The carrier took a message: the next pause is a short one again. */
-  ease(): void;
-  /** How long the pause lasts still; 0 when there is none. */
+  /** Starts a pause of at least `minMs`, because the carrier is throttling. Does nothing during a pause. */
+  pause(minMs?: number): void;
+  /** Makes the next pause a short one again, because the carrier took a message. */
+  resetBackoff(): void;
+  /** Returns how much longer the pause lasts; 0 when there is none. */
   remainingMs(): number;
+  /** Cancels the end of the pause: `onEnd` is not called any more. */
   stop(): void;
 };
 
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 
 /**
- * One pause for all connections of a carrier, since carriers count by account. It doubles from
- * `baseMs` to 30 s while the carrier goes on refusing everything; one message that it takes between two pauses, or
- * that was under way when the second began, makes the next one short again. Refusals of what was under way when the
- * pause began do not lengthen it.
+ * Creates one pause for all connections of a carrier, since carriers count per account. The pause doubles from `baseMs`
+ * to 30 s while the carrier refuses everything. One message that it takes between two pauses, or that was in flight when
+ * the second began, makes the next one short again. Refusals of messages that were in flight when the pause began do not
+ * lengthen it. `onEnd` is called when a pause ends.
  */
-export function createThrottle(baseMs: number, over: () => void): Throttle {
+export function createThrottle(baseMs: number, onEnd: () => void): Throttle {
   let pauseMs = baseMs;
   let until = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -25,22 +27,22 @@ export function createThrottle(baseMs: number, over: () => void): Throttle {
     return until === 0 ? 0 : Math.max(1, Math.ceil(until - performance.now()));
   }
 
-  function hit(leastMs = 0): void {
+  function pause(minMs = 0): void {
     if (until !== 0) return;
-    const restMs = Math.max(pauseMs, leastMs);
-    until = performance.now() + restMs;
-    timer = setTimeout(end, restMs);
-    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    const currentMs = Math.max(pauseMs, minMs);
+    until = performance.now() + currentMs;
+    timer = setTimeout(end, currentMs);
+    pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
   }
 
   function end(): void {
     until = 0;
-    over();
+    onEnd();
   }
 
-  function ease(): void {
+  function resetBackoff(): void {
     pauseMs = baseMs;
   }
 
-  return { hit, ease, remainingMs, stop: () => clearTimeout(timer) };
+  return { pause, resetBackoff, remainingMs, stop: () => clearTimeout(timer) };
 }

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { makeZip } from '../../test/support/archive.ts';
-import { makeMp4 } from '../../test/support/mp4.ts';
+import { makeZip } from '../../test/support/files/archive.ts';
+import { makeMp4 } from '../../test/support/files/mp4.ts';
 import { inspect } from './inspect.ts';
 
 const NO_CLAIM = { fileName: '', contentType: 'application/octet-stream' };

@@ -1,5 +1,6 @@
 import type { LinkSigner } from '../platform/storage/signed-links.ts';
 import type { MediaRow } from './sql.ts';
+import { HOUR_MS } from '../platform/lib/time.ts';
 
 /** Makes the public URLs of media: signed, and good for 24 to 25 hours from `now`. */
 export type MediaLinks = (
@@ -7,7 +8,6 @@ export type MediaLinks = (
   now: Date,
 ) => { readonly url: string; readonly thumbnailUrl: string | null };
 
-const HOUR_MS = 3_600_000;
 const LIFE_MS = 24 * HOUR_MS;
 
 export const FILES_PATH = '/api/files';

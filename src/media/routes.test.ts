@@ -7,8 +7,8 @@ import { exec, many, maybeOne, sql } from '../platform/db/query.ts';
 import { createSecretKey } from '../platform/lib/secret-box.ts';
 import { createLinkSigner } from '../platform/storage/signed-links.ts';
 import type { Answer, Client } from '../../test/support/client.ts';
-import { formOf } from '../../test/support/form.ts';
-import { makeMp4 } from '../../test/support/mp4.ts';
+import { formOf } from '../../test/support/http/form.ts';
+import { makeMp4 } from '../../test/support/files/mp4.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { until } from '../../test/support/until.ts';
 

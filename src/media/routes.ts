@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../platform/db/tenant.ts';
 import { AppError } from '../platform/errors.ts';
 import { requireScope } from '../platform/http/auth.ts';
-import type { ApiDeps, App } from '../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../platform/http/app.ts';
 import { keeping, once } from '../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../platform/http/page.ts';
 import { boundsFor, FORM_LIMITS, receiveForm } from '../platform/http/receive-form.ts';
@@ -30,7 +30,7 @@ const UPLOAD =
   'notes in them; animations stay. Videos stay as they are.';
 
 /** Contract 10: pictures and videos to send. All need the scope `media`; a foreign id answers as an unknown one. */
-export function mediaRoutes(app: App, deps: ApiDeps): void {
+export function mediaRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireScope('media');
   const links = createMediaLinks({ links: deps.links, publicUrl: deps.config.publicUrl });
@@ -112,7 +112,7 @@ export function mediaRoutes(app: App, deps: ApiDeps): void {
   });
 }
 
-function uploadRoute(app: App, { pool, answers, storage, config, clock, links: signer }: ApiDeps): void {
+function uploadRoute(app: App, { pool, answers, storage, config, clock, links: signer }: PlatformDeps): void {
   const gate = createUploadGate();
   const links = createMediaLinks({ links: signer, publicUrl: config.publicUrl });
   app.register(multipart, { limits: { ...FORM_LIMITS, fileSize: LIMITS.videoBytes } });

@@ -2,9 +2,8 @@ import { type Static, Type } from 'typebox';
 import type { MediaLinks } from './links.ts';
 import type { MediaRow } from './sql.ts';
 import { MEDIA_TYPES } from './type.ts';
+import { id, orNull } from '../platform/lib/schema.ts';
 
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const idOf = () => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const link = (description: string) => Type.String({ format: 'uri', description });
 const MimeType = Type.Enum([...MEDIA_TYPES], { type: 'string' });
 
@@ -34,9 +33,9 @@ export const MediaOut = Type.Object({
   createdAt: Type.String({ format: 'date-time' }),
 });
 
-export const MediaId = Type.Object({ id: idOf() });
+export const MediaId = Type.Object({ id: id() });
 export const MediaFilter = Type.Object({
-  folderId: Type.Optional(idOf()),
+  folderId: Type.Optional(id()),
   mimeType: Type.Optional(MimeType),
   name: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name, in any case.' })),
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { formOf } from '../../test/support/form.ts';
-import { makeMp4 } from '../../test/support/mp4.ts';
+import { formOf } from '../../test/support/http/form.ts';
+import { makeMp4 } from '../../test/support/files/mp4.ts';
 import { startTestProgram } from '../../test/support/program.ts';
-import { startS3 } from '../../test/support/s3.ts';
+import { startS3 } from '../../test/support/files/s3.ts';
 
 test('with STORAGE=s3 what is uploaded lies in the bucket, and is served from there in ranges', async () => {
   await using server = await startS3();

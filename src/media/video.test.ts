@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { box, makeMp4 } from '../../test/support/mp4.ts';
+import { box, makeMp4 } from '../../test/support/files/mp4.ts';
 import { probeVideo } from './video.ts';
 
 test('a video tells its size and its duration', () => {

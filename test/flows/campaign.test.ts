@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { confirmNew, findOne, move, numbers, untilOver } from '../support/campaign.ts';
+import { confirmNew, findOne, move, numbers, untilOver } from '../support/campaigns/campaign.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { findConnection } from '../../src/network/connections/sql.ts';
-import { NOBODY } from '../../src/messaging/inbound/receive.ts';
+import { NO_ACCOUNT_ID } from '../../src/messaging/inbound/receive.ts';
 import { insertNumber, listInboundMessages } from '../../src/messaging/inbound/sql.ts';
 import { operate } from '../support/operator.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
@@ -38,7 +38,7 @@ test('messages from handsets in every form are whole, and belong to whom the ope
 
   const texts = forms.map(({ text }) => ({ ...HANDSET, connection: 'main', body: text }));
   expect(await received(program)).toMatchObject(texts.toReversed());
-  expect(await received(program, NOBODY)).toMatchObject([{ body: 'Anybody?' }]);
+  expect(await received(program, NO_ACCOUNT_ID)).toMatchObject([{ body: 'Anybody?' }]);
   expect(program.smsc.ledger.violations()).toEqual([]);
 });
 
@@ -83,5 +83,5 @@ test('a message that cannot be stored stays with the carrier, which brings it ag
   await until('a second try', () => program.smsc.ledger.counts().deliverWrites > 1);
   await program.pool.query('ALTER TABLE gone RENAME TO inbound_message');
   expect(await injected).toEqual({ parts: 1, acked: 1 });
-  expect(await received(program, NOBODY)).toMatchObject([{ body: 'Patience' }]);
+  expect(await received(program, NO_ACCOUNT_ID)).toMatchObject([{ body: 'Patience' }]);
 });

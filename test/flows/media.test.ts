@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { connectGraph, connectRbm } from '../support/networks.ts';
-import { formOf } from '../support/form.ts';
+import { formOf } from '../support/http/form.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
-import { makeMp4 } from '../support/mp4.ts';
+import { makeMp4 } from '../support/files/mp4.ts';
 
 const MS = '/api/message-server';
 const PG = '/api/partner-gateway/v1';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findConnection } from '../../src/network/connections/sql.ts';
-import { deleteRoutesOf, insertRoute, notifyRoutes } from '../../src/network/routing/sql.ts';
+import { findConnection, notifyRoutingChange } from '../../src/network/connections/sql.ts';
+import { deleteRoutesOf, insertRoute } from '../../src/network/routing/sql.ts';
 import { startTestProgram, type TestProgram } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
@@ -35,7 +35,7 @@ async function changeRoute(name: Name, priority: number): Promise<void> {
   const connection = await findConnection(program.pool, { name });
   if (!connection) throw new Error(`no connection ${name}`);
   await insertRoute(program.pool, { channel: 'SMS', prefix: '39', connectionId: connection.id, priority });
-  await notifyRoutes(program.pool);
+  await notifyRoutingChange(program.pool);
 }
 
 test('the longest prefix decides, then the lowest priority number', async () => {
@@ -58,7 +58,7 @@ test('messages without a route are refused and not stored, the others are taken'
   const { client, pool } = program;
   const world = await findConnection(pool, { name: 'world' });
   await deleteRoutesOf(pool, { connectionId: world?.id ?? 0 });
-  await notifyRoutes(pool);
+  await notifyRoutingChange(pool);
   const destinations = ['+447700900124', '+393331234568'];
   const results = await until('the change', async () => {
     const answer = await client.bulk({ messages: [{ destinations, sender: 'Acme', body: 'Hello' }] });

@@ -1,9 +1,10 @@
+import { notifyRoutingChange } from '../../src/network/connections/sql.ts';
 import type { Pool } from 'pg';
 import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
 import { type SandboxOptions, type SandboxSmsc, startSandboxSmsc } from '../../src/simulators/smsc/smsc.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createConnection } from '../../src/network/connections/save.ts';
-import { insertRoute, notifyRoutes } from '../../src/network/routing/sql.ts';
+import { insertRoute } from '../../src/network/routing/sql.ts';
 import { loadSecretKey } from '../../src/platform/secret-key.ts';
 import { type Program, type Roles, startProgram } from '../../src/app/serve.ts';
 import { type Client, createClient } from './client.ts';
@@ -135,5 +136,5 @@ async function connectCarrier(
   const key = await loadSecretKey(loadConfig(environment));
   const { id } = await createConnection(pool, key, { name, settings: link, secret: password, sandbox: false });
   await insertRoute(pool, { channel: 'SMS', prefix, connectionId: id, priority });
-  await notifyRoutes(pool);
+  await notifyRoutingChange(pool);
 }

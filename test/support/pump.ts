@@ -5,7 +5,7 @@ import { type Pump, startPump } from '../../src/network/dispatch/pump.ts';
 import { silentLog } from '../../src/platform/lib/log.ts';
 import { settleOutcomes } from '../../src/messaging/messages/deliver.ts';
 import { loadJobs } from '../../src/messaging/messages/load.ts';
-import type { ScriptedCarrier } from './scripted-carrier.ts';
+import type { ScriptedCarrier } from './carriers/scripted-carrier.ts';
 
 /** A pump of connection 1 that hands its messages to this carrier, until the test is over. */
 export function pumpOn(pool: Pool, carrier: ScriptedCarrier): Pump {

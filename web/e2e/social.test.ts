@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, sql } from '../../src/platform/db/query.ts';
-import { type OauthServer, startOauthServer } from '../../test/support/oauth-server.ts';
+import { type OauthServer, startOauthServer } from '../../test/support/oauth/server.ts';
 import { checkPage } from './check-page.ts';
 import { openSite, type Site } from './harness.ts';
 

@@ -45,20 +45,20 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/campaigns',
     feature: 'campaigns',
-    load: () => import('./campaigns/page.tsx'),
+    load: () => import('./campaigns/listing/page.tsx'),
     need: { scope: 'campaigns' },
     nav: { group: 'traffic', label: 'campaigns', icon: Megaphone },
   },
   {
     path: '/campaigns/editor',
     feature: 'campaigns',
-    load: () => import('./campaigns/editor-page.tsx'),
+    load: () => import('./campaigns/editor/page.tsx'),
     need: { scope: 'campaigns', write: true },
   },
   {
     path: '/campaigns/$id',
     feature: 'campaigns',
-    load: () => import('./campaigns/detail-page.tsx'),
+    load: () => import('./campaigns/detail/page.tsx'),
     need: { scope: 'campaigns' },
   },
   {
@@ -84,26 +84,26 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/contacts',
     feature: 'contacts',
-    load: () => import('./contacts/page.tsx'),
+    load: () => import('./contacts/listing/page.tsx'),
     need: { scope: 'contacts' },
     nav: { group: 'people', label: 'contacts', icon: Users },
   },
   {
     path: '/contacts/import',
     feature: 'contacts',
-    load: () => import('./contacts/import-page.tsx'),
+    load: () => import('./contacts/import/page.tsx'),
     need: { scope: 'contacts' },
   },
   {
     path: '/contacts/fields',
     feature: 'contacts',
-    load: () => import('./contacts/fields-page.tsx'),
+    load: () => import('./contacts/fields/page.tsx'),
     need: { scope: 'contacts' },
   },
   {
     path: '/contacts/$id',
     feature: 'contacts',
-    load: () => import('./contacts/detail-page.tsx'),
+    load: () => import('./contacts/detail/page.tsx'),
     need: { scope: 'contacts' },
   },
   {
@@ -116,7 +116,7 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/lists/$id',
     feature: 'contacts',
-    load: () => import('./contacts/list-page.tsx'),
+    load: () => import('./contacts/listing/list-page.tsx'),
     need: { scope: 'contacts' },
   },
   {
@@ -211,13 +211,13 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/operator/connections/new',
     feature: 'operator',
-    load: () => import('./operator/connections/new-page.tsx'),
+    load: () => import('./operator/connections/new/page.tsx'),
     need: { operator: true },
   },
   {
     path: '/operator/connections/$name',
     feature: 'operator',
-    load: () => import('./operator/connections/detail-page.tsx'),
+    load: () => import('./operator/connections/detail/page.tsx'),
     need: { operator: true },
   },
   {

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { parseBase } from './base-url.ts';
+import { parseBaseUrl } from './base-url.ts';
 
 test('an address is split into its origin and what every path begins with', () => {
-  expect(parseBase('baseUrl', 'https://api.example/')).toEqual({ origin: 'https://api.example', prefix: '' });
-  expect(parseBase('baseUrl', 'https://api.example:8443/a/b/')).toEqual({
+  expect(parseBaseUrl('baseUrl', 'https://api.example/')).toEqual({ origin: 'https://api.example', prefix: '' });
+  expect(parseBaseUrl('baseUrl', 'https://api.example:8443/a/b/')).toEqual({
     origin: 'https://api.example:8443',
     prefix: '/a/b',
   });
 });
 
 test.each(['http://127.0.0.1:8000', 'http://localhost:8000', 'http://[::1]:8000'])('%s needs no TLS', (url) => {
-  expect(parseBase('baseUrl', url).origin).toBe(url);
+  expect(parseBaseUrl('baseUrl', url).origin).toBe(url);
 });
 
 test.each([
@@ -21,5 +21,5 @@ test.each([
   ['https://user:secret@api.example', 'must be a host and a path only'],
   ['https://api.example/?a=1', 'must be a host and a path only'],
 ])('"%s" is refused, by the name of the field', (url, why) => {
-  expect(() => parseBase('tokenUri', url)).toThrow(`tokenUri: ${why}`);
+  expect(() => parseBaseUrl('tokenUri', url)).toThrow(`tokenUri: ${why}`);
 });

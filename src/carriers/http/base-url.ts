@@ -1,18 +1,18 @@
-/** Where an API is: what stands before the path of each request. */
-export type Base = {
+/** The base address of an API: everything before the path of a request. */
+export type BaseUrl = {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** What every path begins with; empty or `/…` without a slash at its end. */
+  /** The beginning of every path: empty, or `/…` without a trailing slash. */
   readonly prefix: string;
 };
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
 
 /**
- * Reads the address of an API from settings. Requests carry tokens, so it must be https, but for this machine itself.
- * Throws an Error that begins with the name of the field.
+ * Parses the base URL of an API from the settings. Requests carry tokens, so it must be https, except on the loopback
+ * interface. Throws an Error that begins with the name of the field.
  */
-export function parseBase(field: string, text: string): Base {
+export function parseBaseUrl(field: string, text: string): BaseUrl {
   const url = URL.parse(text);
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw new Error(`${field}: must be a URL`);
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) throw new Error(`${field}: must begin with https://`);

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 
+/** One HTTP request of a carrier. */
 export type HttpRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Scheme, host and port. */
@@ -10,38 +11,41 @@ export type HttpRequest = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** For all of it, waiting for a connection included; the client's default when left out. */
+  /** Limit for the whole exchange, the wait for a connection included; defaults to the client's setting. */
   readonly timeoutMs?: number;
-  /** Longest body of an answer; the client's default when left out. */
+  /** Maximum size of the response body; defaults to the client's setting. */
   readonly maxBytes?: number;
 };
 
+/** The result of an HTTP request. */
 export type HttpAnswer =
-  /** Any status is an answer, a redirect too: none is followed. */
+  /** A complete response of any status, redirects included: they are not followed. */
   | {
       readonly kind: 'answered';
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
       readonly body: Buffer;
     }
-  /** No complete answer. `written`: octets may have gone out, so that the peer may have acted on them. */
+  /** No complete response. `written` is true when octets may have gone out, so that the peer may have acted on them. */
   | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string };
 
+/** An HTTP client with kept-alive connections. */
 export type HttpClient = {
-  /** Never rejects. */
+  /** Sends a request and resolves with its result; never rejects. */
   request(request: HttpRequest): Promise<HttpAnswer>;
-  /** Ends what is under way as failed, and the connections. */
+  /** Closes all connections; requests in flight end as `failed`. */
   close(): Promise<void>;
 };
 
+/** The limits of an HTTP client. */
 export type HttpClientOptions = {
-  /** Connections to one origin; more requests than that wait for one of them. */
+  /** Maximum connections per origin; further requests wait for a free one. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
   readonly timeoutMs: number;
-  /** Default 1 MiB. */
+  /** Maximum size of a response body; default 1 MiB. */
   readonly maxBytes?: number;
-  /** In place of the system's, for hosts that others name. */
+  /** Replaces the system's name resolution, for hosts that third parties name. */
   readonly lookup?: LookupFunction;
 };
 
@@ -49,8 +53,8 @@ const MAX_BODY_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
- * HTTP/1.1 for carriers: connections are kept, certificates are verified, nothing is decompressed, and each request
- * ends by its deadline, which covers the whole answer.
+ * Creates an HTTP/1.1 client for carriers: it keeps connections alive, verifies certificates, decompresses nothing, and
+ * ends each request by its deadline, which covers the whole response.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { connections, connectTimeoutMs, timeoutMs, maxBytes = MAX_BODY_BYTES, lookup } = options;
@@ -60,7 +64,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     allowH2: false,
     connect: { timeout: connectTimeoutMs, ...(lookup && { lookup }) },
     maxHeaderSize: MAX_HEADER_BYTES,
-    // One deadline is over all of it.
+    // One deadline covers the whole exchange.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 30_000,
@@ -92,14 +96,14 @@ function exchange(agent: Agent, { timeoutMs, maxBytes, ...request }: Bounded): P
       controller?.abort(new Error(reason));
     }
     agent.dispatch(request, {
-      // undici calls it right before the first octet: whatever fails without it has not gone out.
+      // undici calls this right before the first octet: a request that fails earlier has not gone out.
       onRequestStart(started) {
         if (over) started.abort(new Error('too late'));
         else controller = started;
       },
       onResponseStart: (_, status, headers) => answer.begin(status, headers),
       onResponseData(_, chunk) {
-        if (!answer.add(chunk)) fail(`the answer is longer than ${maxBytes} octets`);
+        if (!answer.add(chunk)) fail(`the answer exceeds ${maxBytes} bytes`);
       },
       onResponseEnd: () => (over ? undefined : end(answer.done())),
       onResponseError: (_, error) => fail(error.message),
@@ -109,7 +113,7 @@ function exchange(agent: Agent, { timeoutMs, maxBytes, ...request }: Bounded): P
 
 type Collector = {
   begin(status: number, headers: IncomingHttpHeaders): void;
-  /** False when it is too long. */
+  /** Returns false when the body is too long. */
   add(chunk: Buffer): boolean;
   done(): HttpAnswer;
 };
@@ -119,7 +123,7 @@ function createCollector(maxBytes: number): Collector {
   let bytes = 0;
   let head: { status: number; headers: IncomingHttpHeaders } = { status: 0, headers: {} };
   return {
-    // Interim answers come here too; the last one counts.
+    // Interim responses arrive here too; the last one counts.
     begin(status, headers) {
       head = { status, headers };
     },
@@ -132,12 +136,12 @@ function createCollector(maxBytes: number): Collector {
   };
 }
 
-const LONGEST_WAIT_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** What `Retry-After` asks for, in milliseconds, at most an hour; 0 when it asks for nothing readable. */
+/** Returns the wait that `Retry-After` asks for, in milliseconds, at most one hour; 0 when it is missing or unreadable. */
 export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number {
   const text = headers['retry-after'];
   if (typeof text !== 'string') return 0;
   const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isFinite(waitMs) ? Math.min(Math.max(0, waitMs), LONGEST_WAIT_MS) : 0;
+  return Number.isFinite(waitMs) ? Math.min(Math.max(0, waitMs), MAX_RETRY_AFTER_MS) : 0;
 }

@@ -13,20 +13,20 @@ const submission: Submission = {
 };
 const ACCEPTED: Outcome = { kind: 'accepted', carrierIds: ['1'] };
 
-function openGate(places = 2, grown: () => void = () => undefined): Gate {
-  const gate = createGate({ places, throttlePauseMs: 20 }, grown);
+function openGate(slots = 2, onChange: () => void = () => undefined): Gate {
+  const gate = createGate({ slots, throttlePauseMs: 20 }, onChange);
   gate.setOpen(true);
   onTestFinished(() => gate.drain(0));
   return gate;
 }
 
-test('it is shut at first', async () => {
-  const gate = createGate({ places: 2, throttlePauseMs: 20 }, () => undefined);
+test('it is closed at first', async () => {
+  const gate = createGate({ slots: 2, throttlePauseMs: 20 }, () => undefined);
   expect(gate.room()).toBe(0);
   expect(await gate.pass(submission, async () => ACCEPTED)).toMatchObject({ kind: 'retry', code: 'NOT_SENT' });
 });
 
-test('a submit beyond the places is given back as not sent', async () => {
+test('a submit without a free slot is returned as not sent', async () => {
   const gate = openGate(1);
   const answer = Promise.withResolvers<Outcome>();
   const first = gate.pass(submission, () => answer.promise);
@@ -37,26 +37,26 @@ test('a submit beyond the places is given back as not sent', async () => {
   expect(gate.room()).toBe(1);
 });
 
-test('an error of ours ends as unknown, and frees the place', async () => {
+test('an error on our side ends as unknown and frees the slot', async () => {
   const gate = openGate(1);
   expect(await gate.pass(submission, () => Promise.reject(new Error('a bug')))).toMatchObject({ kind: 'unknown' });
   expect(gate.room()).toBe(1);
 });
 
-test('a pause closes the room for as long as the network asked, and its end is told', async () => {
+test('a pause leaves no room for as long as the network asked, and its end is reported', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const grown = vi.fn();
-  const gate = openGate(2, grown);
+  const onChange = vi.fn();
+  const gate = openGate(2, onChange);
   gate.pause(60);
   expect([gate.room(), gate.pauseMs()]).toEqual([0, 60]);
-  grown.mockClear();
+  onChange.mockClear();
   await vi.advanceTimersByTimeAsync(60);
   expect([gate.room(), gate.pauseMs()]).toEqual([2, 0]);
-  expect(grown).toHaveBeenCalled();
+  expect(onChange).toHaveBeenCalled();
 });
 
-test('draining waits for what is under way', async () => {
+test('draining waits for submits in flight', async () => {
   const gate = openGate();
   const answer = Promise.withResolvers<Outcome>();
   const outcome = gate.pass(submission, () => answer.promise);

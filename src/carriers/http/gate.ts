@@ -2,24 +2,30 @@ import type { Submission } from '../carrier.ts';
 import type { Outcome } from '../outcome.ts';
 import { createThrottle } from '../throttle.ts';
 
-/** Which submits of an HTTP carrier go out now: so many at a time, none while it is shut or pauses. */
+/** Limits the submits of an HTTP carrier: a fixed number at a time, none while the gate is closed or pausing. */
 export type Gate = {
+  /** Returns the number of free slots; 0 while the gate is closed or pausing. */
   room(): number;
+  /** Returns the number of submits that hold a slot. */
   inFlight(): number;
-  /** Sends through a place of the gate; resolves with what `send` does, never rejects. `send` must not throw at once. */
+  /**
+   * Sends a message in a free slot and resolves with the outcome of `send`. Resolves with a refusal when the validity is
+   * over, with `retry` when no slot is free, and with `unknown` when `send` rejects; never rejects.
+   */
   pass(submission: Submission, send: (submission: Submission) => Promise<Outcome>): Promise<Outcome>;
-  /** Lets submits through, or not: no token, a fault. Shut at first. */
+  /** Opens or closes the gate, for example without a token or after a fault. It is closed at first. */
   setOpen(open: boolean): void;
+  /** Returns whether the gate is open and not stopping. */
   isOpen(): boolean;
-  /** The network asked for less. */
-  pause(leastMs?: number): void;
-  /** The network took a message. */
-  flowing(): void;
-  /** How long the pause lasts still. */
+  /** Pauses for at least `minMs`, because the network is throttling. */
+  pause(minMs?: number): void;
+  /** Makes the next pause a short one again, because the network took a message. */
+  messageAccepted(): void;
+  /** Returns how much longer the pause lasts; 0 when there is none. */
   pauseMs(): number;
-  /** Aborted once it stops: nothing is begun any more, and nothing repeated. */
+  /** Aborted when the gate drains: from then on nothing is started or repeated. */
   readonly stopping: AbortSignal;
-  /** Shuts for good; resolves when nothing is under way, or after `deadlineMs`. */
+  /** Closes for good; resolves when nothing is in flight, or after `deadlineMs`. */
   drain(deadlineMs: number): Promise<void>;
 };
 
@@ -27,15 +33,15 @@ const EXPIRED: Outcome = {
   kind: 'refused',
   status: 'EXPIRED',
   code: 'EXPIRED',
-  text: 'The validity ended before it was sent',
+  text: 'The validity period ended before the message was sent',
   carrierIds: [],
 };
-const NO_ROOM: Outcome = { kind: 'retry', afterMs: 0, counts: false, code: 'NOT_SENT', text: 'No place is free' };
+const NO_FREE_SLOT: Outcome = { kind: 'retry', afterMs: 0, counts: false, code: 'NOT_SENT', text: 'No slot is free' };
 
-/** `grown` is called, at most once a tick, when `room()` or the state may have changed. */
+/** Creates a closed gate. `onChange` is called, at most once per tick, when `room()` or the state may have changed. */
 export function createGate(
-  options: { readonly places: number; readonly throttlePauseMs: number },
-  grown: () => void,
+  options: { readonly slots: number; readonly throttlePauseMs: number },
+  onChange: () => void,
 ): Gate {
   const throttle = createThrottle(options.throttlePauseMs, changed);
   const idle = Promise.withResolvers<void>();
@@ -49,23 +55,23 @@ export function createGate(
     notified = true;
     queueMicrotask(() => {
       notified = false;
-      grown();
+      onChange();
     });
   }
 
   function room(): number {
-    return open && !stop.signal.aborted && throttle.remainingMs() === 0 ? Math.max(0, options.places - used) : 0;
+    return open && !stop.signal.aborted && throttle.remainingMs() === 0 ? Math.max(0, options.slots - used) : 0;
   }
 
   async function pass(submission: Submission, send: (submission: Submission) => Promise<Outcome>): Promise<Outcome> {
     const { validUntil } = submission;
     if (validUntil !== null && validUntil.getTime() <= Date.now()) return EXPIRED;
-    if (room() === 0) return NO_ROOM;
+    if (room() === 0) return NO_FREE_SLOT;
     used += 1;
     try {
       return await send(submission);
     } catch (error) {
-      // Nobody knows how far it came: an error of ours is no reason to send a message twice.
+      // The message may have gone out: an error on our side is no reason to send it twice.
       return { kind: 'unknown', text: error instanceof Error ? error.message : String(error), carrierIds: [] };
     } finally {
       used -= 1;
@@ -92,8 +98,8 @@ export function createGate(
       open = next;
     },
     isOpen: () => open && !stop.signal.aborted,
-    pause: throttle.hit,
-    flowing: throttle.ease,
+    pause: throttle.pause,
+    messageAccepted: throttle.resetBackoff,
     pauseMs: throttle.remainingMs,
     stopping: stop.signal,
     drain,

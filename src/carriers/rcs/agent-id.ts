@@ -1,2 +1,2 @@
-/** An RCS agent's id as it is kept: the network writes it with and without `@rbm.goog`. */
+/** Returns the id of an RCS agent without `@rbm.goog`, which the network sometimes appends: this form is stored. */
 export const bareAgentId = (id: string): string => id.replace(/@rbm\.goog$/, '');

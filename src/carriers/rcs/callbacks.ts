@@ -1,28 +1,30 @@
 import type { Inbound, Receipt, ReceiptState } from '../events.ts';
-import { memberOf, parseJson, wordsIn } from '../json.ts';
-import { sameText } from '../../platform/lib/constant-time-equal.ts';
-import { digitsOf, instantIn, LONGEST_ID } from './fields.ts';
+import { getMember, parseJson, getText } from '../json.ts';
+import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
+import { phoneDigits, readInstant, MAX_ID_LENGTH } from './fields.ts';
 import { isSigned } from './signature.ts';
 import { readUserMessage } from './user-message.ts';
 
+/** A callback request, and what is needed to verify it. */
 export type CallbackRequest = {
+  /** The octets as received. */
   readonly rawBody: Uint8Array;
-  /** The header `X-Goog-Signature`. */
+  /** The value of the header `X-Goog-Signature`. */
   readonly signature: string | undefined;
-  /** What we gave to the network when the address was registered. */
+  /** The token that was given to the network when the callback URL was registered. */
   readonly clientToken: string;
 };
 
-/** A person does not want an agent's messages any more, or wants them again. */
+/** A person unsubscribed from an agent's messages, or subscribed again. */
 export type Subscription = {
   readonly agentId: string;
-  /** Digits. */
+  /** The number in digits. */
   readonly phoneNumber: string;
   readonly subscribed: boolean;
   readonly at: Date | null;
 };
 
-/** An agent may send in another region, or not any more. */
+/** The launch state of an agent in a region has changed. */
 export type LaunchChange = {
   readonly agentId: string;
   readonly regionId: string;
@@ -31,9 +33,10 @@ export type LaunchChange = {
   readonly comment: string;
 };
 
-/** What nothing follows from: typing, a failed revocation (the message may still arrive), and what nobody knows yet. */
+/** An event without consequences: typing, a failed revocation (the message may still arrive), or an unknown type. */
 export type OtherEvent = { readonly eventType: string; readonly agentId: string };
 
+/** The events of one callback request; any list may be empty. */
 export type RcsEvents = {
   readonly receipts: Receipt[];
   readonly inbounds: Inbound[];
@@ -42,28 +45,29 @@ export type RcsEvents = {
   readonly other: OtherEvent[];
 };
 
+/** The result of reading a callback request. */
 export type ReadCallback =
-  /** To be answered 200 with this text alone. */
+  /** Must be answered with 200 and exactly this text. */
   | { readonly kind: 'handshake'; readonly text: string }
-  /** Not signed by the network, or a handshake with another token. */
+  /** The signature does not match, or a handshake has another token. */
   | { readonly kind: 'forged' }
   | { readonly kind: 'malformed' }
   | ({ readonly kind: 'events' } & RcsEvents);
 
-const LONGEST_SECRET = 1000;
+const MAX_SECRET_LENGTH = 1000;
 
 /**
- * Reads a request of the network to our address (protocol sheet rcs, section 6): the handshake by which it is
- * registered, or an event. An event is believed by the signature of its own octets, and not read before. Never throws:
- * an event that is signed and not readable is listed in `other`, since the network would repeat it for a week.
+ * Reads a request of the network to our callback URL (protocol sheet rcs, section 6): the handshake that registers the
+ * URL, or an event. The signature is verified on the event's own octets before the event is read. Never throws: a signed
+ * event that is unreadable is listed in `other`, since the network would repeat it for a week otherwise.
  */
 export function readRcsCallback(request: CallbackRequest): ReadCallback {
   const json = parseJson(Buffer.from(request.rawBody).toString());
-  const [secret, token] = [memberOf(json, 'secret'), memberOf(json, 'clientToken')];
+  const [secret, token] = [getMember(json, 'secret'), getMember(json, 'clientToken')];
   if (typeof secret === 'string' && typeof token === 'string') return answerHandshake(secret, token, request);
-  const written = memberOf(memberOf(json, 'message'), 'data');
-  if (typeof written !== 'string') return { kind: 'malformed' };
-  const data = Buffer.from(written, 'base64');
+  const encoded = getMember(getMember(json, 'message'), 'data');
+  if (typeof encoded !== 'string') return { kind: 'malformed' };
+  const data = Buffer.from(encoded, 'base64');
   if (!isSigned(data, request.signature, request.clientToken)) return { kind: 'forged' };
   const found: RcsEvents = { receipts: [], inbounds: [], subscriptions: [], launches: [], other: [] };
   readEvent(parseJson(data.toString()), data, found);
@@ -71,8 +75,8 @@ export function readRcsCallback(request: CallbackRequest): ReadCallback {
 }
 
 function answerHandshake(secret: string, token: string, { clientToken }: CallbackRequest): ReadCallback {
-  if (!sameText(token, clientToken)) return { kind: 'forged' };
-  return secret.length > LONGEST_SECRET ? { kind: 'malformed' } : { kind: 'handshake', text: secret };
+  if (!constantTimeEqual(token, clientToken)) return { kind: 'forged' };
+  return secret.length > MAX_SECRET_LENGTH ? { kind: 'malformed' } : { kind: 'handshake', text: secret };
 }
 
 const STATES: ReadonlyMap<string, ReceiptState> = new Map([
@@ -82,8 +86,8 @@ const STATES: ReadonlyMap<string, ReceiptState> = new Map([
 ]);
 
 function readEvent(event: unknown, data: Buffer, found: RcsEvents): void {
-  const eventType = wordsIn(event, 'eventType');
-  const agentId = wordsIn(event, 'agentId');
+  const eventType = getText(event, 'eventType');
+  const agentId = getText(event, 'agentId');
   const state = STATES.get(eventType);
   const receipt = state && readReceipt(event, state, data);
   const subscription = readSubscription(event, eventType);
@@ -91,40 +95,40 @@ function readEvent(event: unknown, data: Buffer, found: RcsEvents): void {
   if (receipt) found.receipts.push(receipt);
   else if (subscription) found.subscriptions.push(subscription);
   else if (inbound) found.inbounds.push(inbound);
-  else if (wordsIn(event, 'newLaunchState') !== '') found.launches.push(readLaunch(event));
+  else if (getText(event, 'newLaunchState') !== '') found.launches.push(readLaunch(event));
   else found.other.push({ eventType: eventType || 'UNREADABLE', agentId });
 }
 
-/** Events of persons name them as senders, events of the network as the phone. */
+/** Events caused by a person have `senderPhoneNumber`; events of the network have `phoneNumber`. */
 const phoneOf = (event: unknown): string =>
-  digitsOf(wordsIn(event, 'senderPhoneNumber') || wordsIn(event, 'phoneNumber'));
+  phoneDigits(getText(event, 'senderPhoneNumber') || getText(event, 'phoneNumber'));
 
-const LONGEST_RAW = 4000;
+const MAX_RAW_LENGTH = 4000;
 
 function readReceipt(event: unknown, state: ReceiptState, data: Buffer): Receipt | null {
-  const id = wordsIn(event, 'messageId');
-  if (id === '' || id.length > LONGEST_ID) return null;
+  const id = getText(event, 'messageId');
+  if (id === '' || id.length > MAX_ID_LENGTH) return null;
   return {
     carrierIds: [id],
     state,
-    doneAt: instantIn(event, 'sendTime'),
+    doneAt: readInstant(event, 'sendTime'),
     errorCode: state === 'EXPIRED' ? 'TTL_EXPIRATION_REVOKED' : null,
     destination: phoneOf(event),
-    sender: wordsIn(event, 'agentId'),
-    raw: data.toString().slice(0, LONGEST_RAW).replaceAll('\0', '').toWellFormed(),
+    sender: getText(event, 'agentId'),
+    raw: data.toString().slice(0, MAX_RAW_LENGTH).replaceAll('\0', '').toWellFormed(),
   };
 }
 
 function readSubscription(event: unknown, eventType: string): Subscription | null {
   const phoneNumber = phoneOf(event);
   if ((eventType !== 'SUBSCRIBE' && eventType !== 'UNSUBSCRIBE') || phoneNumber === '') return null;
-  const at = instantIn(event, 'sendTime');
-  return { agentId: wordsIn(event, 'agentId'), phoneNumber, subscribed: eventType === 'SUBSCRIBE', at };
+  const at = readInstant(event, 'sendTime');
+  return { agentId: getText(event, 'agentId'), phoneNumber, subscribed: eventType === 'SUBSCRIBE', at };
 }
 
 const readLaunch = (event: unknown): LaunchChange => ({
-  agentId: wordsIn(event, 'agentId'),
-  regionId: wordsIn(event, 'regionId'),
-  state: wordsIn(event, 'newLaunchState'),
-  comment: wordsIn(event, 'comment'),
+  agentId: getText(event, 'agentId'),
+  regionId: getText(event, 'regionId'),
+  state: getText(event, 'newLaunchState'),
+  comment: getText(event, 'comment'),
 });

@@ -8,13 +8,13 @@ import type { RcsSecrets, RcsSettings } from './settings.ts';
 import { sendMessage } from './submit.ts';
 import { createTokenSource } from './token.ts';
 
-/** Times that a message is asked back when nobody answers. */
-const REVOKE_TRIES = 3;
+/** Attempts to revoke a message when no answer comes. */
+const MAX_REVOKE_TRIES = 3;
 
 /**
- * A carrier that is reached by the Google RBM API (protocol sheet rcs). A submission's sender is the agent, and its own
- * id is what the network knows it by. Receipts come as callbacks. Throws an Error that names the field when the private
- * key cannot be read.
+ * Creates a carrier that is reached over the Google RBM API (protocol sheet rcs). A submission's sender is the agent, and
+ * its own message id is also the network's id. Receipts arrive as callbacks. Throws an Error that names the field when the
+ * private key cannot be read.
  */
 export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Carrier {
   let host: CarrierHost | null = null;
@@ -23,43 +23,43 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   const alerted = new Set<string>();
 
   const http = createConnections(settings);
-  const gate = createGate({ places: settings.concurrency, throttlePauseMs: settings.throttlePauseMs }, () =>
+  const gate = createGate({ slots: settings.concurrency, throttlePauseMs: settings.throttlePauseMs }, () =>
     host?.changed(),
   );
   const tokens = createTokenSource({
     account: secrets,
     http,
-    changed: judgeState,
+    changed: updateState,
     retryMs: settings.throttlePauseMs,
     faultPauseMs: settings.faultPauseSeconds * 1000,
   });
   const client = createRbmClient(settings, http, tokens);
   const reachability = createReachability(settings, client);
 
-  function judgeState(): void {
+  function updateState(): void {
     const token = tokens.state();
     gate.setOpen(token.kind === 'valid' && tokenFault === null);
     if (token.kind === 'refused') host?.log('error', 'The service account was refused', { reason: token.reason });
     const reason = token.kind === 'valid' ? tokenFault : token.reason;
     if (reason !== null) host?.failed(reason);
-    // A fault changes nothing of the room that was 0 already, but a person waits to see it.
+    // The room was 0 already, but the fault must become visible.
     if (token.kind !== 'valid') host?.changed();
   }
 
-  /** Fresh tokens are not taken: rests, and then tries with one message again. */
-  function restWithFault(text: string): void {
-    tokenFault = `The API does not take the access token: ${text}`;
+  /** Fresh tokens are refused too: pauses, and then tries again with one message. */
+  function pauseWithFault(text: string): void {
+    tokenFault = `The API does not accept the access token: ${text}`;
     clearTimeout(faultTimer);
     faultTimer = setTimeout(() => {
       tokenFault = null;
-      judgeState();
+      updateState();
     }, settings.faultPauseSeconds * 1000);
     host?.log('error', tokenFault);
-    judgeState();
+    updateState();
   }
 
-  function heard({ sender, destination }: Submission, verdict: Verdict): void {
-    if (verdict.act === 'token' && !gate.stopping.aborted) restWithFault(verdict.text);
+  function handleVerdict({ sender, destination }: Submission, verdict: Verdict): void {
+    if (verdict.act === 'token' && !gate.stopping.aborted) pauseWithFault(verdict.text);
     if (verdict.act === 'accepted') alerted.delete(sender);
     if (verdict.act !== 'refuse') return;
     if (verdict.code === 'NOT_FOUND') reachability.learn(sender, destination, false);
@@ -68,25 +68,25 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     host?.log('error', 'The network refuses this agent', { agentId: sender, code: verdict.code, text: verdict.text });
   }
 
-  function start(to: CarrierHost): void {
-    host = to;
+  function start(newHost: CarrierHost): void {
+    host = newHost;
     tokens.start();
   }
 
   function submit(submission: Submission): Promise<Outcome> {
     if (submission.content && submission.content.channel !== 'RCS') return Promise.resolve(NOT_RCS);
-    return gate.pass(submission, (next) => sendMessage({ settings, client, gate, heard }, next));
+    return gate.pass(submission, (next) => sendMessage({ settings, client, gate, onVerdict: handleVerdict }, next));
   }
 
   /**
-   * Whether it was revoked. 404 says that it was delivered, or is not known: it may be shown then. After a try that the
-   * network may have taken it says nothing: what was revoked is not known any more.
+   * Resolves with whether the message was revoked. 404 means that it was delivered or is unknown, so it may be shown. After
+   * an attempt that may have reached the network, 404 is inconclusive: a revoked message is unknown too.
    */
   async function revoke(message: Pick<Submission, 'messageId' | 'sender' | 'destination'>): Promise<boolean | null> {
-    for (let tries = 0, doubtful = false; tries < REVOKE_TRIES; tries += 1) {
+    for (let tries = 0, doubtful = false; tries < MAX_REVOKE_TRIES; tries += 1) {
       const answer = await client.call({ method: 'DELETE', path: messagePath(message) });
-      const word = answer.kind === 'answered' ? wordOn(answer.status) : null;
-      if (word !== null) return word || !doubtful ? word : null;
+      const revoked = answer.kind === 'answered' ? revokeResult(answer.status) : null;
+      if (revoked !== null) return revoked || !doubtful ? revoked : null;
       if (answer.kind === 'answered' && answer.status < 500) return null;
       doubtful ||= answer.kind === 'answered' || answer.written;
     }
@@ -97,7 +97,7 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
     const token = tokens.state();
     const up = gate.isOpen();
     const fault = token.kind === 'refused' ? `The service account was refused: ${token.reason}` : tokenFault;
-    return { up, bindsUp: up ? 1 : 0, bindsWanted: 1, whole: up, inFlight: gate.inFlight(), fault };
+    return { up, bindsUp: up ? 1 : 0, bindsWanted: 1, allLinksUp: up, inFlight: gate.inFlight(), fault };
   }
 
   async function stop(deadlineMs: number): Promise<void> {
@@ -119,15 +119,16 @@ export function createRcsCarrier(settings: RcsSettings, secrets: RcsSecrets): Ca
   };
 }
 
-/** What says nothing of the message: no token, too slow, too many requests. */
-const NO_WORD: readonly number[] = [401, 408, 429];
+/** Statuses that say nothing about the message: no token, too slow, too many requests. */
+const INCONCLUSIVE_STATUSES: readonly number[] = [401, 408, 429];
 
-const wordOn = (status: number): boolean | null => (status >= 500 || NO_WORD.includes(status) ? null : status === 200);
+const revokeResult = (status: number): boolean | null =>
+  status >= 500 || INCONCLUSIVE_STATUSES.includes(status) ? null : status === 200;
 
 const NOT_RCS: Outcome = {
   kind: 'refused',
   status: 'ERROR',
   code: 'CONTENT',
-  text: 'The content is not of this channel',
+  text: 'The content does not belong to this channel',
   carrierIds: [],
 };

@@ -1,26 +1,28 @@
 import type { Submission } from '../carrier.ts';
-import { parseBase } from '../http/base-url.ts';
+import { parseBaseUrl } from '../http/base-url.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient } from '../http/client.ts';
 import type { RcsSettings } from './settings.ts';
 import type { TokenSource } from './token.ts';
 
+/** One request to the RBM API. */
 export type RbmRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** What follows the version, with its query. */
+  /** The path after the version, with its query. */
   readonly path: string;
-  /** JSON. */
+  /** The body as JSON text. */
   readonly body?: string;
 };
 
+/** A client of the RBM API with an access token. */
 export type RbmClient = {
   /**
-   * Asks with the access token, and once more with a fresh one when that was not taken. `failed` and not written while
-   * there is no token. Never rejects.
+   * Sends a request with the access token, and once more with a fresh token after a 401. Resolves with `failed` and not
+   * written while there is no token; never rejects.
    */
   call(request: RbmRequest): Promise<HttpAnswer>;
 };
 
-/** The connections of one carrier, to the API and to where its tokens come from. */
+/** Creates the HTTP client of one carrier, for the API and for the token endpoint. */
 export function createConnections(settings: RcsSettings): HttpClient {
   return createHttpClient({
     connections: settings.concurrency + settings.capabilityConcurrency,
@@ -29,8 +31,9 @@ export function createConnections(settings: RcsSettings): HttpClient {
   });
 }
 
+/** Creates a client of the API at `baseUrl`. */
 export function createRbmClient(settings: RcsSettings, http: HttpClient, tokens: TokenSource): RbmClient {
-  const { origin, prefix } = parseBase('baseUrl', settings.baseUrl);
+  const { origin, prefix } = parseBaseUrl('baseUrl', settings.baseUrl);
 
   function ask({ path, ...request }: RbmRequest, token: string): Promise<HttpAnswer> {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -55,14 +58,14 @@ type Addressed = Pick<Submission, 'messageId' | 'sender' | 'destination'>;
 
 const phonePath = (destination: string): string => `/phones/${encodeURIComponent(destination)}`;
 
-/** Where a message is created, under our id. */
+/** Returns the path that creates a message under our id. */
 export const messagesPath = ({ messageId, sender, destination }: Addressed): string =>
   `${phonePath(destination)}/agentMessages?messageId=${messageId}&agentId=${encodeURIComponent(sender)}`;
 
-/** Where it is taken back. */
+/** Returns the path of one message, which revokes it on DELETE. */
 export const messagePath = ({ messageId, sender, destination }: Addressed): string =>
   `${phonePath(destination)}/agentMessages/${messageId}?agentId=${encodeURIComponent(sender)}`;
 
-/** Where one number is asked for. */
+/** Returns the path that checks one number. */
 export const capabilitiesPath = (sender: string, destination: string, requestId: string): string =>
   `${phonePath(destination)}/capabilities?requestId=${requestId}&agentId=${encodeURIComponent(sender)}`;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { judge } from './errors.ts';
+import { verdictOf } from './errors.ts';
 
 const answer = (status: number, error: object | null, headers = {}) =>
-  judge({ kind: 'answered', status, headers, body: Buffer.from(error === null ? '' : JSON.stringify({ error })) });
+  verdictOf({ kind: 'answered', status, headers, body: Buffer.from(error === null ? '' : JSON.stringify({ error })) });
 
 test.each([
   [200, {}, { act: 'accepted' }],
@@ -13,7 +13,7 @@ test.each([
   [403, { status: 'PERMISSION_DENIED' }, { act: 'refuse', status: 'ERROR', account: true }],
   [404, { status: 'NOT_FOUND' }, { act: 'refuse', status: 'UNSUPPORTED', account: false, code: 'NOT_FOUND' }],
   [413, {}, { act: 'refuse', status: 'ERROR', code: 'HTTP_413' }],
-  [429, { status: 'RESOURCE_EXHAUSTED' }, { act: 'busy', leastMs: 0 }],
+  [429, { status: 'RESOURCE_EXHAUSTED' }, { act: 'busy', minPauseMs: 0 }],
   [500, {}, { act: 'later', code: 'HTTP_500' }],
   [502, {}, { act: 'later' }],
   [503, {}, { act: 'busy' }],
@@ -24,7 +24,7 @@ test.each([
 });
 
 test('Retry-After is heard', () => {
-  expect(answer(429, {}, { 'retry-after': '3' })).toMatchObject({ act: 'busy', leastMs: 3000 });
+  expect(answer(429, {}, { 'retry-after': '3' })).toMatchObject({ act: 'busy', minPauseMs: 3000 });
 });
 
 test('an answer without words still has a code and a text', () => {
@@ -32,5 +32,5 @@ test('an answer without words still has a code and a text', () => {
 });
 
 test.each([true, false])('silence keeps whether it went out: %s', (written) => {
-  expect(judge({ kind: 'failed', written, reason: 'cut' })).toMatchObject({ act: 'silence', written, text: 'cut' });
+  expect(verdictOf({ kind: 'failed', written, reason: 'cut' })).toMatchObject({ act: 'no-answer', written, text: 'cut' });
 });

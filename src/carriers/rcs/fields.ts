@@ -1,18 +1,18 @@
-import { wordsIn } from '../json.ts';
+import { getText } from '../json.ts';
 
-/** Characters of an id that can be one of ours or the network's; a longer one matches nothing and fits no index. */
-export const LONGEST_ID = 200;
-const LONGEST_NUMBER = 20;
+/** Maximum characters of an id of ours or of the network; a longer one matches nothing and would not fit an index. */
+export const MAX_ID_LENGTH = 200;
+const MAX_PHONE_DIGITS = 20;
 
-/** The digits of a number as the network writes it; empty for what is none. */
-export function digitsOf(number: string): string {
+/** Returns the digits of a phone number, without the plus sign; an empty string when it is not a number. */
+export function phoneDigits(number: string): string {
   const digits = number.replace(/^\+/, '');
-  return digits.length <= LONGEST_NUMBER && /^\d+$/.test(digits) ? digits : '';
+  return digits.length <= MAX_PHONE_DIGITS && /^\d+$/.test(digits) ? digits : '';
 }
 
-/** An instant in RFC 3339, with any number of decimals; null for what is none or far from our time. */
-export function instantIn(event: unknown, name: string): Date | null {
-  const text = wordsIn(event, name);
+/** Reads a member with an RFC 3339 instant of this century, with any number of decimals; null for anything else. */
+export function readInstant(event: unknown, name: string): Date | null {
+  const text = getText(event, name);
   if (!/^20\d\d-\d\d-\d\dT/.test(text)) return null;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? null : new Date(ms);

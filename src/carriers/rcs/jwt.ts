@@ -1,28 +1,31 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 
-/** What a service account may ask for here (protocol sheet rcs, section 1). */
+/** The OAuth scope of the RBM API (protocol sheet rcs, section 1). */
 export const SCOPE = 'https://www.googleapis.com/auth/rcsbusinessmessaging';
+/** The OAuth grant type of a signed assertion. */
 export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-/** The longest that the network takes. */
-const LIFE_SECONDS = 3600;
+/** The longest lifetime that the network accepts. */
+const LIFETIME_SECONDS = 3600;
 
+/** A Google service account. */
 export type ServiceAccount = {
   readonly clientEmail: string;
+  /** An RSA key in PEM. */
   readonly privateKey: string;
   readonly privateKeyId: string;
   readonly tokenUri: string;
 };
 
 /**
- * Makes assertions that name the service account, for an hour each, signed by RS256. Throws an Error that names
- * `privateKey` when it is not a private RSA key.
+ * Creates a function that returns a fresh assertion for the service account: a JWT signed with RS256 and valid for one
+ * hour. Throws an Error that names `privateKey` when it is not a private RSA key.
  */
 export function createAssertions(account: ServiceAccount): (now?: number) => string {
   const key = readKey(account.privateKey);
   const header = encode({ alg: 'RS256', typ: 'JWT', kid: account.privateKeyId });
   return (now = Date.now()) => {
     const iat = Math.floor(now / 1000);
-    const claims = { iss: account.clientEmail, scope: SCOPE, aud: account.tokenUri, iat, exp: iat + LIFE_SECONDS };
+    const claims = { iss: account.clientEmail, scope: SCOPE, aud: account.tokenUri, iat, exp: iat + LIFETIME_SECONDS };
     const signed = `${header}.${encode(claims)}`;
     return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key).toString('base64url')}`;
   };
@@ -33,7 +36,7 @@ function readKey(pem: string): KeyObject {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // What OpenSSL says of it might quote it.
+    // OpenSSL's message might quote the key.
   }
   throw new Error('privateKey: must be an RSA private key in PEM');
 }

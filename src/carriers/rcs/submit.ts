@@ -3,70 +3,71 @@ import type { Submission } from '../carrier.ts';
 import type { Gate } from '../http/gate.ts';
 import type { Outcome } from '../outcome.ts';
 import { messagesPath, type RbmClient } from './client.ts';
-import { judge, type Verdict } from './errors.ts';
-import { LONGEST_TTL_SECONDS, type RcsSettings } from './settings.ts';
+import { verdictOf, type Verdict } from './errors.ts';
+import { MAX_TTL_SECONDS, type RcsSettings } from './settings.ts';
 
+/** What sending a message needs from the carrier. */
 export type SubmitDeps = {
   readonly settings: RcsSettings;
   readonly client: RbmClient;
   readonly gate: Gate;
-  /** What the network said of it, for the carrier's own state. */
-  readonly heard: (submission: Submission, verdict: Verdict) => void;
+  /** Called with every verdict of the network, for the carrier's own state. */
+  readonly onVerdict: (submission: Submission, verdict: Verdict) => void;
 };
 
-/** After an error of the network, this message waits so long, and up to twice as long. */
+/** The minimum delay of a message after an error of the network; the maximum is twice as long. */
 const LATER_MS = 5000;
 
 /**
  * Sends one message and resolves with its outcome (protocol sheet rcs, sections 4 and 5).
  *
- * A message that went out without an answer is in doubt. It goes out again under the same id, of which the network
- * takes only the first, so that the next answer ends the doubt; after `resends` of them it is `unknown`. While it is in
- * doubt it is never given back as `retry`, which says that it was not taken.
+ * A message that was sent without an answer is in doubt. It is sent again under the same id, which the network accepts
+ * only once, so that the next answer resolves the doubt; after `resends` attempts it is `unknown`. While a message is in
+ * doubt it is never returned as `retry`, which would mean that it was not taken.
  */
 export async function sendMessage(deps: SubmitDeps, submission: Submission): Promise<Outcome> {
   const { gate, settings } = deps;
   let doubt: string | null = null;
   for (let resends = 0; ; resends += 1) {
     const verdict = await attempt(deps, submission);
-    if (verdict.act === 'accepted' || verdict.act === 'refuse') return final(verdict, submission);
-    if (verdict.act === 'silence' && verdict.written) doubt = verdict.text;
-    if (doubt === null) return again(verdict, deps);
-    if (resends >= settings.resends || !(await rested(gate, settings)) || isOver(submission)) {
+    if (verdict.act === 'accepted' || verdict.act === 'refuse') return finalOutcome(verdict, submission);
+    if (verdict.act === 'no-answer' && verdict.written) doubt = verdict.text;
+    if (doubt === null) return retryOutcome(verdict, deps);
+    if (resends >= settings.resends || !(await waitBeforeResend(gate, settings)) || isExpired(submission)) {
       return { kind: 'unknown', text: doubt, carrierIds: [submission.messageId] };
     }
   }
 }
 
-async function attempt({ client, gate, settings, heard }: SubmitDeps, submission: Submission): Promise<Verdict> {
+async function attempt({ client, gate, settings, onVerdict }: SubmitDeps, submission: Submission): Promise<Verdict> {
   const body = JSON.stringify(agentMessage(submission, settings, Date.now()));
-  const verdict = judge(await client.call({ method: 'POST', path: messagesPath(submission), body }));
-  if (verdict.act === 'accepted') gate.flowing();
-  else if (verdict.act === 'busy') gate.pause(verdict.leastMs);
-  else if (verdict.act === 'silence' && !verdict.written) gate.pause();
-  heard(submission, verdict);
+  const verdict = verdictOf(await client.call({ method: 'POST', path: messagesPath(submission), body }));
+  if (verdict.act === 'accepted') gate.messageAccepted();
+  else if (verdict.act === 'busy') gate.pause(verdict.minPauseMs);
+  else if (verdict.act === 'no-answer' && !verdict.written) gate.pause();
+  onVerdict(submission, verdict);
   return verdict;
 }
 
-const isOver = ({ validUntil }: Submission): boolean => validUntil !== null && validUntil.getTime() <= Date.now();
+const isExpired = ({ validUntil }: Submission): boolean => validUntil !== null && validUntil.getTime() <= Date.now();
 
-/** Waits a little before a repetition, and as long as everything waits; false when the carrier stops meanwhile. */
-async function rested(gate: Gate, { throttlePauseMs }: RcsSettings): Promise<boolean> {
+/** Waits before a repetition, at least as long as the gate's pause; resolves with false when the carrier stops meanwhile. */
+async function waitBeforeResend(gate: Gate, { throttlePauseMs }: RcsSettings): Promise<boolean> {
   const waitMs = Math.max(gate.pauseMs(), throttlePauseMs * (0.5 + Math.random()));
   await sleep(waitMs, undefined, { signal: gate.stopping }).catch(() => undefined);
   return !gate.stopping.aborted;
 }
 
-function final(verdict: Extract<Verdict, { act: 'accepted' | 'refuse' }>, { messageId }: Submission): Outcome {
+function finalOutcome(verdict: Extract<Verdict, { act: 'accepted' | 'refuse' }>, { messageId }: Submission): Outcome {
   if (verdict.act === 'accepted') return { kind: 'accepted', carrierIds: [messageId] };
   const { status, account, code, text } = verdict;
   return { kind: 'refused', status, elsewhere: account, code, text, carrierIds: [] };
 }
 
-type Open = Exclude<Verdict, { act: 'accepted' | 'refuse' }>;
+type RetryVerdict = Exclude<Verdict, { act: 'accepted' | 'refuse' }>;
 
-/** Only errors that are of this message count; the rest is the network's or our account's. */
-function again({ act, code, text }: Open, { gate, settings }: SubmitDeps): Outcome {
+/** Only errors of this message count as attempts; the others concern the network or our account. */
+function retryOutcome({ act, code, text }: RetryVerdict, { gate, settings }: SubmitDeps): Outcome {
   if (act === 'later') {
     return { kind: 'retry', afterMs: Math.round(LATER_MS * (1 + Math.random())), counts: true, code, text };
   }
@@ -74,18 +75,18 @@ function again({ act, code, text }: Open, { gate, settings }: SubmitDeps): Outco
   return { kind: 'retry', afterMs, counts: false, code, text };
 }
 
-/** The AgentMessage of a submission (section 2). */
+/** Builds the AgentMessage of a submission (protocol sheet rcs, section 2). */
 function agentMessage(submission: Submission, settings: RcsSettings, now: number): object {
   const { content, body } = submission;
   return {
     contentMessage: content ? content.message : { text: body },
     ...(settings.trafficType && { messageTrafficType: settings.trafficType }),
-    ttl: `${lifeSeconds(submission.validUntil, settings, now)}s`,
+    ttl: `${ttlSeconds(submission.validUntil, settings, now)}s`,
   };
 }
 
-/** As a duration and not as an instant: the two clocks need not agree. To the millisecond. */
-function lifeSeconds(validUntil: Date | null, { defaultTtlSeconds }: RcsSettings, now: number): number {
+/** Returns the lifetime in seconds, to the millisecond: a duration, since the two clocks may differ. */
+function ttlSeconds(validUntil: Date | null, { defaultTtlSeconds }: RcsSettings, now: number): number {
   if (validUntil === null) return defaultTtlSeconds;
-  return Math.min(LONGEST_TTL_SECONDS, Math.max(0.001, (validUntil.getTime() - now) / 1000));
+  return Math.min(MAX_TTL_SECONDS, Math.max(0.001, (validUntil.getTime() - now) / 1000));
 }

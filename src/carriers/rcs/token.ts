@@ -1,45 +1,52 @@
 import type { HttpAnswer, HttpClient } from '../http/client.ts';
-import { memberOf, parseJson, wordsIn } from '../json.ts';
+import { getMember, parseJson, getText } from '../json.ts';
 import { createAssertions, GRANT_TYPE, type ServiceAccount } from './jwt.ts';
 
+/** Whether there is an access token. */
 export type TokenState =
   | { readonly kind: 'valid'; readonly token: string }
-  /** No answer yet, or the endpoint is away: nobody's fault. */
+  /** There is no answer yet, or the token endpoint is unreachable. */
   | { readonly kind: 'missing'; readonly reason: string }
   /** The service account was refused: a person must act. */
   | { readonly kind: 'refused'; readonly reason: string };
 
+/** The access token of one service account; see `createTokenSource`. */
 export type TokenSource = {
-  /** Fetches the first token, and keeps at it; each is replaced before it ends. */
+  /** Fetches the first token, and replaces each one before it expires. */
   start(): void;
+  /** Returns the current token, or why there is none. */
   state(): TokenState;
   /**
-   * Says that `token` was answered 401, and resolves once there is another one or none. All that ask at the same time
-   * wait for one request.
+   * Discards `token`, which was answered with 401, and resolves once there is another one or none. Concurrent calls share
+   * one request.
    */
   renew(token: string): Promise<TokenState>;
   stop(): void;
 };
 
+/** What a token source needs. */
 export type TokenOptions = {
   readonly account: ServiceAccount;
   readonly http: HttpClient;
-  /** Called when the state is another one. */
+  /** Called after every request for a token. */
   readonly changed: () => void;
-  /** Wait after the endpoint did not answer; doubles to half a minute. */
+  /** The delay after the endpoint did not answer; doubles up to 30 s. */
   readonly retryMs: number;
-  /** Wait after it refused the account. */
+  /** The delay after the endpoint refused the account. */
   readonly faultPauseMs: number;
 };
 
-/** A token is replaced this long before it ends. */
+/** A token is replaced this long before it expires. */
 const MARGIN_MS = 60_000;
-const LONGEST_RETRY_MS = 30_000;
-/** Whatever the endpoint says: a timer of Node that is set for longer than 24 days fires at once. */
-const LONGEST_LIFE_SECONDS = 86_400;
+const MAX_RETRY_MS = 30_000;
+/** The limit for the endpoint's answer: a Node timer of more than 24 days fires at once. */
+const MAX_LIFETIME_SECONDS = 86_400;
 const MISSING: TokenState = { kind: 'missing', reason: 'No token yet' };
 
-/** The access token of a service account (protocol sheet rcs, section 1). Throws as `createAssertions` does. */
+/**
+ * Creates the source of a service account's access tokens (protocol sheet rcs, section 1). Throws an Error that names
+ * `privateKey` when it is not a private RSA key.
+ */
 export function createTokenSource(options: TokenOptions): TokenSource {
   const assertion = createAssertions(options.account);
   const { origin, pathname } = new URL(options.account.tokenUri);
@@ -48,15 +55,15 @@ export function createTokenSource(options: TokenOptions): TokenSource {
   let failures = 0;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  let underWay: Promise<void> | null = null;
+  let inFlight: Promise<void> | null = null;
 
-  /** One request at a time, whoever asks. */
+  /** Fetches a token; concurrent calls share one request. */
   function refresh(): Promise<void> {
     clearTimeout(timer);
-    underWay ??= fetchToken().finally(() => {
-      underWay = null;
+    inFlight ??= fetchToken().finally(() => {
+      inFlight = null;
     });
-    return underWay;
+    return inFlight;
   }
 
   async function fetchToken(): Promise<void> {
@@ -64,33 +71,33 @@ export function createTokenSource(options: TokenOptions): TokenSource {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const grant = readGrant(await options.http.request({ method: 'POST', origin, path: pathname, headers, body }));
     if (stopped) return;
-    if (grant.kind === 'valid') take(grant);
-    else lose(grant);
+    if (grant.kind === 'valid') useGrant(grant);
+    else handleFailure(grant);
     options.changed();
   }
 
-  function take({ token, lifeMs }: Extract<Grant, { kind: 'valid' }>): void {
+  function useGrant({ token, lifetimeMs }: Extract<Grant, { kind: 'valid' }>): void {
     state = { kind: 'valid', token };
     failures = 0;
-    expiresAt = performance.now() + lifeMs;
-    again(Math.max(lifeMs - MARGIN_MS, lifeMs / 2));
+    expiresAt = performance.now() + lifetimeMs;
+    scheduleRefresh(Math.max(lifetimeMs - MARGIN_MS, lifetimeMs / 2));
   }
 
-  /** The token that is there stays until its end: the next one was asked for early enough. */
-  function lose(grant: Exclude<Grant, { kind: 'valid' }>): void {
+  /** Keeps a valid token until it expires: its replacement was requested early enough. */
+  function handleFailure(grant: Exclude<Grant, { kind: 'valid' }>): void {
     if (state.kind !== 'valid' || performance.now() >= expiresAt) state = grant;
     failures += 1;
-    const retryMs = Math.min(options.retryMs * 2 ** (failures - 1), LONGEST_RETRY_MS);
-    again(grant.kind === 'refused' ? options.faultPauseMs : retryMs);
+    const retryMs = Math.min(options.retryMs * 2 ** (failures - 1), MAX_RETRY_MS);
+    scheduleRefresh(grant.kind === 'refused' ? options.faultPauseMs : retryMs);
   }
 
-  function again(afterMs: number): void {
+  function scheduleRefresh(afterMs: number): void {
     timer = setTimeout(() => void refresh(), afterMs);
   }
 
   async function renew(token: string): Promise<TokenState> {
     if (state.kind === 'valid' && state.token === token) {
-      // A second one that asks for the same token waits for the same answer.
+      // A second call for the same token waits for the same answer.
       expiresAt = 0;
       await refresh();
     }
@@ -109,18 +116,18 @@ export function createTokenSource(options: TokenOptions): TokenSource {
 }
 
 type Grant =
-  | { readonly kind: 'valid'; readonly token: string; readonly lifeMs: number }
+  | { readonly kind: 'valid'; readonly token: string; readonly lifetimeMs: number }
   | Exclude<TokenState, { kind: 'valid' }>;
 
 function readGrant(answer: HttpAnswer): Grant {
   if (answer.kind === 'failed') return { kind: 'missing', reason: answer.reason };
   const json = parseJson(answer.body.toString());
-  const token = wordsIn(json, 'access_token');
-  const seconds = Number(memberOf(json, 'expires_in') ?? 0);
+  const token = getText(json, 'access_token');
+  const seconds = Number(getMember(json, 'expires_in') ?? 0);
   if (answer.status === 200 && /^[\x21-\x7e]+$/.test(token) && seconds > 0) {
-    return { kind: 'valid', token, lifeMs: Math.min(seconds, LONGEST_LIFE_SECONDS) * 1000 };
+    return { kind: 'valid', token, lifetimeMs: Math.min(seconds, MAX_LIFETIME_SECONDS) * 1000 };
   }
-  const reason = wordsIn(json, 'error_description') || wordsIn(json, 'error') || `HTTP ${answer.status}`;
+  const reason = getText(json, 'error_description') || getText(json, 'error') || `HTTP ${answer.status}`;
   const refused = answer.status >= 400 && answer.status < 500 && answer.status !== 429 && answer.status !== 408;
   return { kind: refused ? 'refused' : 'missing', reason: reason.slice(0, 500) };
 }

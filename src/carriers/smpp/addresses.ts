@@ -1,18 +1,19 @@
 /** Type of number and numbering plan (protocol sheet smpp, section 5). */
 export type TonNpi = { readonly ton: number; readonly npi: number };
+/** The address fields of one party of a message. */
 export type SmppAddress = TonNpi & { readonly addr: string };
 
-/** What differs between carriers; what is left out is as the sheet's table has it. */
+/** Addressing rules that differ between carriers; the defaults are those of the protocol sheet. */
 export type AddressSettings = {
-  /** A sender with anything but digits in it; default 5/0. */
+  /** For a sender with any character other than digits; default 5/0. */
   readonly alphaAddress?: TonNpi;
-  /** A sender of more than 6 digits, or with a plus; default 1/1. */
+  /** For a sender of more than 6 digits, or with a plus sign; default 1/1. */
   readonly longAddress?: TonNpi;
-  /** A sender of at most 6 digits; carriers differ here most; default 3/0. */
+  /** For a sender of at most 6 digits; carriers differ most here; default 3/0. */
   readonly shortAddress?: TonNpi;
-  /** Default 1/1. */
+  /** For every destination; default 1/1. */
   readonly destinationAddress?: TonNpi;
-  /** Send the plus of international numbers too; default false. */
+  /** Whether international numbers keep their plus sign; default false. */
   readonly plusPrefix?: boolean;
 };
 
@@ -20,20 +21,20 @@ const ALPHA: TonNpi = { ton: 5, npi: 0 };
 const SHORT: TonNpi = { ton: 3, npi: 0 };
 const INTERNATIONAL: TonNpi = { ton: 1, npi: 1 };
 
-const LONGEST_SHORT_CODE = 6;
+const MAX_SHORT_CODE_DIGITS = 6;
 const NUMBER = /^\+?\d+$/;
 
-/** The address fields of a sender as `Submission.sender` has it: text, a number, a short code, or empty for 0/0. */
+/** Returns the address fields of a `Submission.sender`: a text, a number, a short code, or an empty string for 0/0. */
 export function sourceAddress(sender: string, settings: AddressSettings = {}): SmppAddress {
   if (sender === '') return { ton: 0, npi: 0, addr: '' };
   if (!NUMBER.test(sender)) return addressOf(settings.alphaAddress ?? ALPHA, sender);
-  if (sender.length <= LONGEST_SHORT_CODE && !sender.startsWith('+')) {
+  if (sender.length <= MAX_SHORT_CODE_DIGITS && !sender.startsWith('+')) {
     return addressOf(settings.shortAddress ?? SHORT, sender);
   }
   return addressOf(settings.longAddress ?? INTERNATIONAL, international(sender, settings));
 }
 
-/** The address fields of a destination in E.164 with its plus. */
+/** Returns the address fields of a destination in E.164 with its plus sign. */
 export function destinationAddress(e164: string, settings: AddressSettings = {}): SmppAddress {
   return addressOf(settings.destinationAddress ?? INTERNATIONAL, international(e164, settings));
 }

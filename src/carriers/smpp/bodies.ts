@@ -2,8 +2,9 @@ import type { Message } from './message.ts';
 import { type Tlvs, tlvField } from './tlv.ts';
 import { byte, cString, type Field, type Layout, readByte, shortOctets, type WriteCursor } from './wire.ts';
 
-// Bodies of every PDU but submit_sm and deliver_sm (protocol sheet smpp, section 2), each with its layout.
+// The bodies of every PDU except submit_sm and deliver_sm (protocol sheet smpp, section 2), each with its layout.
 
+/** The body of every bind request. */
 export type Bind = {
   readonly systemId: string;
   readonly password: string;
@@ -14,18 +15,24 @@ export type Bind = {
   readonly addrNpi: number;
   readonly addressRange: string;
 };
+/** The body of every bind response. */
 export type BindResponse = { readonly systemId: string; readonly tlvs: Tlvs };
+/** The body of outbind. */
 export type Outbind = { readonly systemId: string; readonly password: string };
+/** The body of submit_sm_resp, deliver_sm_resp and data_sm_resp. */
 export type IdResponse = { readonly messageId: string; readonly tlvs: Tlvs };
 
 type Source = Pick<Message, 'sourceTon' | 'sourceNpi' | 'source'>;
 type Destination = Pick<Message, 'destTon' | 'destNpi' | 'destination'>;
 
+/** The body of data_sm. */
 export type DataSm = Source &
   Destination &
   Pick<Message, 'serviceType' | 'esmClass' | 'registeredDelivery' | 'dataCoding' | 'tlvs'>;
 
+/** The body of query_sm. */
 export type QuerySm = Source & { readonly messageId: string };
+/** The body of query_sm_resp. */
 export type QueryResponse = {
   readonly messageId: string;
   /** Empty while the state is not final. */
@@ -34,24 +41,32 @@ export type QueryResponse = {
   readonly errorCode: number;
 };
 
+/** The body of cancel_sm. */
 export type CancelSm = Source & Destination & { readonly serviceType: string; readonly messageId: string };
 
+/** The body of replace_sm. */
 export type ReplaceSm = Source &
   Pick<Message, 'scheduleTime' | 'validity' | 'registeredDelivery' | 'defaultMessageId' | 'shortMessage' | 'tlvs'> & {
     readonly messageId: string;
   };
 
+/** One address in submit_multi and its response. */
 export type Address = { readonly ton: number; readonly npi: number; readonly address: string };
+/** One destination of submit_multi: an address, or the name of a distribution list. */
 export type MultiDestination = Address | { readonly list: string };
 
+/** The body of submit_multi. */
 export type SubmitMulti = Omit<Message, keyof Destination> & { readonly destinations: readonly MultiDestination[] };
+/** A destination of submit_multi that was refused, with its command_status. */
 export type Unsuccessful = Address & { readonly errorStatus: number };
+/** The body of submit_multi_resp. */
 export type MultiResponse = {
   readonly messageId: string;
   readonly unsuccessful: readonly Unsuccessful[];
   readonly tlvs: Tlvs;
 };
 
+/** The body of alert_notification. */
 export type AlertNotification = Source & {
   readonly esmeTon: number;
   readonly esmeNpi: number;
@@ -59,6 +74,7 @@ export type AlertNotification = Source & {
   readonly tlvs: Tlvs;
 };
 
+/** The body of a PDU that is only a header. */
 export type Empty = Record<never, never>;
 
 const serviceType = cString(6);
@@ -67,10 +83,10 @@ const longAddress = cString(65);
 const messageId = cString(65);
 const time = cString(17);
 const systemId = cString(16);
-/** The protocol says 9, but passwords above 8 characters are common and accepted by those who hand them out. */
+/** The protocol allows 9 octets, but passwords of more than 8 characters are common, and carriers that issue them accept them. */
 const password = cString(256);
 
-/** The number of items in one octet, at most 254, then the items. */
+/** A list: the number of items in one octet, at most 254, then the items. */
 function counted<Item>(item: Field<Item>): Field<readonly Item[]> {
   return {
     size(name, items) {

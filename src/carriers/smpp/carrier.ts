@@ -16,11 +16,17 @@ const BIND_KINDS: Record<SmppSettings['bind'], readonly BindKind[]> = {
   rx: ['receiver'],
 };
 
-const NO_ROOM: Outcome = { kind: 'retry', afterMs: 0, counts: false, code: 'NOT_SENT', text: 'No bind has room' };
+const NO_FREE_SLOT: Outcome = {
+  kind: 'retry',
+  afterMs: 0,
+  counts: false,
+  code: 'NOT_SENT',
+  text: 'No bind has a free slot',
+};
 
 /**
- * A carrier that is reached by SMPP 3.4 (protocol sheet smpp). `timing` is for tests. Throws RangeError when the
- * password does not fit the protocol.
+ * Creates a carrier that is reached over SMPP 3.4 (protocol sheet smpp). `timing` is for tests. Throws RangeError when
+ * the password does not fit the protocol.
  */
 export function createSmppCarrier(
   settings: SmppSettings,
@@ -43,7 +49,7 @@ export function createSmppCarrier(
       {
         changed: () => pool.changed(),
         deliver: (delivery, answer) => {
-          if (deliveries) deliveries.take(delivery, answer);
+          if (deliveries) deliveries.handle(delivery, answer);
           else answer(STATUS.ESME_RX_T_APPN);
         },
         failed: (reason) => host?.failed(reason),
@@ -52,9 +58,9 @@ export function createSmppCarrier(
     );
   }
 
-  function start(to: CarrierHost): void {
-    host = to;
-    deliveries = createDeliveries(settings, to);
+  function start(newHost: CarrierHost): void {
+    host = newHost;
+    deliveries = createDeliveries(settings, newHost);
     for (const session of sessions) session.start();
   }
 
@@ -64,7 +70,7 @@ export function createSmppCarrier(
     const frames = framesOf(submission);
     if ('kind' in frames) return Promise.resolve(frames);
     const slot = pool.claim();
-    return slot ? sendParts(pool, slot, frames, validUntil) : Promise.resolve(NO_ROOM);
+    return slot ? sendParts(pool, slot, frames, validUntil) : Promise.resolve(NO_FREE_SLOT);
   }
 
   function framesOf(submission: Submission): Frames | Outcome {
@@ -77,12 +83,19 @@ export function createSmppCarrier(
   }
 
   function state(): CarrierState {
-    // A carrier that only receives counts its receivers: it has nothing else to be up.
+    // A receive-only carrier has no other binds to count.
     const counted = submitting.length > 0 ? submitting : sessions;
     const bindsUp = counted.filter((session) => session.up()).length;
     const fault = sessions.find((session) => session.fault() !== null)?.fault() ?? null;
-    const whole = sessions.every((session) => session.up());
-    return { up: bindsUp > 0, bindsUp, bindsWanted: counted.length, whole, inFlight: pool.inFlight(), fault };
+    const allLinksUp = sessions.every((session) => session.up());
+    return {
+      up: bindsUp > 0,
+      bindsUp,
+      bindsWanted: counted.length,
+      allLinksUp,
+      inFlight: pool.inFlight(),
+      fault,
+    };
   }
 
   async function stop(deadlineMs: number): Promise<void> {

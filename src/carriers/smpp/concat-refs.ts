@@ -1,10 +1,10 @@
-/** Enough for the messages that can be in the air at a time; the oldest destination is forgotten first. */
-const MOST_DESTINATIONS = 10_000;
+/** Enough for the messages that can be in flight at a time; the oldest destination is forgotten first. */
+const MAX_DESTINATIONS = 10_000;
 
 /**
- * References of long messages: a counter for each destination, since a handset joins parts by sender and reference
- * and 8-bit references drawn at random collide after about 20 messages. Counters begin at a random place, so that
- * two processes, or one after a restart, do not begin alike.
+ * Creates a function that returns the next concatenation reference (16 bits) of a destination. Each destination has its
+ * own counter, since a handset joins parts by sender and reference, and 8-bit references drawn at random collide after
+ * about 20 messages. Counters start at a random value, so that two processes, or one after a restart, do not start alike.
  */
 export function createConcatRefs(): (destination: string) => number {
   const last = new Map<string, number>();
@@ -12,7 +12,7 @@ export function createConcatRefs(): (destination: string) => number {
     const ref = ((last.get(destination) ?? Math.floor(Math.random() * 0x10000)) + 1) & 0xffff;
     last.delete(destination);
     last.set(destination, ref);
-    if (last.size > MOST_DESTINATIONS) forgetOldest(last);
+    if (last.size > MAX_DESTINATIONS) forgetOldest(last);
     return ref;
   };
 }

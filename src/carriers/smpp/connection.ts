@@ -6,6 +6,7 @@ import { type Answer, createPending } from './pending.ts';
 import { COMMAND, type DecodeFailure, decodePdu, encodePdu, type Pdu } from './pdu.ts';
 import { STATUS } from './status.ts';
 
+/** How a connection reaches its peer. */
 export type ConnectionOptions = {
   readonly host: string;
   readonly port: number;
@@ -16,52 +17,55 @@ export type ConnectionOptions = {
     readonly insecure: boolean;
   } | null;
   readonly connectTimeoutMs: number;
-  /** An enquire_link goes out when the peer was silent for this long; after three times this it counts as dead. */
+  /** Silence of the peer after which an enquire_link goes out; after three times as long the peer counts as dead. */
   readonly enquireMs: number;
-  /** How often deadlines are looked at, so how late a timeout may be. */
+  /** How often deadlines are checked, which is how late a timeout may be. */
   readonly sweepMs: number;
 };
 
+/** What a connection reports to its owner. */
 export type ConnectionEvents = {
-  /** A request of the peer; enquire_link is answered here already. */
+  /** The peer sent a request other than enquire_link, which the connection answers itself. */
   request(pdu: Pdu): void;
-  /** The socket takes octets again after it pushed back. */
+  /** The socket takes octets again after backpressure. */
   drained(): void;
 };
 
+/** Why a connection ended. */
 export type Closed = {
   readonly reason: string;
-  /** The peer's certificate did not pass. */
+  /** Whether the peer's certificate was not trusted. */
   readonly untrusted: boolean;
-  /** Responses that matched no open request: late, doubled or of the wrong command. */
-  readonly strays: number;
+  /** The number of responses that matched no open request: late, duplicate, or for another command. */
+  readonly unmatchedResponses: number;
 };
 
+/** One connection that speaks PDUs; see `openConnection`. */
 export type Connection = {
-  /** False when the connection ended before it was open. */
+  /** Resolves with true once the connection is open, and with false when it ended before. */
   readonly opened: Promise<boolean>;
-  /** Resolves once the socket is gone. By then every request has its answer. */
+  /** Resolves once the socket is closed. By then every request has its answer. */
   readonly closed: Promise<Closed>;
-  /** Sends an encoded request under a fresh sequence number, which is written into `frame`. */
+  /** Sends an encoded request under a fresh sequence number, which is written into `frame`, and resolves with the answer. */
   request(frame: Buffer, timeoutMs: number): Promise<Answer>;
-  /** The same without a promise, of which a message at full speed can afford one in all. */
-  ask(frame: Buffer, timeoutMs: number, answer: (answer: Answer) => void): void;
-  /** Sends a response (or a request that has none); dropped when the connection is ending. */
+  /** Does the same as `request` with a callback: at full speed a message can afford only one promise in all. */
+  requestWithCallback(frame: Buffer, timeoutMs: number, answer: (answer: Answer) => void): void;
+  /** Sends a response, or a request that has none; drops it when the connection is ending. */
   send(pdu: Pdu): void;
   /** False while the peer does not read fast enough. */
   writable(): boolean;
-  /** Ends orderly: what is queued goes out and the peer's last octets are read, within `graceMs` (half a second). */
-  close(reason: string, graceMs?: number): void;
+  /** Closes gracefully: sends what is queued and reads the peer's last octets, within `graceMs` (default 500). */
+  close(closeReason: string, graceMs?: number): void;
 };
 
 const RESPONSE_BIT = 0x80000000;
 const COMMAND_OFFSET = 4;
 const SEQUENCE_OFFSET = 12;
-const LAST_SEQUENCE = 0x7fffffff;
+const MAX_SEQUENCE = 0x7fffffff;
 const MISSED_PERIODS = 2;
 const CLOSE_GRACE_MS = 500;
-/** A peer that sends requests without reading the answers is not read either from here on. */
-const UNREAD_ANSWERS_OCTETS = 1 << 20;
+/** A peer that leaves this many octets of answers unread is not read any more, until it catches up. */
+const MAX_UNREAD_ANSWER_OCTETS = 1 << 20;
 
 function openSocket({ host, port, tls: secure }: ConnectionOptions): net.Socket {
   if (!secure) return net.connect({ host, port, noDelay: true });
@@ -77,8 +81,8 @@ function openSocket({ host, port, tls: secure }: ConnectionOptions): net.Socket 
 }
 
 /**
- * One TCP or TLS connection that speaks PDUs (protocol sheet smpp, sections 1, 2 and 4). It matches responses to
- * requests, keeps the link alive, and refuses what breaks the framing. It does not know about binds.
+ * Opens a TCP or TLS connection that speaks PDUs (protocol sheet smpp, sections 1, 2 and 4). It matches responses to
+ * requests, keeps the link alive, and rejects data that breaks the framing. It does not know about binds.
  */
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
   const socket = openSocket(options);
@@ -88,16 +92,16 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
   const outbox = createOutbox(socket);
   const pending = createPending();
   let sequence = 0;
-  let strays = 0;
+  let unmatchedResponses = 0;
   let lastHeard = performance.now();
   let enquiries = 0;
   let open = false;
   let ending = false;
   let reason: string | null = null;
 
-  const connectTimer = setTimeout(() => abort('no connection in time'), options.connectTimeoutMs);
-  // In setImmediate, so after the sockets are read: a process that was held up must not take answers that are
-  // already here for missing ones.
+  const connectTimer = setTimeout(() => abort('the connection could not be opened in time'), options.connectTimeoutMs);
+  // setImmediate runs after the sockets are read: a process that was blocked must not count answers that have already
+  // arrived as missing.
   const sweep = setInterval(() => setImmediate(tick), options.sweepMs);
 
   function tick(): void {
@@ -110,23 +114,23 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     void request(encodePdu({ command: 'enquire_link', status: 0, sequence: 0 }), options.enquireMs);
   }
 
-  function ask(frame: Buffer, timeoutMs: number, answer: (answer: Answer) => void): void {
-    if (ending) return answer({ kind: 'closed', written: false });
-    sequence = sequence === LAST_SEQUENCE ? 1 : sequence + 1;
+  function requestWithCallback(frame: Buffer, timeoutMs: number, onAnswer: (answer: Answer) => void): void {
+    if (ending) return onAnswer({ kind: 'closed', written: false });
+    sequence = sequence === MAX_SEQUENCE ? 1 : sequence + 1;
     frame.writeUInt32BE(sequence, SEQUENCE_OFFSET);
     const responseId = frame.readUInt32BE(COMMAND_OFFSET) + RESPONSE_BIT;
-    const place = outbox.push(frame);
-    pending.add(sequence, { responseId, place, deadline: performance.now() + timeoutMs, answer });
+    const position = outbox.push(frame);
+    pending.add(sequence, { responseId, position, deadline: performance.now() + timeoutMs, onAnswer });
   }
 
   function request(frame: Buffer, timeoutMs: number): Promise<Answer> {
-    return new Promise((answer) => ask(frame, timeoutMs, answer));
+    return new Promise((resolve) => requestWithCallback(frame, timeoutMs, resolve));
   }
 
   function send(pdu: Pdu): void {
     if (ending) return;
     outbox.push(encodePdu(pdu));
-    if (outbox.waiting() > UNREAD_ANSWERS_OCTETS) socket.pause();
+    if (outbox.queuedOctets() > MAX_UNREAD_ANSWER_OCTETS) socket.pause();
   }
 
   function receive(chunk: Buffer): void {
@@ -136,23 +140,23 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
       enquiries = 0;
     }
     for (const frame of frames) receiveFrame(frame);
-    const badLength = reader.bad();
+    const badLength = reader.invalidLength();
     if (badLength !== null && !ending) refuseStream(badLength);
   }
 
   function receiveFrame(frame: Uint8Array): void {
     const pdu = decodePdu(frame);
-    if ('failure' in pdu) receiveGarbage(pdu);
-    else if (COMMAND[pdu.command] >= RESPONSE_BIT) strays += pending.respond(pdu) ? 0 : 1;
+    if ('failure' in pdu) receiveInvalid(pdu);
+    else if (COMMAND[pdu.command] >= RESPONSE_BIT) unmatchedResponses += pending.respond(pdu) ? 0 : 1;
     else if (pdu.command === 'enquire_link') {
       send({ command: 'enquire_link_resp', status: 0, sequence: pdu.sequence });
     } else events.request(pdu);
   }
 
-  /** A response is never answered, not even by a generic_nack: two peers would keep at it for ever. */
-  function receiveGarbage(failure: DecodeFailure): void {
+  /** A response is never answered, not even with a generic_nack: two peers could go on like that for ever. */
+  function receiveInvalid(failure: DecodeFailure): void {
     if (failure.commandId >= RESPONSE_BIT) {
-      strays += pending.fail(failure) ? 0 : 1;
+      unmatchedResponses += pending.fail(failure) ? 0 : 1;
       return;
     }
     const status = failure.failure === 'unknown_command' ? STATUS.ESME_RINVCMDID : STATUS.ESME_RINVCMDLEN;
@@ -164,17 +168,17 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     close(`the peer sent a PDU of ${length} octets`);
   }
 
-  function close(why: string, graceMs = CLOSE_GRACE_MS): void {
-    if (!open) return abort(why);
-    reason ??= why;
+  function close(closeReason: string, graceMs = CLOSE_GRACE_MS): void {
+    if (!open) return abort(closeReason);
+    reason ??= closeReason;
     if (!ending) outbox.flush();
     ending = true;
     socket.end();
     setTimeout(() => socket.destroy(), graceMs).unref();
   }
 
-  function abort(why: string): void {
-    reason ??= why;
+  function abort(closeReason: string): void {
+    reason ??= closeReason;
     ending = true;
     socket.destroy();
   }
@@ -183,10 +187,10 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     ending = true;
     clearTimeout(connectTimer);
     clearInterval(sweep);
-    pending.close(outbox.given());
+    pending.close(outbox.lastHandedOver());
     opened.resolve(false);
     const untrusted = socket instanceof tls.TLSSocket && !open && Boolean(socket.authorizationError);
-    closed.resolve({ reason: reason ?? 'the peer closed the connection', untrusted, strays });
+    closed.resolve({ reason: reason ?? 'the peer closed the connection', untrusted, unmatchedResponses });
   }
 
   socket.once(options.tls ? 'secureConnect' : 'connect', () => {
@@ -212,9 +216,9 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     opened: opened.promise,
     closed: closed.promise,
     request,
-    ask,
+    requestWithCallback,
     send,
     close,
-    writable: () => !ending && outbox.open(),
+    writable: () => !ending && outbox.isOpen(),
   };
 }

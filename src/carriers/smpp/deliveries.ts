@@ -5,67 +5,71 @@ import type { SmppSettings } from './settings.ts';
 import { STATUS } from './status.ts';
 import { concatOf, textOf, userData } from './text.ts';
 
-/** More than this many at the host, and the carrier is asked to come back later: its queue is on disk, ours is not. */
-const MOST_AT_HOST = 10_000;
+/**
+ * With this many deliveries waiting at the host, the carrier is asked to send further ones later: its queue is on disk,
+ * ours is not.
+ */
+const MAX_AT_HOST = 10_000;
 const NO_OCTETS = new Uint8Array(0);
 
-/** Is given the command_status for the carrier. */
+/** Answers the carrier with a command_status. */
 type Answer = (status: number) => void;
 
+/** The deliveries of one carrier on their way to the host. */
 export type Deliveries = {
-  /** Gives a delivery to the host; answers, once it is committed there, with the command_status for the carrier. */
-  take(delivery: Delivery, answer: Answer): void;
-  /** From here on everything is refused for now, so that the carrier keeps it. */
+  /** Passes a delivery to the host, and answers with the command_status for the carrier once the host has committed it. */
+  handle(delivery: Delivery, answer: Answer): void;
+  /** Refuses all further deliveries with a temporary error, so that the carrier keeps them. */
   stop(): void;
 };
 
-/** Receipts and inbound messages on their way to the host (protocol sheet smpp, sections 9, 10 and 12). */
+/** Creates the path of receipts and inbound messages to the host (protocol sheet smpp, sections 9, 10 and 12). */
 export function createDeliveries(settings: SmppSettings, host: CarrierHost): Deliveries {
   let atHost = 0;
   let stopping = false;
-  /** The last promise that the host gave, and the answers that wait for it. */
+  /** The last promise that the host returned, and the answers that wait for it. */
   let last: { readonly stored: Promise<void>; readonly answers: Answer[] } | null = null;
 
-  function take(delivery: Delivery, answer: Answer): void {
-    if (stopping || atHost >= MOST_AT_HOST) return answer(STATUS.ESME_RX_T_APPN);
+  function handle(delivery: Delivery, answer: Answer): void {
+    if (stopping || atHost >= MAX_AT_HOST) return answer(STATUS.ESME_RX_T_APPN);
     atHost += 1;
     try {
-      untilStored(give(delivery), answer);
+      answerWhenStored(passToHost(delivery), answer);
     } catch (error) {
       refuse(error, answer);
     }
   }
 
   /**
-   * Deliveries that the host stores together have one promise, and so one reaction. The deliveries themselves are not
-   * kept: many wait here, and each would hold on to the octets that it was read from.
+   * Deliveries that the host stores together share one promise, and so one reaction. The deliveries themselves are not
+   * kept: many wait here, and each would retain the octets that it was read from.
    */
-  function untilStored(stored: Promise<void>, answer: Answer): void {
+  function answerWhenStored(stored: Promise<void>, answer: Answer): void {
     if (last?.stored === stored) return void last.answers.push(answer);
     const answers = [answer];
     const group = { stored, answers };
     last = group;
-    const endAll = (endOne: (answer: Answer) => void): void => {
+    const finishAll = (finishOne: (answer: Answer) => void): void => {
       if (last === group) last = null;
-      answers.forEach(endOne);
+      answers.forEach(finishOne);
     };
     void stored.then(
-      () => endAll((one) => end(STATUS.ESME_ROK, one)),
-      (error: unknown) => endAll((one) => refuse(error, one)),
+      () => finishAll((one) => finish(STATUS.ESME_ROK, one)),
+      (error: unknown) => finishAll((one) => refuse(error, one)),
     );
   }
 
   function refuse(error: unknown, answer: Answer): void {
-    host.log('warn', 'A delivery was not stored and will come again', { reason: String(error) });
-    end(STATUS.ESME_RX_T_APPN, answer);
+    host.log('warn', 'A delivery was not stored and will be sent again', { reason: String(error) });
+    finish(STATUS.ESME_RX_T_APPN, answer);
   }
 
-  function end(status: number, answer: Answer): void {
+  function finish(status: number, answer: Answer): void {
     atHost -= 1;
     answer(status);
   }
 
-  function give(delivery: Delivery): Promise<void> {
+  function passToHost(delivery: Delivery): Promise<void> {
     const message = delivery.command === 'deliver_sm' ? delivery : { ...delivery, shortMessage: NO_OCTETS };
     if (!isReceipt(message, settings.dlrWithoutEsmClass)) {
       return host.inbound({
@@ -83,7 +87,7 @@ export function createDeliveries(settings: SmppSettings, host: CarrierHost): Del
   }
 
   return {
-    take,
+    handle,
     stop: () => {
       stopping = true;
     },

@@ -8,10 +8,10 @@ import { NO_TLVS, TAG, uint8, uint16 } from './tlv.ts';
 
 const UDH_INDICATOR = 0x40;
 const BINARY_DATA_CODING = 0x04;
-const BINARY_OCTETS = 140;
-const MOST_PARTS = 255;
+const MAX_BINARY_OCTETS = 140;
+const MAX_PARTS = 255;
 
-/** What differs between the parts of a message. */
+/** The fields that differ between the parts of a message. */
 type Part = {
   readonly esmClass: number;
   readonly dataCoding: number;
@@ -19,13 +19,13 @@ type Part = {
   readonly tlvs: Tlvs;
 };
 
-/** The parts of a message, in order: there is always one. */
+/** The encoded parts of a message, in order: there is always at least one. */
 export type Frames = readonly [Buffer, ...Buffer[]];
 
 /**
- * The submit_sm frames of a message, in part order (protocol sheet smpp, sections 5 to 9). `nextRef` gives the
- * reference that ties the parts together. Throws RangeError when the message cannot be written as SMPP; all parts
- * are encoded here, so that none is sent when one cannot be.
+ * Encodes a message as submit_sm frames, in part order (protocol sheet smpp, sections 5 to 9). `nextRef` returns the
+ * reference that ties the parts together. Throws RangeError when the message cannot be written as SMPP: all parts are
+ * encoded here, so that none is sent when one of them cannot be.
  */
 export function encodeSubmission(
   submission: Submission,
@@ -67,8 +67,8 @@ export function encodeSubmission(
 
 function binaryPart({ udh, data }: { readonly udh: Uint8Array; readonly data: Uint8Array }): Part {
   const shortMessage = Buffer.concat([udh, data]);
-  if (shortMessage.length > BINARY_OCTETS) {
-    throw new RangeError(`a binary message takes at most ${BINARY_OCTETS} octets, not ${shortMessage.length}`);
+  if (shortMessage.length > MAX_BINARY_OCTETS) {
+    throw new RangeError(`a binary message takes at most ${MAX_BINARY_OCTETS} octets, not ${shortMessage.length}`);
   }
   const esmClass = udh.length > 0 ? UDH_INDICATOR : 0;
   return { esmClass, dataCoding: BINARY_DATA_CODING, shortMessage, tlvs: NO_TLVS };
@@ -84,12 +84,12 @@ function textParts(
   const [first] = text.parts;
   if (first && text.parts.length === 1) return [wholePart(body, first, dataCoding, settings)];
   const total = text.parts.length;
-  if (total > MOST_PARTS) throw new RangeError(`a message takes at most ${MOST_PARTS} parts, not ${total}`);
+  if (total > MAX_PARTS) throw new RangeError(`a message takes at most ${MAX_PARTS} parts, not ${total}`);
   const ref = nextRef(destination);
   return text.parts.map((octets, index) => joinedPart(octets, dataCoding, { ref, total, seq: index + 1 }, settings));
 }
 
-/** The last text that was encoded. A bulk send has one for thousands of messages. */
+/** The last text that was encoded: a bulk send has the same one for thousands of messages. */
 let last: { readonly body: string; readonly settings: SmppSettings; readonly text: EncodedText } | null = null;
 
 function encodedText(body: string, settings: SmppSettings): EncodedText {
@@ -97,7 +97,7 @@ function encodedText(body: string, settings: SmppSettings): EncodedText {
   return last.text;
 }
 
-/** A text in one submit_sm: in message_payload when the carrier is to split it. */
+/** Builds a text in one submit_sm: in message_payload when the carrier must split it. */
 function wholePart(body: string, octets: Uint8Array, dataCoding: number, settings: SmppSettings): Part {
   const carrierSplits = settings.longMode === 'payload' && countParts(body, settings).parts > 1;
   if (!carrierSplits) return { esmClass: 0, dataCoding, shortMessage: octets, tlvs: NO_TLVS };
@@ -105,16 +105,16 @@ function wholePart(body: string, octets: Uint8Array, dataCoding: number, setting
   return { esmClass: 0, dataCoding, shortMessage: new Uint8Array(0), tlvs };
 }
 
-type Place = { readonly ref: number; readonly total: number; readonly seq: number };
+type PartPosition = { readonly ref: number; readonly total: number; readonly seq: number };
 
-function joinedPart(octets: Uint8Array, dataCoding: number, place: Place, settings: SmppSettings): Part {
-  if (settings.longMode === 'sar') return { esmClass: 0, dataCoding, shortMessage: octets, tlvs: sarTlvs(place) };
-  const udh = udhConcat(place.ref, place.total, place.seq, settings.longMode === 'udh16' ? 16 : 8);
+function joinedPart(octets: Uint8Array, dataCoding: number, position: PartPosition, settings: SmppSettings): Part {
+  if (settings.longMode === 'sar') return { esmClass: 0, dataCoding, shortMessage: octets, tlvs: sarTlvs(position) };
+  const udh = udhConcat(position.ref, position.total, position.seq, settings.longMode === 'udh16' ? 16 : 8);
   const shortMessage = Buffer.concat([udh, octets]);
   return { esmClass: UDH_INDICATOR, dataCoding, shortMessage, tlvs: NO_TLVS };
 }
 
-function sarTlvs({ ref, total, seq }: Place): Tlvs {
+function sarTlvs({ ref, total, seq }: PartPosition): Tlvs {
   return new Map([
     [TAG.sar_msg_ref_num, uint16(ref)],
     [TAG.sar_total_segments, uint8(total)],

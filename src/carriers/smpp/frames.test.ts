@@ -85,7 +85,7 @@ describe('a bad length', () => {
       const stream = Buffer.concat([frame(16), withLength(length), frame(16)]);
       const frames = cutAt(stream, [16, ...sizes]).flatMap((chunk) => reader.push(chunk));
       expect(frames).toHaveLength(1);
-      expect(reader.bad()).toBe(length);
+      expect(reader.invalidLength()).toBe(length);
       expect(reader.push(frame(16))).toEqual([]);
     }
   });
@@ -93,9 +93,9 @@ describe('a bad length', () => {
   test('the smallest and the largest allowed length pass', () => {
     const reader = createFrameReader({ maxLength: 100 });
     expect(reader.push(Buffer.concat([frame(16), frame(100)]))).toHaveLength(2);
-    expect(reader.bad()).toBeNull();
+    expect(reader.invalidLength()).toBeNull();
     expect(reader.push(frame(101))).toEqual([]);
-    expect(reader.bad()).toBe(101);
+    expect(reader.invalidLength()).toBe(101);
   });
 
   /** Half of them look like the start of a frame, so that frames are found at all. */

@@ -1,25 +1,26 @@
+/** Splits the octets of one connection into frames; see `createFrameReader`. */
 export type FrameReader = {
   /**
-   * Takes the next octets of the stream and returns the frames that they complete, in order. A frame that lies whole
+   * Takes the next octets of the stream and returns the frames that they complete, in order. A frame that lies completely
    * in `chunk` is a view of it, not a copy: do not reuse the chunk's memory.
    */
   push(chunk: Uint8Array): Uint8Array[];
-  /** The `command_length` that broke the stream (below 16 or above the limit), or null. After one, no frame follows. */
-  bad(): number | null;
+  /** Returns the `command_length` that broke the stream (below 16 or above the limit), or null. No frame follows one. */
+  invalidLength(): number | null;
 };
 
 const LENGTH_OCTETS = 4;
 const HEADER_OCTETS = 16;
 
 /**
- * Cuts a byte stream into PDU frames by their `command_length` (protocol sheet smpp, section 2). Each octet is copied
- * at most once however finely the stream is cut, and at most one frame of `maxLength` octets is held back.
+ * Creates a reader that splits a byte stream into PDU frames by their `command_length` (protocol sheet smpp, section 2).
+ * It copies each octet at most once, however small the chunks, and holds back at most one frame of `maxLength` octets.
  * The default limit leaves room for a `message_payload` of 64 KiB.
  */
 export function createFrameReader(options: { maxLength?: number } = {}): FrameReader {
   const maxLength = options.maxLength ?? 70_000;
   const lengthField: Uint8Array = Buffer.alloc(LENGTH_OCTETS);
-  /** What is being filled: the length field, and once that is known the frame itself. */
+  /** The buffer being filled: the length field, then the frame itself once its length is known. */
   let partial = lengthField;
   let filled = 0;
   let badLength: number | null = null;
@@ -37,7 +38,7 @@ export function createFrameReader(options: { maxLength?: number } = {}): FrameRe
     return offset + count;
   }
 
-  /** The frame when `partial` has become one. A complete length field makes room for its frame instead. */
+  /** Returns the frame when `partial` holds a complete one. A complete length field allocates its frame instead. */
   function completed(): Uint8Array | null {
     if (filled < partial.length) return null;
     const frame = partial;
@@ -53,7 +54,7 @@ export function createFrameReader(options: { maxLength?: number } = {}): FrameRe
     return null;
   }
 
-  /** The length of a frame that lies whole at `offset`, or 0. */
+  /** Returns the length of a frame that lies completely in `chunk` at `offset`, or 0. */
   function wholeLength(chunk: Uint8Array, offset: number): number {
     if (filled > 0 || chunk.length - offset < LENGTH_OCTETS) return 0;
     const length = readLength(chunk, offset);
@@ -74,10 +75,10 @@ export function createFrameReader(options: { maxLength?: number } = {}): FrameRe
     return frames;
   }
 
-  return { push, bad: () => badLength };
+  return { push, invalidLength: () => badLength };
 }
 
-/** Big-endian; the octets must be there. */
+/** Reads a big-endian integer; the four octets must exist. */
 function uint32(bytes: Uint8Array, offset: number): number {
   const [a = 0, b = 0, c = 0, d = 0] = [bytes[offset], bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
   return a * 0x1000000 + ((b << 16) | (c << 8) | d);

@@ -1,8 +1,6 @@
-/**
- * GSM 03.38, one septet an octet, as SMPP carries it (protocol sheet smpp, section 6): never packed.
- */
+// GSM 03.38 with one septet per octet, as SMPP carries it (protocol sheet smpp, section 6): never packed.
 
-/** By code 0x00 to 0x7F. The escape at 0x1B stands for no character. */
+/** The characters of codes 0x00 to 0x7F. The escape at 0x1B represents no character. */
 const BASIC =
   '@£$¥èéùìòÇ\nØø\rÅå' +
   'Δ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ' +
@@ -15,7 +13,7 @@ const BASIC =
 
 const ESCAPE = 0x1b;
 
-/** By the code that follows the escape. */
+/** The extension characters, by the code that follows the escape. */
 const EXTENSION: ReadonlyMap<number, string> = new Map([
   [0x0a, '\f'],
   [0x14, '^'],
@@ -32,7 +30,7 @@ const EXTENSION: ReadonlyMap<number, string> = new Map([
 const ABSENT = 0xffff;
 const EXTENDED = 0x100;
 
-/** By UTF-16 unit: the septet, the septet + 0x100 when it follows an escape, or ABSENT. One look-up a character. */
+/** By UTF-16 unit: the septet, the septet + 0x100 when it follows an escape, or ABSENT. One look-up per character. */
 const CODES = buildCodes();
 
 function buildCodes(): Uint16Array {
@@ -47,7 +45,7 @@ function codeAt(text: string, index: number): number {
   return CODES[text.charCodeAt(index)] ?? ABSENT;
 }
 
-/** Septets of the whole text, extension characters as two; -1 when a character is not in the alphabet. */
+/** Counts the septets of a text, two per extension character; returns -1 when a character is not in the alphabet. */
 export function countSeptets(text: string): number {
   let septets = text.length;
   for (let index = 0; index < text.length; index += 1) {
@@ -58,7 +56,7 @@ export function countSeptets(text: string): number {
   return septets;
 }
 
-/** Where a part of at most `limit` septets that begins at `start` ends; an escape stays with its character. */
+/** Returns where a part of at most `limit` septets that begins at `start` ends; an escape stays with its character. */
 export function septetCut(text: string, start: number, limit: number): number {
   let septets = 0;
   let end = start;
@@ -70,7 +68,7 @@ export function septetCut(text: string, start: number, limit: number): number {
   return end;
 }
 
-/** The octets of a text that `countSeptets` found to be in the alphabet. */
+/** Encodes a text for which `countSeptets` did not return -1. */
 export function encodeGsm7(text: string): Uint8Array {
   const octets = Buffer.allocUnsafe(countSeptets(text));
   let length = 0;
@@ -83,8 +81,8 @@ export function encodeGsm7(text: string): Uint8Array {
 }
 
 /**
- * The text in unpacked octets. An unknown escape gives the basic character of its code, an escape at the end nothing;
- * octets above 0x7F, which the alphabet does not have, are read as Latin-1.
+ * Decodes unpacked octets. An unknown escape sequence yields the basic character of its code, and an escape at the end
+ * yields nothing; octets above 0x7F, which the alphabet does not define, are read as Latin-1.
  */
 export function decodeGsm7(octets: Uint8Array): string {
   let text = '';

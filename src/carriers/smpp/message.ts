@@ -22,20 +22,20 @@ export type Message = {
   readonly esmClass: number;
   readonly protocolId: number;
   readonly priority: number;
-  /** 16 characters as `times.ts` writes them; empty for now. */
+  /** 16 characters in the format of `times.ts`; empty for immediate delivery. */
   readonly scheduleTime: string;
-  /** 16 characters; empty leaves it to the carrier. */
+  /** 16 characters in the format of `times.ts`; empty leaves the validity to the carrier. */
   readonly validity: string;
   readonly registeredDelivery: number;
   readonly replaceIfPresent: number;
   readonly dataCoding: number;
   readonly defaultMessageId: number;
-  /** At most 254 octets; a longer text goes into the message_payload parameter. */
+  /** At most 254 octets; a longer text goes in the message_payload parameter. */
   readonly shortMessage: Uint8Array;
   readonly tlvs: Tlvs;
 };
 
-/** A message that says nothing, from nobody to an international number: what most messages have in common. */
+/** An empty message without a sender to an international number: the fields that most messages have in common. */
 export const EMPTY_MESSAGE: Message = {
   serviceType: '',
   sourceTon: 0,
@@ -57,10 +57,10 @@ export const EMPTY_MESSAGE: Message = {
   tlvs: NO_TLVS,
 };
 
-// These two PDUs are nearly all of the traffic, so they are written out instead of going through a layout table,
-// which costs about half of the rate.
+// These two PDUs are nearly all of the traffic, so their code is written out: a layout table would cost about half of
+// the rate.
 
-/** Octets of the body. Throws RangeError naming the first field that does not fit. */
+/** Returns the size of the body in octets. Throws RangeError naming the first field whose value does not fit. */
 export function messageSize(message: Message): number {
   return (
     cStringSize('serviceType', message.serviceType, 6) +
@@ -84,6 +84,7 @@ export function messageSize(message: Message): number {
   );
 }
 
+/** Writes the body at the cursor, which must have room for `messageSize` octets. */
 export function writeMessage(cursor: WriteCursor, message: Message): void {
   writeCString(cursor, message.serviceType);
   byte.write(cursor, message.sourceTon);
@@ -107,7 +108,7 @@ export function writeMessage(cursor: WriteCursor, message: Message): void {
 
 type Head<Command> = { readonly command: Command; readonly status: number; readonly sequence: number };
 
-/** Header and body in one object: the fields are read in the order in which they stand here. */
+/** Reads the body and returns header and body in one object. The order of the fields here is the order of reading. */
 export function readMessage<Command>(cursor: ReadCursor, head: Head<Command>): Head<Command> & Message {
   return {
     command: head.command,

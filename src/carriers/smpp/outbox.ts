@@ -1,27 +1,29 @@
 import type { Socket } from 'node:net';
 
+/** The octets of one connection that wait to be written. */
 export type Outbox = {
-  /** Queues octets and returns their place in the line, counted from 1. */
+  /** Queues octets and returns their position in the queue, counted from 1. */
   push(bytes: Buffer): number;
-  /** The last place that the socket has been given; what lies behind it never left this process. */
-  given(): number;
-  /** Octets that wait here because the peer does not read fast enough. */
-  waiting(): number;
-  /** False from a `write` that returned false until the socket's `drain`. */
-  open(): boolean;
-  /** Gives the socket what is queued now instead of at the end of the tick. */
+  /** Returns the last position that was handed to the socket; anything after it never left this process. */
+  lastHandedOver(): number;
+  /** Returns the number of octets that wait because the peer does not read fast enough. */
+  queuedOctets(): number;
+  /** Returns false from a socket write that returned false until the socket's `drain` event. */
+  isOpen(): boolean;
+  /** Hands the queue to the socket now instead of at the end of the tick. */
   flush(): void;
 };
 
 /**
- * Coalesces the writes of one tick into one: with small PDUs the cost is per write, not per octet.
- * While the socket pushes back, octets stay here, so that a cut connection does not make them "perhaps sent".
+ * Creates an outbox that combines the writes of one tick: with small PDUs the cost is per write, not per octet. While the
+ * socket is under backpressure, octets stay in the outbox, so that they do not count as possibly sent after a lost
+ * connection.
  */
 export function createOutbox(socket: Socket): Outbox {
   let queue: Buffer[] = [];
   let queuedOctets = 0;
   let pushed = 0;
-  let given = 0;
+  let lastHandedOver = 0;
   let blocked = false;
   let scheduled = false;
 
@@ -42,7 +44,7 @@ export function createOutbox(socket: Socket): Outbox {
     const batch = Buffer.concat(queue, queuedOctets);
     queue = [];
     queuedOctets = 0;
-    given = pushed;
+    lastHandedOver = pushed;
     blocked = !socket.write(batch);
   }
 
@@ -51,5 +53,11 @@ export function createOutbox(socket: Socket): Outbox {
     flush();
   });
 
-  return { push, flush, given: () => given, waiting: () => queuedOctets, open: () => !blocked };
+  return {
+    push,
+    flush,
+    lastHandedOver: () => lastHandedOver,
+    queuedOctets: () => queuedOctets,
+    isOpen: () => !blocked,
+  };
 }

@@ -17,8 +17,8 @@ export { EMPTY_MESSAGE, type Message } from './message.ts';
 export type { Tlvs } from './tlv.ts';
 
 /**
- * `command_id` by name (protocol sheet smpp, section 2). The cell broadcast PDUs of 5.0 are left out on purpose:
- * a 3.4 peer answers them like any unknown command.
+ * The `command_id` values by name (protocol sheet smpp, section 2). The cell broadcast PDUs of 5.0 are left out on
+ * purpose: a 3.4 peer answers them like any unknown command.
  */
 export const COMMAND = {
   generic_nack: 0x80000000,
@@ -50,14 +50,16 @@ export const COMMAND = {
   data_sm_resp: 0x80000103,
 } as const;
 
+/** The name of a command. */
 export type CommandName = keyof typeof COMMAND;
 
-/** `status` is 0 in requests. `sequence` is 1 to 0x7FFFFFFF; a response copies the one of its request. */
+/** A PDU header. `status` is 0 in requests. `sequence` is 1 to 0x7FFFFFFF; a response copies that of its request. */
 export type Head<Command extends CommandName> = {
   readonly command: Command;
   readonly status: number;
   readonly sequence: number;
 };
+/** The header of any PDU. */
 export type Header = Head<CommandName>;
 
 type Bodies = {
@@ -92,10 +94,10 @@ type Bodies = {
 
 /** One PDU of the given command, header and body in one object. */
 export type PduOf<Command extends CommandName> = Head<Command> & Bodies[Command];
-/** Any PDU; `command` tells which. */
+/** Any PDU; `command` is the discriminant. */
 export type Pdu = { [Command in CommandName]: PduOf<Command> }[CommandName];
 
-/** Octets that are no PDU. `commandId` and `sequence` are 0 where the frame is too short to hold them. */
+/** Why a frame is not a valid PDU. `commandId` and `sequence` are 0 when the frame is too short to hold them. */
 export type DecodeFailure = {
   readonly failure: 'unknown_command' | 'malformed';
   readonly commandId: number;
@@ -121,7 +123,7 @@ function messageCodec<Command extends 'submit_sm' | 'deliver_sm'>(): Codec<Comma
   return { size: messageSize, write: writeMessage, read: readMessage<Command> };
 }
 
-/** Written out like the messages: there is one for each of them. */
+/** Written out for speed, like the messages: every message has one such response. */
 function idCodec<Command extends 'submit_sm_resp' | 'deliver_sm_resp'>(): Codec<Command> {
   return {
     size: (body) => cStringSize('messageId', body.messageId, 65) + tlvField.size('tlvs', body.tlvs),
@@ -175,7 +177,7 @@ type AnyCodec = {
   read(cursor: ReadCursor, head: Header): Pdu;
 };
 
-/** The type system cannot tie the codec of `command` to the PDU that has it; the table above does. */
+/** The type system cannot tie the codec of `command` to its PDU; the table above does. */
 function codecOf(command: CommandName): AnyCodec {
   return CODECS[command] as AnyCodec;
 }
@@ -189,9 +191,9 @@ const RESPONSE_BIT = 0x80000000;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The octets of a PDU. A response with a status other than 0 is its header alone, whatever the body holds.
- * Throws RangeError naming the field whose value does not fit (too long, a NUL or a non-latin1 character inside,
- * an integer above its octets): the caller validates first.
+ * Encodes a PDU. A response with a status other than 0 is only its header, whatever the body holds. Throws RangeError
+ * naming the field whose value does not fit (too long, a NUL or a non-Latin-1 character, an integer out of range): the
+ * caller validates first.
  */
 export function encodePdu(pdu: Pdu): Buffer {
   const commandId = COMMAND[pdu.command];
@@ -208,9 +210,9 @@ export function encodePdu(pdu: Pdu): Buffer {
 }
 
 /**
- * The PDU in one frame, or what is wrong with it; never throws. Octet fields are views of `frame`. Lengths above a
- * field's limit are taken as they are. A response with a status other than 0 needs no body: what is missing or
- * unreadable is empty. Optional parameters after a body that has none (5.0 peers do that) are dropped.
+ * Decodes the PDU in one frame, or returns why that fails; never throws. Octet fields are views of `frame`. Values longer
+ * than a field's limit are accepted. A response with a status other than 0 needs no body: missing or unreadable fields
+ * are empty. Optional parameters after a body that defines none (5.0 peers send them) are dropped.
  */
 export function decodePdu(frame: Uint8Array): Pdu | DecodeFailure {
   const bytes = Buffer.isBuffer(frame) ? frame : Buffer.from(frame.buffer, frame.byteOffset, frame.length);

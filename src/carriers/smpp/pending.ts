@@ -1,61 +1,65 @@
 import { COMMAND, type DecodeFailure, type Pdu } from './pdu.ts';
 
-/** What became of one request. Every request gets exactly one answer. */
+/** The result of one request. Every request gets exactly one answer. */
 export type Answer =
   | { readonly kind: 'response'; readonly pdu: Pdu }
-  /** A response came for it, but its body breaks the protocol. */
+  /** A response arrived, but its body violates the protocol. */
   | { readonly kind: 'unreadable'; readonly reason: string }
   | { readonly kind: 'timeout' }
   /** The connection ended first. `written` is false only when no octet of the request can have left this process. */
   | { readonly kind: 'closed'; readonly written: boolean };
 
-type Waiting = {
-  /** The command_id that its response has. */
+type PendingRequest = {
+  /** The command_id of the expected response. */
   readonly responseId: number;
-  /** Its place in the outbox. */
-  readonly place: number;
+  /** Its position in the outbox. */
+  readonly position: number;
   /** On the clock of `performance.now()`. */
   readonly deadline: number;
-  readonly answer: (answer: Answer) => void;
+  readonly onAnswer: (answer: Answer) => void;
 };
 
+/** The open requests of one connection. */
 export type Pending = {
-  /** Takes a request; its `answer` is called exactly once. */
-  add(sequence: number, request: Waiting): void;
-  /** False when nothing waits for this response: it is late, doubled, or of another command. */
+  /** Adds a request; its `onAnswer` is called exactly once. */
+  add(sequence: number, request: PendingRequest): void;
+  /** Settles the request of this response; false when none matches: the response is late, duplicate, or for another command. */
   respond(pdu: Pdu): boolean;
+  /** Settles the request of an unreadable response; false when none matches. */
   fail(failure: DecodeFailure): boolean;
+  /** Settles the requests whose deadline has passed with `timeout`. */
   expire(now: number): void;
-  /** Answers everything that is left; `given` is the outbox's last place that the socket was given. */
-  close(given: number): void;
+  /** Settles all remaining requests with `closed`; `lastHandedOver` is the last outbox position that the socket received. */
+  close(lastHandedOver: number): void;
+  /** Returns the number of open requests. */
   count(): number;
 };
 
-/** The requests of one connection that wait for their response, by sequence number. */
+/** Creates the table of requests that wait for their response, by sequence number. */
 export function createPending(): Pending {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, PendingRequest>();
 
   function settle(sequence: number, commandId: number, answer: Answer): boolean {
     const entry = waiting.get(sequence);
     if (!entry || (commandId !== entry.responseId && commandId !== COMMAND.generic_nack)) return false;
     waiting.delete(sequence);
-    entry.answer(answer);
+    entry.onAnswer(answer);
     return true;
   }
 
-  /** A full pass: the window bounds the table, and requests of different kinds have different timeouts. */
+  /** Scans all requests: the window bounds the table, and different kinds of requests have different timeouts. */
   function expire(now: number): void {
     for (const [sequence, entry] of waiting) {
       if (entry.deadline > now) continue;
       waiting.delete(sequence);
-      entry.answer({ kind: 'timeout' });
+      entry.onAnswer({ kind: 'timeout' });
     }
   }
 
-  function close(given: number): void {
+  function close(lastHandedOver: number): void {
     for (const [sequence, entry] of waiting) {
       waiting.delete(sequence);
-      entry.answer({ kind: 'closed', written: entry.place <= given });
+      entry.onAnswer({ kind: 'closed', written: entry.position <= lastHandedOver });
     }
   }
 

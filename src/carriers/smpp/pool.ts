@@ -1,108 +1,116 @@
 import type { Session } from './session.ts';
 import { createThrottle } from '../throttle.ts';
 
-/** A bind that takes submits, and how many messages hold one of its window slots. */
-export type Lane = { readonly session: Session; used: number };
+/** A bind that takes submits, and the number of messages that hold one of its window slots. */
+export type PoolBind = { readonly session: Session; used: number };
 
-/** A message's place in a window. It keeps it through all its parts, and may take it to another bind between them. */
-export type Slot = { lane: Lane };
+/** A message's slot in a window. The message keeps it for all its parts, and may move to another bind between them. */
+export type Slot = { bind: PoolBind };
 
+/** The windows of a carrier's binds, taken together. */
 export type Pool = {
-  /** Free slots of the binds that are up; 0 during a pause. */
+  /** Returns the number of free slots on binds that are up; 0 during a pause. */
   room(): number;
+  /** Returns the number of slots in use. */
   inFlight(): number;
+  /** Returns the number of binds that are up. */
   bindsUp(): number;
-  /** A slot on the bind with the most room, or null. */
+  /** Claims a slot on the bind with the most room; null when there is none. */
   claim(): Slot | null;
+  /** Returns a slot to its bind. */
   release(slot: Slot): void;
-  /** Resolves when the slot's next part may go: `delayMs` and every pause are over and it is on a bind that is up. */
+  /**
+   * Resolves with `go` when the next part may be sent: `delayMs` and every pause are over, and the slot is on a bind that
+   * is up. Resolves with `expired` at `until`, and with `stopped` when the pool stops.
+   */
   ready(slot: Slot, delayMs: number, until: Date | null): Promise<'go' | 'expired' | 'stopped'>;
-  /** All binds pause: the carrier asked for it. */
-  throttled(): void;
-  /** The carrier took a message. */
-  flowing(): void;
+  /** Pauses all binds, because the carrier is throttling. */
+  pause(): void;
+  /** Makes the next pause a short one again, because the carrier took a message. */
+  messageAccepted(): void;
+  /** Returns how much longer the pause lasts; 0 when there is none. */
   pauseMs(): number;
-  /** To be called when a bind came, went, or takes octets again. */
+  /** Must be called when a bind comes up, goes down, or takes octets again. */
   changed(): void;
-  /** No more claims; resolves when every slot is free, or after `deadlineMs`, when waiting parts give up. */
+  /** Stops claims; resolves when every slot is free, or after `deadlineMs`, when waiting parts give up. */
   drain(deadlineMs: number): Promise<void>;
 };
 
-/** A waiting part looks at its validity this often even if nothing changes. */
-const LOOK_MS = 1000;
+/** How often a waiting part checks its validity when nothing changes. */
+const VALIDITY_CHECK_MS = 1000;
 
-/** The windows of one carrier's binds together. `grown` is called, at most once a tick, when `room()` may have grown. */
+/** Creates the pool of a carrier's binds. `onChange` is called, at most once per tick, when `room()` may have grown. */
 export function createPool(
   sessions: readonly Session[],
   options: { readonly window: number; readonly throttlePauseMs: number },
-  grown: () => void,
+  onChange: () => void,
 ): Pool {
-  const lanes: Lane[] = sessions.map((session) => ({ session, used: 0 }));
+  const binds: PoolBind[] = sessions.map((session) => ({ session, used: 0 }));
   const throttle = createThrottle(options.throttlePauseMs, changed);
   const waiting = new Set<() => void>();
   let phase: 'running' | 'draining' | 'stopped' = 'running';
   let notified = false;
 
-  function freeIn(lane: Lane): number {
-    return lane.session.up() && lane.session.writable() ? Math.max(0, options.window - lane.used) : 0;
+  function freeSlots({ session, used }: PoolBind): number {
+    return session.up() && session.writable() ? Math.max(0, options.window - used) : 0;
   }
 
   function room(): number {
     if (phase !== 'running' || throttle.remainingMs() > 0) return 0;
     let free = 0;
-    for (const lane of lanes) free += freeIn(lane);
+    for (const bind of binds) free += freeSlots(bind);
     return free;
   }
 
   function inFlight(): number {
     let used = 0;
-    for (const lane of lanes) used += lane.used;
+    for (const bind of binds) used += bind.used;
     return used;
   }
 
-  function roomiest(): Lane | null {
-    let best: Lane | null = null;
-    let most = 0;
-    for (const lane of lanes) {
-      const free = freeIn(lane);
-      if (free <= most) continue;
-      most = free;
-      best = lane;
+  function bindWithMostRoom(): PoolBind | null {
+    let best: PoolBind | null = null;
+    let mostFree = 0;
+    for (const bind of binds) {
+      const free = freeSlots(bind);
+      if (free <= mostFree) continue;
+      mostFree = free;
+      best = bind;
     }
     return best;
   }
 
   function claim(): Slot | null {
-    const lane = phase !== 'running' || throttle.remainingMs() > 0 ? null : roomiest();
-    if (!lane) return null;
-    lane.used += 1;
-    return { lane };
+    const bind = phase !== 'running' || throttle.remainingMs() > 0 ? null : bindWithMostRoom();
+    if (!bind) return null;
+    bind.used += 1;
+    return { bind };
   }
 
   function release(slot: Slot): void {
-    slot.lane.used -= 1;
+    slot.bind.used -= 1;
     changed();
   }
 
-  /** Not a call a response: at full speed there are hundreds of them in a tick. */
+  /** One notification per tick, not per response: at full speed a tick has hundreds of them. */
   function changed(): void {
     if (notified) return;
     notified = true;
     queueMicrotask(() => {
       notified = false;
       for (const wake of waiting) wake();
-      grown();
+      onChange();
     });
   }
 
-  /** Whether the slot is on a bind that is up, after moving it to another one if that helps. */
-  function seated(slot: Slot): boolean {
-    if (slot.lane.session.up()) return true;
-    const lane = roomiest();
-    if (!lane) return false;
-    slot.lane.used -= 1;
-    lane.used += 1;
-    slot.lane = lane;
+  /** Moves the slot to another bind if its own is down; returns whether it is now on a bind that is up. */
+  function moveToLiveBind(slot: Slot): boolean {
+    if (slot.bind.session.up()) return true;
+    const bind = bindWithMostRoom();
+    if (!bind) return false;
+    slot.bind.used -= 1;
+    bind.used += 1;
+    slot.bind = bind;
     return true;
   }
 
@@ -111,8 +119,8 @@ export function createPool(
     while (phase !== 'stopped') {
       if (until !== null && until.getTime() <= Date.now()) return 'expired';
       const waitMs = Math.max(throttle.remainingMs(), Math.ceil(notBefore - performance.now()));
-      if (waitMs <= 0 && seated(slot)) return 'go';
-      await nextChange(waitMs > 0 ? Math.min(waitMs, LOOK_MS) : LOOK_MS);
+      if (waitMs <= 0 && moveToLiveBind(slot)) return 'go';
+      await nextChange(waitMs > 0 ? Math.min(waitMs, VALIDITY_CHECK_MS) : VALIDITY_CHECK_MS);
     }
     return 'stopped';
   }
@@ -148,9 +156,9 @@ export function createPool(
     ready,
     changed,
     drain,
-    bindsUp: () => lanes.reduce((up, lane) => up + (lane.session.up() ? 1 : 0), 0),
-    throttled: throttle.hit,
-    flowing: throttle.ease,
+    bindsUp: () => binds.reduce((up, { session }) => up + (session.up() ? 1 : 0), 0),
+    pause: throttle.pause,
+    messageAccepted: throttle.resetBackoff,
     pauseMs: throttle.remainingMs,
   };
 }

@@ -4,40 +4,42 @@ import { textOf } from './text.ts';
 import { receiptDate, utcDate } from './times.ts';
 import { readText, readUint, TAG, type Tlvs } from './tlv.ts';
 
-/** The fields of a deliver_sm (or of a data_sm, with an empty shortMessage) that a receipt is read from. */
+/** The fields of a deliver_sm (or of a data_sm, with an empty `shortMessage`) from which a receipt is read. */
 export type ReceiptSource = Pick<
   Message,
   'esmClass' | 'dataCoding' | 'shortMessage' | 'tlvs' | 'source' | 'destination'
 >;
 
+/** Receipt habits that differ between carriers. */
 export type ReceiptOptions = {
-  /** Minutes that the carrier's receipt dates are ahead of UTC; default 0. */
+  /** Minutes by which the carrier's receipt dates are ahead of UTC; default 0. */
   readonly dlrOffsetMinutes?: number;
-  /** This carrier says ACCEPTD and sends nothing after it; default false. */
+  /** Whether this carrier reports ACCEPTD as its last state; default false. */
   readonly acceptedMeansDelivered?: boolean;
 };
 
-/** Message type bits of esm_class: delivery receipt, delivery acknowledgement, intermediate notification. */
+/** The message types of esm_class that are receipts: delivery receipt, delivery acknowledgement, intermediate notification. */
 const RECEIPT_TYPES: readonly number[] = [0x04, 0x08, 0x20];
 const TYPE_BITS = 0x3c;
 
 /**
- * Whether a message from the carrier is a receipt (protocol sheet smpp, section 9). With `dlrWithoutEsmClass` also
- * one that only looks like one: it names a receipted message, or its text begins with an id and holds a state.
+ * Returns whether a message from the carrier is a receipt (protocol sheet smpp, section 9). With `dlrWithoutEsmClass` a
+ * message that only looks like a receipt counts too: it names a receipted message, or its text begins with an id and
+ * holds a state.
  */
 export function isReceipt(message: ReceiptSource, dlrWithoutEsmClass: boolean): boolean {
   const type = message.esmClass & TYPE_BITS;
   if (RECEIPT_TYPES.includes(type)) return true;
   if (type !== 0 || !dlrWithoutEsmClass) return false;
-  return message.tlvs.has(TAG.receipted_message_id) || /^\s*id:\S.*\bstat:/is.test(receiptWords(message));
+  return message.tlvs.has(TAG.receipted_message_id) || /^\s*id:\S.*\bstat:/is.test(receiptBody(message));
 }
 
 /**
- * The receipt in a message: the parameters first, then the text, whose fields may come in any order and case and may
- * be missing (protocol sheet smpp, sections 10 and 11). A state that nobody knows is UNKNOWN. Null without an id.
+ * Reads the receipt in a message: parameters take precedence over the text, whose fields may be in any order and case and
+ * may be missing (protocol sheet smpp, sections 10 and 11). An unrecognised state is UNKNOWN. Returns null without an id.
  */
 export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}): Receipt | null {
-  const raw = receiptWords(message);
+  const raw = receiptBody(message);
   const fields = standardFields(raw) ?? fieldsIn(raw);
   const carrierIds = idsIn(message.tlvs, fields.id);
   if (carrierIds.length === 0) return null;
@@ -48,20 +50,20 @@ export function readReceipt(message: ReceiptSource, options: ReceiptOptions = {}
     errorCode: errorIn(fields.err) ?? errorIn(networkError(message.tlvs)),
     destination: message.source.startsWith('+') ? message.source.slice(1) : message.source,
     sender: message.destination,
-    raw: raw === '' ? wordsOfTlvs(message.tlvs) : raw,
+    raw: raw === '' ? tlvsAsText(message.tlvs) : raw,
   };
 }
 
-/** Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id stays one. */
-function receiptWords(message: ReceiptSource): string {
+/** Receipts are ASCII whatever the carrier's default alphabet is: an underscore in an id stays an underscore. */
+function receiptBody(message: ReceiptSource): string {
   return textOf(message, 'latin1');
 }
 
 type Fields = Readonly<Record<'id' | 'stat' | 'err' | 'done', string | null>>;
 
 /**
- * The layout of the protocol's appendix, which nearly all carriers write. One expression reads it three times as fast
- * as the tolerant ones below, and finds what they would: no colon can hide in the fields before the state.
+ * The layout in the protocol's appendix, which nearly all carriers use. One expression is three times as fast as the
+ * tolerant ones below, with the same result: the fields before the state cannot contain a colon.
  */
 const STANDARD =
   /^id:([\w-]+) sub:\d+ dlvrd:\d+ submit date:\d+ done date:(\d{10,14}) stat:([A-Za-z]+) err:(\w+)(?: text:|$)/i;
@@ -77,7 +79,7 @@ const ERR = /\berr\s*:\s*(\w+)/i;
 const DONE = /\bdone[\s_]*date\s*:\s*(\d{10,14})\b/i;
 const TEXT = /\btext\s*:/i;
 
-/** `text:` quotes the message itself, so whatever stands behind it must not be taken for a field. */
+/** `text:` quotes the message itself, so nothing after it may be taken for a field. */
 function fieldsIn(raw: string): Fields {
   const quote = raw.search(TEXT);
   const head = quote < 0 ? raw : raw.slice(0, quote);
@@ -86,8 +88,8 @@ function fieldsIn(raw: string): Fields {
   return { id: field(ID), stat: field(STAT), err: field(ERR), done: field(DONE) };
 }
 
-/** Octets of a message_id, which the protocol bounds; a longer one matches nothing and no index would hold it. */
-const LONGEST_ID = 65;
+/** The protocol's limit for a message_id; a longer id matches nothing and would not fit an index. */
+const MAX_ID_LENGTH = 65;
 
 function idsIn(tlvs: Tlvs, textId: string | null): string[] {
   const named = readText(tlvs, TAG.receipted_message_id)?.trim() ?? '';
@@ -97,10 +99,10 @@ function idsIn(tlvs: Tlvs, textId: string | null): string[] {
 }
 
 function isId(text: string): boolean {
-  return text !== '' && text.length <= LONGEST_ID;
+  return text !== '' && text.length <= MAX_ID_LENGTH;
 }
 
-/** By message_state. 6, ACCEPTED, is final on paper; in practice a final state follows it. */
+/** States by message_state. Value 6, ACCEPTED, is final on paper, but in practice a final state follows it. */
 const STATES: readonly ReceiptState[] = [
   'ACCEPTED',
   'ACCEPTED',
@@ -115,8 +117,8 @@ const STATES: readonly ReceiptState[] = [
 ];
 const STATE_ACCEPTED = 6;
 
-/** By the beginning of the word, since carriers pad and cut it to 7 letters: DELIVRD, DELIVERED, DELIVER. */
-const STATE_WORDS: readonly (readonly [string, ReceiptState])[] = [
+/** States by the prefix of `stat`, since carriers pad or cut it to 7 letters: DELIVRD, DELIVERED, DELIVER. */
+const STATE_PREFIXES: readonly (readonly [string, ReceiptState])[] = [
   ['DELIV', 'DELIVERED'],
   ['ACK', 'DELIVERED'],
   ['UNDELIV', 'UNDELIVERABLE'],
@@ -133,23 +135,23 @@ const STATE_WORDS: readonly (readonly [string, ReceiptState])[] = [
 
 function stateIn(tlvs: Tlvs, stat: string | null, options: ReceiptOptions): ReceiptState {
   const code = readUint(tlvs, TAG.message_state, 1);
-  const word = stat === null ? '' : stat.toUpperCase();
-  const accepted = code === null ? word.startsWith('ACCEPT') : code === STATE_ACCEPTED;
+  const text = stat === null ? '' : stat.toUpperCase();
+  const accepted = code === null ? text.startsWith('ACCEPT') : code === STATE_ACCEPTED;
   if (accepted && options.acceptedMeansDelivered) return 'DELIVERED';
-  return (code === null ? null : STATES[code]) ?? stateOfWord(word);
+  return (code === null ? null : STATES[code]) ?? stateOfStat(text);
 }
 
-function stateOfWord(word: string): ReceiptState {
-  for (const [start, state] of STATE_WORDS) if (word.startsWith(start)) return state;
+function stateOfStat(text: string): ReceiptState {
+  for (const [prefix, state] of STATE_PREFIXES) if (text.startsWith(prefix)) return state;
   return 'UNKNOWN';
 }
 
-/** Null for a code of zeros, which says that there was no error. */
+/** Returns null for a code of zeros, which means no error. */
 function errorIn(code: string | null): string | null {
   return code === null || code === '000' || /^0*$/.test(code) ? null : code;
 }
 
-/** A type and a 16-bit code, of which the code is given in decimal; or, from some carriers, three digits. */
+/** Reads network_error_code: a type and a 16-bit code, returned in decimal, or three digits from some carriers. */
 function networkError(tlvs: Tlvs): string | null {
   const value = tlvs.get(TAG.network_error_code);
   if (value?.length !== 3) return null;
@@ -158,7 +160,7 @@ function networkError(tlvs: Tlvs): string | null {
   return /^\d{3}$/.test(text) ? text : String(high * 256 + low);
 }
 
-/** The last date that was read. Receipts tell their time to the minute, so thousands in a row have the same one. */
+/** The last date that was read: receipt dates are accurate to the minute, so thousands in a row are the same. */
 let lastDone: { text: string; offsetMinutes: number; date: Date | null } | null = null;
 
 function doneDate(text: string, offsetMinutes: number): Date | null {
@@ -168,7 +170,7 @@ function doneDate(text: string, offsetMinutes: number): Date | null {
   return lastDone.date;
 }
 
-/** `YYMMDDhhmm` with or without seconds; a few carriers write the century too. */
+/** `YYMMDDhhmm` with or without seconds; a few carriers also write the century. */
 const DATES = [/^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?$/, /^20(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?$/];
 
 function parseDone(text: string, offsetMinutes: number): Date | null {
@@ -184,21 +186,21 @@ function parseDone(text: string, offsetMinutes: number): Date | null {
   return null;
 }
 
-function wordsOfTlvs(tlvs: Tlvs): string {
-  const words = [...tlvs].map(
+function tlvsAsText(tlvs: Tlvs): string {
+  const fields = [...tlvs].map(
     ([tag, value]) => `${tag.toString(16).padStart(4, '0')}=${Buffer.from(value).toString('hex')}`,
   );
-  return words.join(' ');
+  return fields.join(' ');
 }
 
-/** Writes the text of a receipt as most carriers do; `stat` and `err` are taken as given. */
+/** Builds the text of a receipt in the usual layout; `stat` and `err` are used as given. */
 export function receiptText(receipt: {
   readonly id: string;
   readonly submittedAt: Date;
   readonly doneAt: Date;
   readonly stat: string;
   readonly err: string;
-  /** The message; its first 20 characters are quoted. */
+  /** The message, of which the first 20 characters are quoted. */
   readonly text: string;
 }): string {
   const delivered = receipt.stat === 'DELIVRD' ? '001' : '000';
@@ -207,14 +209,14 @@ export function receiptText(receipt: {
   return `id:${receipt.id} sub:001 dlvrd:${delivered} ${dates} ${outcome}`;
 }
 
-/** An id in upper case (of ASCII) and without zeros in front: the one form of all its widths and cases. */
+/** Returns an id in upper case (ASCII only) and without leading zeros: one form for all its widths and cases. */
 export const bareId = (id: string): string =>
   id.replace(/[a-z]+/g, (letters) => letters.toUpperCase()).replace(/^0+/, '');
 
 /**
- * How the peer may have spelled `id` elsewhere, as bare ids, likeliest first and each once: as it is, from hexadecimal
- * to decimal, from decimal to hexadecimal. Two ids may share a spelling: a match that is not exact proves nothing when
- * there are several.
+ * Returns the ways in which the peer may spell `id` in a receipt, as bare ids, the most likely first and each once: as
+ * is, converted from hexadecimal to decimal, and from decimal to hexadecimal. Two ids may share a spelling: when several
+ * messages match inexactly, the match proves nothing.
  */
 export function spellings(id: string): string[] {
   const bare = bareId(id);
@@ -224,7 +226,7 @@ export function spellings(id: string): string[] {
   return [...new Set(all)];
 }
 
-/** Longer ids are none, and converting them would take time that grows with the square of their length. */
+/** Longer texts are not ids, and the time to convert them would grow with the square of their length. */
 function isNumber(id: string, digits: RegExp): boolean {
-  return id.length <= LONGEST_ID && digits.test(id);
+  return id.length <= MAX_ID_LENGTH && digits.test(id);
 }

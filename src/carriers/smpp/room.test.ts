@@ -1,6 +1,6 @@
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { expect, test } from 'vitest';
-import { beyondGsm, countParts, roomIn } from './text.ts';
+import { nonGsmCharacters, countParts, lastPartRoom } from './text.ts';
 
 test.each([
   ['', 160, 160],
@@ -10,7 +10,7 @@ test.each([
   ['ж', 70, 69],
   ['ж'.repeat(71), 67, 63],
 ])('%j has parts of %i, and room for %i more', (text, perPart, remaining) => {
-  expect(roomIn(text)).toEqual({ perPart, remaining });
+  expect(lastPartRoom(text)).toEqual({ perPart, remaining });
 });
 
 const text = fc
@@ -18,13 +18,13 @@ const text = fc
   .map((c) => c.join(''));
 propertyTest.prop([text])('what fits makes no part more, and one more does', (body) => {
   const { parts, alphabet } = countParts(body);
-  const { remaining } = roomIn(body);
+  const { remaining } = lastPartRoom(body);
   const one = alphabet === 'gsm7' ? 'a' : 'ж';
   expect(countParts(body + one.repeat(remaining)).parts).toBe(parts);
   expect(countParts(body + one.repeat(remaining + 1)).parts).toBe(parts + 1);
 });
 
 test('the characters that make a text UCS-2 are named once each', () => {
-  expect(beyondGsm('Hello ж€ж “x” 😀')).toEqual(['ж', '“', '”', '😀']);
-  expect(beyondGsm('Hello €[~]')).toEqual([]);
+  expect(nonGsmCharacters('Hello ж€ж “x” 😀')).toEqual(['ж', '“', '”', '😀']);
+  expect(nonGsmCharacters('Hello €[~]')).toEqual([]);
 });

@@ -8,19 +8,22 @@ import type { SmppSettings } from './settings.ts';
 import { STATUS, statusName } from './status.ts';
 import { NO_TLVS } from './tlv.ts';
 
+/** The kinds of binds. */
 export type BindKind = 'transceiver' | 'transmitter' | 'receiver';
+/** A message from the carrier: a receipt or an inbound message. */
 export type Delivery = PduOf<'deliver_sm'> | PduOf<'data_sm'>;
 
-/** Reconnect times in milliseconds (protocol sheet smpp, section 4); tests shorten them. */
+/** Reconnect delays (protocol sheet smpp, section 4); tests shorten them. */
 export type Timing = {
   readonly reconnectBaseMs: number;
   readonly reconnectMaxMs: number;
-  /** A bind that held for so long starts again from the shortest delay. */
+  /** A bind that was up for this long reconnects with the shortest delay. */
   readonly stableMs: number;
-  /** After a wrong password or system id: a person must act, and hammering gets an account locked. */
+  /** The delay after a wrong password or system id: a person must act, and frequent attempts get an account locked. */
   readonly faultRetryMs: number;
 };
 
+/** The delays used in production. */
 export const TIMING: Timing = {
   reconnectBaseMs: 1000,
   reconnectMaxMs: 60_000,
@@ -28,6 +31,7 @@ export const TIMING: Timing = {
   faultRetryMs: 300_000,
 };
 
+/** What one bind needs to connect. */
 export type SessionOptions = {
   readonly kind: BindKind;
   readonly settings: SmppSettings;
@@ -35,35 +39,37 @@ export type SessionOptions = {
   readonly timing: Timing;
 };
 
+/** What a session reports to its carrier. */
 export type SessionEvents = {
-  /** `up()`, `writable()` or `fault()` may have changed. */
+  /** The result of `up()`, `writable()` or `fault()` may have changed. */
   changed(): void;
-  /** `answer` is to be called once, with the command_status of the answer. */
+  /** The carrier sent a message. `answer` must be called once, with the command_status of the response. */
   deliver(delivery: Delivery, answer: (status: number) => void): void;
   failed: CarrierHost['failed'];
   log: CarrierHost['log'];
 };
 
-/** One bind that is kept up: it connects, binds, and starts again when it ends. */
+/** One bind that is kept up: it connects, binds, and reconnects when it ends. */
 export type Session = {
   readonly kind: BindKind;
+  /** Starts connecting. */
   start(): void;
-  /** Bound, and not about to leave. */
+  /** Returns whether the session is bound and not closing. */
   up(): boolean;
-  /** False while the peer does not read fast enough. */
+  /** Returns false while the peer does not read fast enough. */
   writable(): boolean;
-  /** Set while the carrier refuses the credentials or the certificate. */
+  /** Returns why a person must act while the carrier refuses the credentials or its certificate is not trusted; else null. */
   fault(): string | null;
-  /** Sends a request over the bind. The answer is `closed`, not written, while there is no connection. */
-  request(frame: Buffer, answer: (answer: Answer) => void): void;
-  /** Takes no new requests, waits for the open answers, unbinds and binds again. */
+  /** Sends a request over the bind. Without a connection the answer is `closed` and not written. */
+  request(frame: Buffer, onAnswer: (answer: Answer) => void): void;
+  /** Takes no new requests, waits for the outstanding answers, unbinds and binds again. */
   rebind(reason: string): void;
-  /** Unbinds orderly, within `deadlineMs` at most, and stays away. */
+  /** Unbinds gracefully within `deadlineMs` and does not reconnect. */
   stop(deadlineMs: number): Promise<void>;
 };
 
-/** Why a bind ended. `fault`: a person must act. */
-type End = { readonly reason: string; readonly fault: boolean };
+/** Why a bind ended. `fault` is true when a person must act. */
+type SessionEnd = { readonly reason: string; readonly fault: boolean };
 
 const NOT_CONNECTED: Answer = { kind: 'closed', written: false };
 const FATAL_BIND_STATUS: ReadonlySet<number> = new Set([
@@ -71,34 +77,34 @@ const FATAL_BIND_STATUS: ReadonlySet<number> = new Set([
   STATUS.ESME_RINVPASWD,
   STATUS.ESME_RINVSYSTYP,
 ]);
-/** After the peer's unbind: how long answers that are under way may still come. */
+/** How long outstanding answers may take after the peer's unbind. */
 const PEER_UNBIND_GRACE_MS = 1000;
 const MS = 1000;
 
 /**
- * Keeps one bind up (protocol sheet smpp, sections 1 and 4). Throws RangeError when a credential does not fit
- * its field.
+ * Creates a session that keeps one bind up (protocol sheet smpp, sections 1 and 4). Throws RangeError when a credential
+ * does not fit its field.
  */
 export function createSession(options: SessionOptions, events: SessionEvents): Session {
   const { kind, settings, timing } = options;
   const submitTimeoutMs = settings.submitTimeoutSeconds * MS;
-  const hello = bindFrame(options);
+  const bindRequest = encodeBind(options);
   const stopping = new AbortController();
   let connection: Connection | null = null;
   let bound = false;
-  let leaving = false;
+  let closing = false;
   let fault: string | null = null;
   let openRequests = 0;
   let openDeliveries = 0;
-  let timeoutsInARow = 0;
-  let calm: () => void = () => undefined;
+  let consecutiveTimeouts = 0;
+  let resolveIdle: () => void = () => undefined;
   let ended: Promise<void> = Promise.resolve();
 
   async function run(): Promise<void> {
     let failures = 0;
     while (!stopping.signal.aborted) {
       const since = performance.now();
-      const end = await live();
+      const end = await runConnection();
       if (stopping.signal.aborted) return;
       if (performance.now() - since > timing.stableMs) failures = 0;
       const retryInMs = end.fault ? timing.faultRetryMs : backoffMs(failures, timing);
@@ -109,38 +115,40 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     }
   }
 
-  /** One connection from its start to its end. */
-  async function live(): Promise<End> {
+  /** Runs one connection from its start to its end. */
+  async function runConnection(): Promise<SessionEnd> {
     const current = openConnection(connectionOptions(settings), { request: receive, drained: events.changed });
     connection = current;
     const problem = await bind(current);
     setFault(problem?.fault ? problem.reason : null);
     if (problem) current.close(problem.reason);
-    else comeUp();
-    const { reason, strays } = await current.closed;
-    if (strays > 0) events.log('warn', 'SMPP responses matched no request', { bind: kind, strays });
-    goDown();
+    else markUp();
+    const { reason, unmatchedResponses } = await current.closed;
+    if (unmatchedResponses > 0) {
+      events.log('warn', 'SMPP responses matched no request', { bind: kind, count: unmatchedResponses });
+    }
+    markDown();
     return problem ?? { reason, fault: false };
   }
 
-  async function bind(current: Connection): Promise<End | null> {
-    if (await current.opened) return bindProblem(await current.request(hello, settings.bindTimeoutSeconds * MS));
+  async function bind(current: Connection): Promise<SessionEnd | null> {
+    if (await current.opened) return bindProblem(await current.request(bindRequest, settings.bindTimeoutSeconds * MS));
     const { reason, untrusted } = await current.closed;
     return { reason, fault: untrusted };
   }
 
-  function comeUp(): void {
+  function markUp(): void {
     bound = true;
-    timeoutsInARow = 0;
+    consecutiveTimeouts = 0;
     events.log('info', 'SMPP bind is up', { bind: kind });
     events.changed();
   }
 
-  function goDown(): void {
+  function markDown(): void {
     bound = false;
-    leaving = false;
+    closing = false;
     connection = null;
-    calm();
+    resolveIdle();
     events.changed();
   }
 
@@ -151,16 +159,16 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     events.changed();
   }
 
-  function request(frame: Buffer, answer: (answer: Answer) => void): void {
-    if (!connection) return answer(NOT_CONNECTED);
+  function request(frame: Buffer, onAnswer: (answer: Answer) => void): void {
+    if (!connection) return onAnswer(NOT_CONNECTED);
     openRequests += 1;
-    connection.ask(frame, submitTimeoutMs, (given) => {
+    connection.requestWithCallback(frame, submitTimeoutMs, (answer) => {
       openRequests -= 1;
-      timeoutsInARow = given.kind === 'timeout' ? timeoutsInARow + 1 : 0;
-      // A whole window without one answer: the carrier's side is stuck although the link lives.
-      if (timeoutsInARow >= settings.window) rebind('the carrier answers no submits');
-      calmDown();
-      answer(given);
+      consecutiveTimeouts = answer.kind === 'timeout' ? consecutiveTimeouts + 1 : 0;
+      // A whole window without an answer: the carrier is stuck although the link is alive.
+      if (consecutiveTimeouts >= settings.window) rebind('the carrier does not answer submits');
+      resolveIfIdle();
+      onAnswer(answer);
     });
   }
 
@@ -172,7 +180,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
         return;
       case 'unbind':
         connection?.send({ command: 'unbind_resp', status: 0, sequence: pdu.sequence });
-        void leave('the carrier unbound', PEER_UNBIND_GRACE_MS);
+        void closeWhenIdle('the carrier unbound', PEER_UNBIND_GRACE_MS);
         return;
       case 'alert_notification':
       case 'outbind':
@@ -182,58 +190,58 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     }
   }
 
-  /** Not only while `bound`: the first delivery may come in one segment with the answer to the bind. */
+  /** Accepts deliveries even before `bound`: the first one may arrive in the same segment as the bind response. */
   function receiveDelivery(delivery: Delivery): void {
     events.deliver(delivery, answerTo(delivery));
   }
 
-  /** Keeps the sequence number of the delivery and nothing else of it. */
+  /** Keeps only the sequence number of the delivery, not its octets. */
   function answerTo({ command, sequence }: Delivery): (status: number) => void {
-    const from = connection;
+    const current = connection;
     const response = command === 'deliver_sm' ? 'deliver_sm_resp' : 'data_sm_resp';
     openDeliveries += 1;
     return (status) => {
       openDeliveries -= 1;
-      from?.send({ command: response, status, sequence, messageId: '', tlvs: NO_TLVS });
-      calmDown();
+      current?.send({ command: response, status, sequence, messageId: '', tlvs: NO_TLVS });
+      resolveIfIdle();
     };
   }
 
-  function calmDown(): void {
-    if (openRequests === 0 && openDeliveries === 0) calm();
+  function resolveIfIdle(): void {
+    if (openRequests === 0 && openDeliveries === 0) resolveIdle();
   }
 
-  /** Resolves when nothing is open any more, when the connection has ended, or after `limitMs`. */
-  function untilCalm(limitMs: number): Promise<void> {
+  /** Resolves when no request or delivery is open, when the connection has ended, or after `limitMs`. */
+  function waitUntilIdle(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, limitMs);
-      calm = () => {
+      resolveIdle = () => {
         clearTimeout(timer);
         resolve();
       };
-      calmDown();
+      resolveIfIdle();
     });
   }
 
-  /** Takes no new requests, and ends the connection as soon as nothing is open, after `graceMs` in any case. */
-  async function leave(reason: string, graceMs: number, farewell?: Buffer): Promise<void> {
-    const from = connection;
-    if (leaving || !from) return;
-    leaving = true;
+  /** Takes no new requests, and closes the connection as soon as nothing is open, at the latest after `graceMs`. */
+  async function closeWhenIdle(reason: string, graceMs: number, unbindRequest?: Buffer): Promise<void> {
+    const current = connection;
+    if (closing || !current) return;
+    closing = true;
     events.changed();
     const until = performance.now() + graceMs;
-    await untilCalm(graceMs);
-    if (farewell && bound) await from.request(farewell, Math.max(0, until - performance.now()));
-    from.close(reason);
+    await waitUntilIdle(graceMs);
+    if (unbindRequest && bound) await current.request(unbindRequest, Math.max(0, until - performance.now()));
+    current.close(reason);
   }
 
   function rebind(reason: string): void {
-    void leave(reason, submitTimeoutMs, unbindFrame());
+    void closeWhenIdle(reason, submitTimeoutMs, encodeUnbind());
   }
 
   async function stop(deadlineMs: number): Promise<void> {
     stopping.abort();
-    void leave('stopped', deadlineMs, unbindFrame());
+    void closeWhenIdle('stopped', deadlineMs, encodeUnbind());
     const deadline = setTimeout(() => connection?.close('stopped', 0), deadlineMs);
     await ended;
     clearTimeout(deadline);
@@ -247,7 +255,7 @@ export function createSession(options: SessionOptions, events: SessionEvents): S
     start: () => {
       ended = run();
     },
-    up: () => bound && !leaving,
+    up: () => bound && !closing,
     writable: () => connection?.writable() ?? false,
     fault: () => fault,
   };
@@ -267,7 +275,7 @@ function connectionOptions(settings: SmppSettings): ConnectionOptions {
   };
 }
 
-function bindFrame({ kind, settings, password }: SessionOptions): Buffer {
+function encodeBind({ kind, settings, password }: SessionOptions): Buffer {
   const { systemId, systemType, interfaceVersion, addressRange } = settings;
   return encodePdu({
     command: `bind_${kind}`,
@@ -283,18 +291,18 @@ function bindFrame({ kind, settings, password }: SessionOptions): Buffer {
   });
 }
 
-function unbindFrame(): Buffer {
+function encodeUnbind(): Buffer {
   return encodePdu({ command: 'unbind', status: 0, sequence: 0 });
 }
 
-function bindProblem(answer: Answer): End | null {
+function bindProblem(answer: Answer): SessionEnd | null {
   if (answer.kind !== 'response') return { reason: `bind: ${answer.kind}`, fault: false };
   const { status, command } = answer.pdu;
   if (status === STATUS.ESME_ROK && command !== 'generic_nack') return null;
   return { reason: `The carrier refused the bind: ${statusName(status)}`, fault: FATAL_BIND_STATUS.has(status) };
 }
 
-/** Doubles with each failure; between half and all of it, so that many binds do not come back at once. */
+/** Doubles with each failure, with random jitter down to half, so that many binds do not reconnect at once. */
 function backoffMs(failures: number, timing: Timing): number {
   const fullMs = Math.min(timing.reconnectMaxMs, timing.reconnectBaseMs * 2 ** failures);
   return fullMs * (0.5 + Math.random() / 2);

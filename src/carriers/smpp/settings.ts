@@ -15,17 +15,17 @@ const tonNpi = (ton: number, npi: number) =>
     { default: {}, additionalProperties: false },
   );
 
-/** How one SMPP carrier wants to be spoken to. The defaults are those of the protocol sheet smpp, section 15. */
+/** The settings of one SMPP connection. The defaults are those of the protocol sheet smpp, section 15. */
 export const SmppSettings = Type.Object(
   {
     host: Type.String({ minLength: 1, maxLength: 253 }),
     port: Type.Integer({ minimum: 1, maximum: 65_535, default: 2775 }),
     tls: flag(false),
-    /** PEM; without it the well-known authorities count. */
+    /** A certificate authority in PEM; by default the well-known authorities are trusted. */
     tlsCa: Type.Optional(Type.String()),
-    /** The name that the certificate must carry when it is not `host`. */
+    /** The name that the certificate must contain when it differs from `host`. */
     tlsServername: Type.Optional(Type.String({ minLength: 1 })),
-    /** Takes any certificate: for a test link only. */
+    /** Accepts any certificate: for test links only. */
     tlsInsecure: flag(false),
 
     systemId: Type.String({ minLength: 1, maxLength: 15 }),
@@ -33,11 +33,11 @@ export const SmppSettings = Type.Object(
     interfaceVersion: Type.Enum([0x33, 0x34, 0x50], { default: 0x34 }),
     addressRange: text(40),
     bind: Type.Enum(['trx', 'tx+rx', 'tx', 'rx'], { default: 'trx' }),
-    /** Connections; with `tx+rx` pairs of them. */
+    /** Number of connections, or of connection pairs with `tx+rx`. */
     binds: Type.Integer({ minimum: 1, maximum: 64, default: 1 }),
-    /** Messages without an answer that one bind may have. */
+    /** Maximum unanswered messages per bind. */
     window: Type.Integer({ minimum: 1, maximum: 10_000, default: 10 }),
-    /** Parts per second over all binds; 0 is without a limit. Held by the dispatcher, not by the carrier. */
+    /** Parts per second over all binds; 0 means no limit. Enforced by the dispatcher, not by the carrier. */
     tps: Type.Number({ minimum: 0, default: 0 }),
 
     serviceType: text(5),
@@ -45,11 +45,11 @@ export const SmppSettings = Type.Object(
     longAddress: tonNpi(1, 1),
     shortAddress: tonNpi(3, 0),
     destinationAddress: tonNpi(1, 1),
-    /** Writes international numbers with their plus. */
+    /** Writes international numbers with their plus sign. */
     plusPrefix: flag(false),
-    /** What data_coding 0 means at this carrier. */
+    /** The alphabet that data_coding 0 stands for at this carrier. */
     defaultAlphabet: Type.Enum(['gsm', 'latin1', 'ascii', 'utf8'], { default: 'gsm' }),
-    /** data_coding of text in the default alphabet; some carriers want 0xF1 (241). */
+    /** The data_coding of text in the default alphabet; some carriers require 0xF1 (241). */
     gsmDataCoding: Type.Integer({ minimum: 0, maximum: 255, default: 0 }),
     longMode: Type.Enum(['udh8', 'udh16', 'sar', 'payload'], { default: 'udh8' }),
     validity: Type.Enum(['absolute', 'relative', 'empty'], { default: 'absolute' }),
@@ -59,20 +59,21 @@ export const SmppSettings = Type.Object(
     bindTimeoutSeconds: seconds(30),
     throttlePauseMs: Type.Integer({ minimum: 1, maximum: 30_000, default: 1000 }),
 
-    /** Takes a text that looks like a receipt for one although esm_class does not say so. */
+    /** Treats a text that looks like a receipt as one even if esm_class does not say so. */
     dlrWithoutEsmClass: flag(true),
-    /** Takes the state ACCEPTED, which is not final here, for a delivery. */
+    /** Treats the state ACCEPTED, which is otherwise not final, as a delivery. */
     acceptedMeansDelivered: flag(false),
-    /** The carrier's clock in receipt texts, in minutes ahead of UTC. */
+    /** Minutes by which the carrier's clock in receipt texts is ahead of UTC. */
     dlrOffsetMinutes: Type.Integer({ minimum: -14 * 60, maximum: 14 * 60, default: 0 }),
   },
   { additionalProperties: false },
 );
 
+/** The settings of one SMPP connection. */
 export type SmppSettings = Static<typeof SmppSettings>;
 
 /**
- * Checks stored or posted settings and fills in the defaults. Throws an Error whose message names the field at fault.
+ * Validates stored or posted settings and fills in the defaults. Throws an Error whose message names the invalid fields.
  */
 export function parseSmppSettings(json: unknown): SmppSettings {
   const settings = parseSettings(SmppSettings, json);

@@ -1,4 +1,4 @@
-/** `command_status` values of SMPP 3.4, with those of 5.0 that 3.4 peers send too (protocol sheet smpp, section 3). */
+/** The `command_status` values of SMPP 3.4, and those of 5.0 that 3.4 peers also send (protocol sheet smpp, section 3). */
 export const STATUS = {
   ESME_ROK: 0x00,
   ESME_RINVMSGLEN: 0x01,
@@ -70,12 +70,12 @@ export const STATUS = {
 } as const;
 
 /**
- * What a refusal asks of the client. `throttle`: slow the bind down and send again. `retry`: send this message again
- * later. `permanent`: this message will never pass. `bind`: the bind is wrong or gone. `bug`: the PDU was built wrong.
+ * What a refusal requires of the client. `throttle`: slow the bind down and send again. `retry`: send this message again
+ * later. `permanent`: this message will never be accepted. `bind`: the bind is wrong or lost. `bug`: the PDU was malformed.
  */
 export type StatusClass = 'throttle' | 'retry' | 'permanent' | 'bind' | 'bug';
 
-/** Every code that is not permanent; vendor codes (0x400 to 0x4FF) and unknown ones are permanent as well. */
+/** The codes that are not permanent; vendor codes (0x400 to 0x4FF) and unknown codes are permanent. */
 const CLASSES: ReadonlyMap<number, StatusClass> = new Map<number, StatusClass>([
   [STATUS.ESME_RTHROTTLED, 'throttle'],
   [STATUS.ESME_RMSGQFUL, 'throttle'],
@@ -97,12 +97,12 @@ const CLASSES: ReadonlyMap<number, StatusClass> = new Map<number, StatusClass>([
 
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(STATUS).map(([name, code]) => [code, name]));
 
-/** The name of a status, such as `ESME_RTHROTTLED`; for an unknown code its eight hexadecimal digits, `0x000004A1`. */
+/** Returns the name of a status such as `ESME_RTHROTTLED`, or eight hexadecimal digits (`0x000004A1`) for an unknown code. */
 export function statusName(code: number): string {
   return NAMES.get(code) ?? `0x${code.toString(16).toUpperCase().padStart(8, '0')}`;
 }
 
-/** The class of a refusal (protocol sheet smpp, section 3). Meaningful for codes other than `ESME_ROK`. */
+/** Returns the class of a refusal (protocol sheet smpp, section 3). Meaningless for `ESME_ROK`. */
 export function statusClass(code: number): StatusClass {
   return CLASSES.get(code) ?? 'permanent';
 }

@@ -1,17 +1,17 @@
 import type { Outcome } from '../outcome.ts';
 import type { Frames } from './encode-submission.ts';
-import { type Fate, fateOf } from './fate.ts';
+import { type PartResult, partResultOf } from './part-result.ts';
 import type { Pool, Slot } from './pool.ts';
 
-/** Tries of one later part before the message is given up (protocol sheet smpp, section 3: as for throttling). */
-const MOST_TRIES = 20;
-/** After a temporary error of the carrier, and after a rebind. */
+/** Attempts for one later part before the message is given up (protocol sheet smpp, section 3: as for throttling). */
+const MAX_TRIES = 20;
+/** The delay after a temporary error of the carrier, and after a rebind. */
 const RETRY_LATER_MS = 5000;
 
 /**
- * Sends the parts of one message one after the other, so that they arrive in order, frees its slot and resolves with
- * its outcome (protocol sheet smpp, sections 3, 4 and 11). The first part that is not taken gives the message back as
- * `retry`. Later parts are repeated here: giving back a message that was taken in part would send its first parts twice.
+ * Sends the parts of one message one after another, so that they arrive in order, releases its slot and resolves with
+ * the outcome (protocol sheet smpp, sections 3, 4 and 11). When the first part is not taken, the message is returned as
+ * `retry`. Later parts are repeated here: returning a partly taken message would send its first parts twice.
  */
 export function sendParts(
   pool: Pool,
@@ -24,16 +24,16 @@ export function sendParts(
       pool.release(slot);
       resolve(outcome);
     };
-    // Most messages are one part: this promise is the only one that they cost.
-    sendOnce(pool, slot, first, (fate) => {
-      if (fate.kind !== 'accepted') end(outcomeOf(fate, [], pool));
-      else if (later.length === 0) end({ kind: 'accepted', carrierIds: [fate.carrierId] });
-      else void sendRest(pool, slot, later, validUntil, [fate.carrierId]).then(end);
+    // Most messages have one part: this is the only promise that they cost.
+    sendPart(pool, slot, first, (result) => {
+      if (result.kind !== 'accepted') end(outcomeOf(result, [], pool));
+      else if (later.length === 0) end({ kind: 'accepted', carrierIds: [result.carrierId] });
+      else void sendRemainingParts(pool, slot, later, validUntil, [result.carrierId]).then(end);
     });
   });
 }
 
-async function sendRest(
+async function sendRemainingParts(
   pool: Pool,
   slot: Slot,
   frames: readonly Buffer[],
@@ -41,59 +41,70 @@ async function sendRest(
   carrierIds: string[],
 ): Promise<Outcome> {
   for (const frame of frames) {
-    const fate = await sendLater(pool, slot, frame, validUntil);
-    if (fate.kind !== 'accepted') return outcomeOf(fate, carrierIds, pool);
-    carrierIds.push(fate.carrierId);
+    const result = await sendPartWithRetries(pool, slot, frame, validUntil);
+    if (result.kind !== 'accepted') return outcomeOf(result, carrierIds, pool);
+    carrierIds.push(result.carrierId);
   }
   return { kind: 'accepted', carrierIds };
 }
 
-function sendOnce(pool: Pool, slot: Slot, frame: Buffer, done: (fate: Fate) => void): void {
-  const { session } = slot.lane;
+function sendPart(pool: Pool, slot: Slot, frame: Buffer, done: (result: PartResult) => void): void {
+  const { session } = slot.bind;
   session.request(frame, (answer) => {
-    const fate = fateOf(answer);
-    if (fate.kind === 'accepted') pool.flowing();
-    else if (fate.kind === 'again' && fate.cause === 'throttle') pool.throttled();
-    else if (fate.kind === 'again' && fate.cause === 'rebind') session.rebind(fate.text);
-    done(fate);
+    const result = partResultOf(answer);
+    if (result.kind === 'accepted') pool.messageAccepted();
+    else if (result.kind === 'retry' && result.cause === 'throttle') pool.pause();
+    else if (result.kind === 'retry' && result.cause === 'rebind') session.rebind(result.text);
+    done(result);
   });
 }
 
-async function sendLater(pool: Pool, slot: Slot, frame: Buffer, validUntil: Date | null): Promise<Fate> {
+async function sendPartWithRetries(
+  pool: Pool,
+  slot: Slot,
+  frame: Buffer,
+  validUntil: Date | null,
+): Promise<PartResult> {
   let delayMs = 0;
   for (let tries = 1; ; tries += 1) {
     const turn = await pool.ready(slot, delayMs, validUntil);
     if (turn === 'expired') return EXPIRED;
     if (turn === 'stopped') return STOPPED;
-    const fate = await new Promise<Fate>((done) => sendOnce(pool, slot, frame, done));
-    if (fate.kind !== 'again') return fate;
-    if (tries === MOST_TRIES)
-      return { kind: 'refused', status: 'REJECTED', elsewhere: false, code: fate.code, text: fate.text };
-    delayMs = delayOf(fate, pool);
+    const result = await new Promise<PartResult>((done) => sendPart(pool, slot, frame, done));
+    if (result.kind !== 'retry') return result;
+    if (tries === MAX_TRIES)
+      return { kind: 'refused', status: 'REJECTED', elsewhere: false, code: result.code, text: result.text };
+    delayMs = delayOf(result, pool);
   }
 }
 
-const STOPPED: Fate = { kind: 'unknown', text: 'Stopped before the remaining parts were sent' };
+const STOPPED: PartResult = { kind: 'unknown', text: 'Stopped before the remaining parts were sent' };
 const EXPIRED = {
   kind: 'refused',
   status: 'EXPIRED',
   elsewhere: false,
   code: 'EXPIRED',
-  text: 'The validity ended before it was sent',
+  text: 'The validity period ended before the message was sent',
 } as const;
 
-/** What `submit` answers for a message that must not be delivered any more. */
+/** The outcome of a message that must not be delivered any more. */
 export const EXPIRED_OUTCOME: Outcome = { ...EXPIRED, carrierIds: [] };
 
-function outcomeOf(fate: Exclude<Fate, { kind: 'accepted' }>, carrierIds: readonly string[], pool: Pool): Outcome {
-  if (fate.kind === 'refused') return { ...fate, elsewhere: fate.elsewhere && carrierIds.length === 0, carrierIds };
-  if (fate.kind === 'unknown') return { ...fate, carrierIds };
-  const counts = fate.cause === 'later' || fate.cause === 'rebind';
-  return { kind: 'retry', afterMs: delayOf(fate, pool), counts, code: fate.code, text: fate.text };
+function outcomeOf(
+  result: Exclude<PartResult, { kind: 'accepted' }>,
+  carrierIds: readonly string[],
+  pool: Pool,
+): Outcome {
+  if (result.kind === 'refused') {
+    return { ...result, elsewhere: result.elsewhere && carrierIds.length === 0, carrierIds };
+  }
+  if (result.kind === 'unknown') return { ...result, carrierIds };
+  const counts = result.cause === 'later' || result.cause === 'rebind';
+  return { kind: 'retry', afterMs: delayOf(result, pool), counts, code: result.code, text: result.text };
 }
 
-function delayOf(fate: Extract<Fate, { kind: 'again' }>, pool: Pool): number {
-  switch (fate.cause) {
+function delayOf(result: Extract<PartResult, { kind: 'retry' }>, pool: Pool): number {
+  switch (result.cause) {
     case 'throttle':
       return pool.pauseMs();
     case 'later':

@@ -3,48 +3,51 @@ import type { Message } from './message.ts';
 import { readUint, TAG } from './tlv.ts';
 import { latin1 } from './wire.ts';
 
-/** What a carrier means by data_coding 0. */
+/** The alphabet that a carrier uses for data_coding 0. */
 export type DefaultAlphabet = 'gsm' | 'latin1' | 'ascii' | 'utf8';
 
 /** How a text that does not fit one message is sent (protocol sheet smpp, section 7). */
 export type LongMode = 'udh8' | 'udh16' | 'sar' | 'payload';
 
+/** Encoding rules that differ between carriers. */
 export type TextOptions = {
-  /** Default `udh8`. `payload` leaves the splitting to the carrier: one part, parts counted as for `udh8`. */
+  /** Default `udh8`. `payload` leaves the splitting to the carrier: one part, with parts counted as for `udh8`. */
   readonly longMode?: LongMode;
-  /** Default `gsm`. For another one, GSM texts that it can spell go out in it and the rest as UCS-2. */
+  /** Default `gsm`. With another alphabet, GSM texts that it can represent are sent in it, and all others as UCS-2. */
   readonly defaultAlphabet?: DefaultAlphabet;
-  /** data_coding of what is not UCS-2; default 0, some carriers want 0xF1. */
+  /** The data_coding of texts that are not UCS-2; default 0, some carriers require 0xF1. */
   readonly gsmDataCoding?: number;
 };
 
+/** The length of a text, in units and in parts. */
 export type PartCount = {
   readonly alphabet: 'gsm7' | 'ucs2';
-  /** Septets (extension characters count two) or UTF-16 units of the whole text. */
+  /** Septets (two per extension character) or UTF-16 units of the whole text. */
   readonly units: number;
-  /** Messages on the air: at least 1. */
+  /** The number of messages over the air: at least 1. */
   readonly parts: number;
 };
 
+/** A text in octets, split into parts. */
 export type EncodedText = {
   readonly alphabet: 'gsm7' | 'ucs2';
   readonly dataCoding: number;
   readonly units: number;
-  /** The octets of each part without a user data header; one empty part for an empty text. */
+  /** The octets of each part without the user data header; one empty part for an empty text. */
   readonly parts: readonly Uint8Array[];
 };
 
 const UCS2 = 8;
 
-/** Units of a message alone, and of a part beside a header of 6 or 7 octets. */
+/** Maximum units of a single message, and of a part next to a header of 6 or 7 octets. */
 const LIMITS = {
   gsm7: { single: 160, udh8: 153, udh16: 152, sar: 153, payload: 153 },
   ucs2: { single: 70, udh8: 67, udh16: 66, sar: 67, payload: 67 },
 } as const;
 
 /**
- * Alphabet, units and parts of a text as `encodeText` would send it with the same options, without building it:
- * a million short texts a second. GSM 03.38 when every character is in it, else UCS-2.
+ * Returns alphabet, units and parts of a text as `encodeText` would send it with the same options, without encoding it:
+ * a million short texts per second. The alphabet is GSM 03.38 when it has every character, else UCS-2.
  */
 export function countParts(body: string, options: TextOptions = {}): PartCount {
   const septets = septetsIn(body, options.defaultAlphabet ?? 'gsm');
@@ -59,28 +62,28 @@ export function countParts(body: string, options: TextOptions = {}): PartCount {
 }
 
 /** How full the last part of a text is. */
-export type Room = {
-  /** Units that a part takes, of a text of so many parts. */
+export type LastPartRoom = {
+  /** The units that fit in one part of a text with this number of parts. */
   readonly perPart: number;
-  /** Units that still fit before there is one part more. */
+  /** The units that still fit before the text needs another part. */
   readonly remaining: number;
 };
 
-/** The room in the last part of a text as `encodeText` cuts it without options. */
-export function roomIn(body: string): Room {
+/** Returns the room in the last part of a text as `encodeText` splits it without options. */
+export function lastPartRoom(body: string): LastPartRoom {
   const { alphabet, parts } = countParts(body);
   const perPart = parts === 1 ? LIMITS[alphabet].single : LIMITS[alphabet].udh8;
   const last = parts === 1 ? body : (pieces(body, alphabet, perPart).at(-1) ?? '');
   return { perPart, remaining: perPart - (alphabet === 'gsm7' ? countSeptets(last) : last.length) };
 }
 
-/** The characters of a text that are not in GSM 03.38, each once: they make it UCS-2. */
-export const beyondGsm = (body: string): string[] =>
+/** Returns the characters of a text that are not in GSM 03.38, each once: they force UCS-2. */
+export const nonGsmCharacters = (body: string): string[] =>
   [...new Set(body)].filter((character) => countSeptets(character) < 0);
 
 /**
- * The octets of a text, in parts when it is longer than one message. No part ends inside an escape pair or a
- * surrogate pair. The caller bounds the parts (the header can count 255) and puts the header before each.
+ * Encodes a text, in several parts when it is longer than one message. No part ends inside an escape pair or a surrogate
+ * pair. The caller limits the number of parts (a header can count to 255) and adds the header to each.
  */
 export function encodeText(body: string, options: TextOptions = {}): EncodedText {
   const { longMode = 'udh8', defaultAlphabet = 'gsm' } = options;
@@ -92,7 +95,7 @@ export function encodeText(body: string, options: TextOptions = {}): EncodedText
   return { alphabet, dataCoding: alphabet === 'ucs2' ? UCS2 : (options.gsmDataCoding ?? 0), units, parts };
 }
 
-/** -1 when the text cannot be sent with data_coding 0. */
+/** Returns -1 when the text cannot be sent with data_coding 0. */
 function septetsIn(body: string, defaultAlphabet: DefaultAlphabet): number {
   const septets = countSeptets(body);
   if (septets < 0 || defaultAlphabet === 'gsm') return septets;
@@ -131,7 +134,7 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** ISO 8859 and East Asian data codings that the runtime can read. */
+/** The ISO 8859 and East Asian data codings that the runtime can decode. */
 const CHARSETS: ReadonlyMap<number, string> = new Map([
   [0x06, 'iso-8859-5'],
   [0x07, 'iso-8859-8'],
@@ -140,9 +143,9 @@ const CHARSETS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * The text in octets without a user data header, by their data_coding (protocol sheet smpp, section 6); never throws.
- * 8-bit data and unknown codings are read as Latin-1. Lone surrogates are kept, since a pair may be split between
- * two parts. NULs are dropped: they carry no text and PostgreSQL cannot store them.
+ * Decodes octets without a user data header by their data_coding (protocol sheet smpp, section 6); never throws. 8-bit
+ * data and unknown codings are read as Latin-1. Lone surrogates are kept, since a pair may be split between two parts.
+ * NULs are dropped: they carry no text, and PostgreSQL cannot store them.
  */
 export function decodeText(octets: Uint8Array, dataCoding: number, defaultAlphabet: DefaultAlphabet): string {
   const text = decodeOctets(octets, dataCoding, defaultAlphabet);
@@ -158,12 +161,12 @@ function decodeOctets(octets: Uint8Array, dataCoding: number, defaultAlphabet: D
   return defaultAlphabet === 'utf8' ? Buffer.from(octets).toString('utf8') : latin1(octets);
 }
 
-/** SMPP's own value, the class group of TS 23.038 (0x18 is a flash message), and message waiting in UCS-2. */
+/** UCS-2 is SMPP's own value, the class group of TS 23.038 (0x18 is a flash message), and message waiting in UCS-2. */
 function isUcs2(dataCoding: number): boolean {
   return dataCoding === UCS2 || (dataCoding & 0xfc) === 0x18 || (dataCoding & 0xf0) === 0xe0;
 }
 
-/** 0, message class groups with a 7-bit alphabet (0x10 to 0x13, 0xF0 to 0xFB), message waiting (0xC0 to 0xDF). */
+/** True for 0, message class groups with a 7-bit alphabet (0x10 to 0x13, 0xF0 to 0xFB) and message waiting (0xC0 to 0xDF). */
 function isDefaultAlphabet(dataCoding: number): boolean {
   const classed = (dataCoding & 0xfc) === 0x10 || (dataCoding & 0xf4) === 0xf0;
   return dataCoding === 0 || classed || (dataCoding >= 0xc0 && dataCoding <= 0xdf);
@@ -179,8 +182,8 @@ const CONCAT_8 = 0x00;
 const CONCAT_16 = 0x08;
 
 /**
- * The user data header of one part: `ref` modulo 2^bits, `total` and `seq` 1 to 255.
- * 6 octets with an 8-bit reference, 7 with a 16-bit one.
+ * Builds the user data header of one part: `ref` modulo 2^bits, `total` and `seq` from 1 to 255. The result has 6 octets
+ * with an 8-bit reference, 7 with a 16-bit one. Throws RangeError when `seq` or `total` is out of range.
  */
 export function udhConcat(ref: number, total: number, seq: number, bits: 8 | 16): Uint8Array {
   if (total < 1 || total > 255 || seq < 1 || seq > total) throw new RangeError(`part ${seq} of ${total}`);
@@ -188,13 +191,14 @@ export function udhConcat(ref: number, total: number, seq: number, bits: 8 | 16)
   return Uint8Array.of(6, CONCAT_16, 4, ref >> 8, ref, total, seq);
 }
 
+/** A user data header with its information elements. */
 export type Udh = {
   readonly ies: readonly { readonly iei: number; readonly data: Uint8Array }[];
-  /** Octets of the header with its own length octet: where the text begins. */
+  /** Octets of the header including its length octet, which is where the text begins. */
   readonly length: number;
 };
 
-/** The user data header at the start of `octets`, walked by its lengths; null when they do not fit. */
+/** Reads the user data header at the start of `octets`; null when its lengths are inconsistent. */
 export function readUdh(octets: Uint8Array): Udh | null {
   const length = (octets[0] ?? 0) + 1;
   if (octets.length < length) return null;
@@ -214,22 +218,23 @@ type Content = Pick<Message, 'esmClass' | 'dataCoding' | 'shortMessage' | 'tlvs'
 
 const UDH_INDICATOR = 0x40;
 
-/** The user data of a message: short_message, or message_payload when that is empty. */
+/** Returns the user data of a message: short_message, or message_payload when that is empty. */
 export function userData(message: Content): Uint8Array {
   if (message.shortMessage.length > 0) return message.shortMessage;
   return message.tlvs.get(TAG.message_payload) ?? message.shortMessage;
 }
 
-/** The text of a message, without the user data header if it says that it has one. */
+/** Returns the text of a message, without the user data header if esm_class says that there is one. */
 export function textOf(message: Content, defaultAlphabet: DefaultAlphabet): string {
   const octets = userData(message);
   const udh = message.esmClass & UDH_INDICATOR ? readUdh(octets) : null;
   return decodeText(udh ? octets.subarray(udh.length) : octets, message.dataCoding, defaultAlphabet);
 }
 
+/** The position of a part in a long message. */
 export type Concat = { readonly ref: number; readonly total: number; readonly seq: number };
 
-/** Which part of which message this is, by an 8-bit or 16-bit header or the SAR parameters; null when it is whole. */
+/** Reads a part's position from an 8-bit or 16-bit header or the SAR parameters; null for a message in one part. */
 export function concatOf(message: Content): Concat | null {
   const udh = message.esmClass & UDH_INDICATOR ? readUdh(userData(message)) : null;
   const concat = udh ? concatInUdh(udh) : concatInTlvs(message);

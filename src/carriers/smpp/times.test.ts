@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { absoluteTime, parseTime, receiptDate, relativeTime, utcDate } from './times.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS } from '../../platform/lib/time.ts';
 
 describe('an absolute time', () => {
   test('is written in UTC', () => {

@@ -1,53 +1,51 @@
-/** The time strings of schedule_delivery_time, validity_period and final_date (protocol sheet smpp, section 8). */
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-/** The protocol does not say how long a month or a year of a relative time is. */
+// The time strings of schedule_delivery_time, validity_period and final_date (protocol sheet smpp, section 8).
+
+/** The protocol does not define the length of a month or a year in a relative time. */
 const MONTH_MS = 30 * DAY_MS;
 const YEAR_MS = 365 * DAY_MS;
-const LONGEST_RELATIVE_MS = 12 * MONTH_MS;
+const MAX_RELATIVE_MS = 12 * MONTH_MS;
 
-function two(value: number): string {
+function twoDigits(value: number): string {
   return value < 10 ? `0${value}` : String(value);
 }
 
-/** `YYMMDDhhmmss` in UTC; the years 2000 to 2099. */
-function digits(date: Date): string {
-  const day = two(date.getUTCFullYear() % 100) + two(date.getUTCMonth() + 1) + two(date.getUTCDate());
-  return day + two(date.getUTCHours()) + two(date.getUTCMinutes()) + two(date.getUTCSeconds());
+/** Formats a date as `YYMMDDhhmmss` in UTC, for the years 2000 to 2099. */
+function utcDigits(date: Date): string {
+  const day = twoDigits(date.getUTCFullYear() % 100) + twoDigits(date.getUTCMonth() + 1) + twoDigits(date.getUTCDate());
+  return day + twoDigits(date.getUTCHours()) + twoDigits(date.getUTCMinutes()) + twoDigits(date.getUTCSeconds());
 }
 
 const TENTH_MS = 100;
-/** The last time that was written. Messages of a bulk send end within moments of each other. */
+/** The last time that was formatted: the validity of messages in a bulk send ends at nearly the same time. */
 let last = { tenths: Number.NaN, text: '' };
 
-/** The instant in UTC to the tenth of a second, cut off: `261231235900000+`. */
+/** Formats an instant in UTC, rounded down to a tenth of a second: `261231235900000+`. */
 export function absoluteTime(date: Date): string {
   const tenths = Math.floor(date.getTime() / TENTH_MS);
   if (tenths !== last.tenths) {
-    last = { tenths, text: `${digits(date)}${Math.floor(date.getUTCMilliseconds() / TENTH_MS)}00+` };
+    last = { tenths, text: `${utcDigits(date)}${Math.floor(date.getUTCMilliseconds() / TENTH_MS)}00+` };
   }
   return last.text;
 }
 
-/** A duration in whole seconds, cut off, from 1 second to 360 days: `000000030000000R` for three hours. */
+/** Formats a duration in whole seconds, rounded down, from 1 second to 360 days: `000000030000000R` for three hours. */
 export function relativeTime(ms: number): string {
-  const rest = Math.min(Math.max(ms, SECOND_MS), LONGEST_RELATIVE_MS);
+  const rest = Math.min(Math.max(ms, SECOND_MS), MAX_RELATIVE_MS);
   const months = Math.floor(rest / MONTH_MS);
   const days = Math.floor((rest % MONTH_MS) / DAY_MS);
   const hours = Math.floor((rest % DAY_MS) / HOUR_MS);
   const minutes = Math.floor((rest % HOUR_MS) / MINUTE_MS);
   const seconds = Math.floor((rest % MINUTE_MS) / SECOND_MS);
-  return `00${two(months)}${two(days)}${two(hours)}${two(minutes)}${two(seconds)}000R`;
+  return `00${twoDigits(months)}${twoDigits(days)}${twoDigits(hours)}${twoDigits(minutes)}${twoDigits(seconds)}000R`;
 }
 
 const TIME = /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d)(\d\d)([+\-R])$/;
 const QUARTER_MS = 15 * MINUTE_MS;
-const MOST_QUARTERS = 48;
+const MAX_OFFSET_QUARTERS = 48;
 
-/** An instant or a duration; null for an empty text and for one that is no time. */
+/** Parses an instant or a duration; null for an empty text or an invalid time. */
 export function parseTime(text: string): Date | { relativeMs: number } | null {
   const match = TIME.exec(text);
   if (!match) return null;
@@ -59,12 +57,12 @@ export function parseTime(text: string): Date | { relativeMs: number } | null {
     return { relativeMs: dayMs + hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS };
   }
   const local = utcDate(year, month, day, hour, minute, second);
-  if (!local || quarters > MOST_QUARTERS) return null;
+  if (!local || quarters > MAX_OFFSET_QUARTERS) return null;
   const offsetMs = quarters * QUARTER_MS * (match[9] === '+' ? 1 : -1);
   return new Date(local.getTime() + tenth * 100 - offsetMs);
 }
 
-/** The instant; `year` 0 to 99 from 2000, `month` from 1, `day` 0 to 99. Null when there is no such date or time of day. */
+/** Returns an instant; `year` is 0 to 99 from 2000, `month` counts from 1. Null when the date or the time does not exist. */
 export function utcDate(
   year: number,
   month: number,
@@ -75,11 +73,11 @@ export function utcDate(
 ): Date | null {
   if (hour > 23 || minute > 59 || second > 59) return null;
   const date = new Date(Date.UTC(2000 + year, month - 1, day, hour, minute, second));
-  // A day that the month does not have moves the date into another month.
+  // A day that the month does not have shifts the date into another month.
   return date.getUTCMonth() === month - 1 ? date : null;
 }
 
-/** A date of a receipt's text, `YYMMDDhhmm`, in UTC. */
+/** Formats a date of a receipt's text as `YYMMDDhhmm` in UTC. */
 export function receiptDate(date: Date): string {
-  return digits(date).slice(0, 10);
+  return utcDigits(date).slice(0, 10);
 }

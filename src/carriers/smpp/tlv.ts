@@ -1,9 +1,9 @@
 import { type Field, fail, latin1, type ReadCursor, readOctets, type WriteCursor, writeOctets } from './wire.ts';
 
-/** Optional parameters by tag. Unknown tags are kept; of a repeated tag the first is kept. */
+/** Optional parameters by tag. Unknown tags are kept; of repeated tags only the first is kept. */
 export type Tlvs = ReadonlyMap<number, Uint8Array>;
 
-/** Tags of the optional parameters that the gateway or the sandbox reads or writes (protocol sheet smpp, section 2). */
+/** The tags of the optional parameters that the gateway or the sandbox uses (protocol sheet smpp, section 2). */
 export const TAG = {
   payload_type: 0x0019,
   additional_status_info_text: 0x001d,
@@ -23,18 +23,18 @@ export const TAG = {
   congestion_state: 0x0428,
 } as const;
 
-/** Shared by every PDU without optional parameters. */
+/** The parameters of every PDU that has none. */
 export const NO_TLVS: Tlvs = new Map<number, Uint8Array>();
 
 const HEAD_OCTETS = 4;
-const LONGEST_VALUE = 0xffff;
+const MAX_VALUE_OCTETS = 0xffff;
 
 function sizeOfTlvs(name: string, tlvs: Tlvs): number {
   let size = 0;
   for (const [tag, value] of tlvs) {
     if (!Number.isInteger(tag) || tag < 0 || tag > 0xffff) throw new RangeError(`${name}: tag ${tag} is not 16 bits`);
-    if (value.length > LONGEST_VALUE)
-      throw new RangeError(`${name}: tag ${tag} is longer than ${LONGEST_VALUE} octets`);
+    if (value.length > MAX_VALUE_OCTETS)
+      throw new RangeError(`${name}: tag ${tag} is longer than ${MAX_VALUE_OCTETS} octets`);
     size += HEAD_OCTETS + value.length;
   }
   return size;
@@ -54,7 +54,7 @@ function readTlvs(cursor: ReadCursor, name: string): Tlvs {
   const tlvs = new Map<number, Uint8Array>();
   while (cursor.offset < cursor.bytes.length) {
     if (cursor.bytes.length - cursor.offset < HEAD_OCTETS) {
-      fail(cursor, `${name}: octets are left over`);
+      fail(cursor, `${name}: incomplete parameter`);
       break;
     }
     const tag = cursor.bytes.readUInt16BE(cursor.offset);
@@ -66,23 +66,25 @@ function readTlvs(cursor: ReadCursor, name: string): Tlvs {
   return tlvs;
 }
 
-/** Everything up to the end of the PDU, so always the last field of a layout. */
+/** All optional parameters up to the end of the PDU, so always the last field of a layout. */
 export const tlvField: Field<Tlvs> = { size: sizeOfTlvs, write: writeTlvs, read: readTlvs };
 
+/** Encodes a parameter value of one octet. */
 export function uint8(value: number): Uint8Array {
   return Uint8Array.of(value);
 }
 
+/** Encodes a big-endian parameter value of two octets. */
 export function uint16(value: number): Uint8Array {
   return Uint8Array.of(value >> 8, value);
 }
 
-/** A C-octet string value: latin1 with a NUL at its end. */
+/** Encodes a C-octet string value: Latin-1 with a trailing NUL. */
 export function cStringValue(value: string): Uint8Array {
   return Buffer.from(`${value}\0`, 'latin1');
 }
 
-/** The big-endian integer in a parameter, or null when it is missing or its length is not `octets`. */
+/** Reads the big-endian integer in a parameter; null when it is missing or its length is not `octets`. */
 export function readUint(tlvs: Tlvs, tag: number, octets: 1 | 2 | 4): number | null {
   const value = tlvs.get(tag);
   if (value?.length !== octets) return null;
@@ -91,7 +93,7 @@ export function readUint(tlvs: Tlvs, tag: number, octets: 1 | 2 | 4): number | n
   return sum;
 }
 
-/** The string in a parameter up to its NUL, which some peers leave out; null when it is missing. */
+/** Reads the string in a parameter up to its NUL, which some peers omit; null when the parameter is missing. */
 export function readText(tlvs: Tlvs, tag: number): string | null {
   const value = tlvs.get(tag);
   if (!value) return null;

@@ -1,28 +1,30 @@
-/**
- * The field types of SMPP (protocol sheet smpp, section 2): integers, C-octet strings, counted octets.
- * Reading never throws: the first fault is kept in the cursor, and later reads give empty values.
- */
+// The field types of SMPP (protocol sheet smpp, section 2): integers, C-octet strings, counted octets.
+
+/** A position in received octets. Reading never throws: `fault` keeps the first fault, and later reads return empty values. */
 export type ReadCursor = { readonly bytes: Buffer; offset: number; fault: string | null };
+/** A position in the octets of a PDU that is being written. */
 export type WriteCursor = { readonly bytes: Buffer; offset: number };
 
-/** How one field is measured (and checked), written and read. `name` is for the message of a fault. */
+/** How one field is measured (and validated), written and read. `name` is for fault messages. */
 export type Field<T> = {
-  /** Octets that the field takes. Throws RangeError naming the field when the value does not fit it. */
+  /** Returns the octets that the field takes. Throws RangeError naming the field when the value does not fit. */
   size(name: string, value: T): number;
   write(cursor: WriteCursor, value: T): void;
   read(cursor: ReadCursor, name: string): T;
 };
 
-/** Field by field in the order of the wire; the keys of an object literal keep that order. */
+/** The fields of a body in wire order, which the keys of an object literal preserve. */
 export type Layout<Body> = { readonly [Key in keyof Body]-?: Field<Body[Key]> };
 
 const EMPTY = new Uint8Array(0);
 
+/** Records a fault unless there is one already, and skips the remaining octets. */
 export function fail(cursor: ReadCursor, reason: string): void {
   cursor.fault ??= reason;
   cursor.offset = cursor.bytes.length;
 }
 
+/** Reads one octet; 0 and a fault when there is none. */
 export function readByte(cursor: ReadCursor, name: string): number {
   const value = cursor.bytes[cursor.offset];
   if (value === undefined) {
@@ -33,26 +35,26 @@ export function readByte(cursor: ReadCursor, name: string): number {
   return value;
 }
 
-/** Up to its NUL, as latin1; longer values than the field allows are taken as they are. */
+/** Reads a C-octet string up to its NUL as Latin-1; values longer than the field allows are accepted. */
 export function readCString(cursor: ReadCursor, name: string): string {
   const { bytes, offset: start } = cursor;
   let end = start;
   while (end < bytes.length && bytes[end] !== 0) end += 1;
   if (end === bytes.length) {
-    fail(cursor, `${name} has no end`);
+    fail(cursor, `${name} is not terminated`);
     return '';
   }
   cursor.offset = end + 1;
   return end === start ? '' : bytes.toString('latin1', start, end);
 }
 
-/** The octets before `end` as text. Octets of a frame are views of a Buffer already, and are read without a copy. */
+/** Decodes the octets before `end` as Latin-1. Octets of a frame are views of a Buffer already and are read without a copy. */
 export function latin1(octets: Uint8Array, end = octets.length): string {
   const bytes = Buffer.isBuffer(octets) ? octets : Buffer.from(octets.buffer, octets.byteOffset, octets.length);
   return bytes.toString('latin1', 0, end);
 }
 
-/** A view of the next `length` octets. */
+/** Returns a view of the next `length` octets; an empty one and a fault when there are fewer. */
 export function readOctets(cursor: ReadCursor, name: string, length: number): Uint8Array {
   const end = cursor.offset + length;
   if (end > cursor.bytes.length) {
@@ -64,18 +66,18 @@ export function readOctets(cursor: ReadCursor, name: string, length: number): Ui
   return octets;
 }
 
-/** Octets of the value with its NUL. A NUL or a character above 0xFF inside would shift every later field. */
+/** Returns the octets of a value with its NUL. Throws RangeError when it is too long, or has a NUL or a character above 0xFF. */
 export function cStringSize(name: string, value: string, max: number): number {
   const size = value.length + 1;
   if (size > max) throw new RangeError(`${name} takes at most ${max - 1} characters, not ${value.length}`);
   for (let index = 0; index < value.length; index += 1) {
     const code = value.charCodeAt(index);
-    if (code === 0 || code > 0xff) throw new RangeError(`${name} holds a character that SMPP cannot carry`);
+    if (code === 0 || code > 0xff) throw new RangeError(`${name} contains a character that SMPP cannot carry`);
   }
   return size;
 }
 
-/** These strings are short (21 octets at most, mostly): a loop is faster than a call into the runtime. */
+/** Writes a C-octet string. Most have at most 21 octets, so a loop is faster than a call into the runtime. */
 export function writeCString(cursor: WriteCursor, value: string): void {
   const { bytes, offset } = cursor;
   for (let index = 0; index < value.length; index += 1) bytes[offset + index] = value.charCodeAt(index);
@@ -83,16 +85,18 @@ export function writeCString(cursor: WriteCursor, value: string): void {
   cursor.offset = offset + value.length + 1;
 }
 
+/** Writes octets as they are. */
 export function writeOctets(cursor: WriteCursor, value: Uint8Array): void {
   cursor.bytes.set(value, cursor.offset);
   cursor.offset += value.length;
 }
 
-/** `max` counts the NUL, as the protocol's tables do. */
+/** A C-octet string field; `max` includes the NUL, as in the protocol's tables. */
 export function cString(max: number): Field<string> {
   return { size: (name, value) => cStringSize(name, value, max), write: writeCString, read: readCString };
 }
 
+/** An integer of one octet. */
 export const byte: Field<number> = {
   size(name, value) {
     if (!Number.isInteger(value) || value < 0 || value > 0xff) throw new RangeError(`${name} must be 0 to 255`);
@@ -105,7 +109,7 @@ export const byte: Field<number> = {
   read: readByte,
 };
 
-/** One octet of length, then the octets: `sm_length` and `short_message`, at most 254. */
+/** A length octet, then the octets: `sm_length` and `short_message`, at most 254. */
 export const shortOctets: Field<Uint8Array> = {
   size(name, value) {
     if (value.length > 254) throw new RangeError(`${name} takes at most 254 octets, not ${value.length}`);
@@ -118,16 +122,19 @@ export const shortOctets: Field<Uint8Array> = {
   read: (cursor, name) => readOctets(cursor, name, readByte(cursor, name)),
 };
 
+/** Returns the size of a body in octets. Throws RangeError naming the first field whose value does not fit. */
 export function layoutSize<Body>(layout: Layout<Body>, body: Body): number {
   let size = 0;
   for (const key in layout) size += layout[key].size(key, body[key]);
   return size;
 }
 
+/** Writes a body field by field. */
 export function writeLayout<Body>(cursor: WriteCursor, layout: Layout<Body>, body: Body): void {
   for (const key in layout) layout[key].write(cursor, body[key]);
 }
 
+/** Reads a body field by field; faults are recorded in the cursor. */
 export function readLayout<Body>(cursor: ReadCursor, layout: Layout<Body>): Body {
   const body: Partial<Body> = {};
   for (const key in layout) body[key] = layout[key].read(cursor, key);

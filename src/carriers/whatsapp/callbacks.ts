@@ -1,12 +1,12 @@
 import type { Inbound, Receipt } from '../events.ts';
-import { listIn, memberOf, wordsIn } from '../json.ts';
+import { getList, getMember, getText } from '../json.ts';
 import { readInbound } from './inbound.ts';
-import { sameText } from '../../platform/lib/constant-time-equal.ts';
+import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
 import { isSigned } from './signature.ts';
 import { readStatus } from './statuses.ts';
 import { readTemplateChange, type TemplateChange } from './template-changes.ts';
 
-/** All that one request of the network tells, in its order; any part may be empty. */
+/** The content of one callback request, in its order; any list may be empty. */
 export type WhatsappCallback = {
   readonly receipts: readonly Receipt[];
   readonly inbounds: readonly Inbound[];
@@ -15,9 +15,9 @@ export type WhatsappCallback = {
 };
 
 /**
- * What is only worth a line in the log: a field that nobody reads here (one that begins with `template` or
- * `message_template` says that templates have changed), something of another business account or number, or something
- * in a shape that nobody knows.
+ * A change that only deserves a log entry: a field that is not handled (one that begins with `template` or
+ * `message_template` means that templates have changed), a change of another business account or number, or one in an
+ * unknown format.
  */
 export type OtherChange = {
   readonly field: string;
@@ -26,44 +26,46 @@ export type OtherChange = {
   readonly why: 'field' | 'foreign' | 'unreadable';
 };
 
+/** A callback request, and what is needed to verify it. */
 export type CallbackRequest = {
-  /** The octets as they came: the signature is over them. */
+  /** The octets as received, which the signature covers. */
   readonly rawBody: Uint8Array;
-  /** The header `X-Hub-Signature-256`. */
+  /** The value of the header `X-Hub-Signature-256`. */
   readonly signature: string | undefined;
   readonly appSecret: string;
-  /** Whose callbacks these are; what others own is not read. */
+  /** The owner of these callbacks; changes of other accounts and numbers are not read. */
   readonly wabaId: string;
   readonly phoneNumberIds: readonly string[];
 };
 
+/** The result of reading a callback request. */
 export type ReadCallback =
-  /** No signature, or not one of this body by this secret. */
+  /** The signature is missing or does not match this body and secret. */
   | { readonly kind: 'forbidden' }
-  /** Signed, and yet no notification of WhatsApp. */
+  /** Correctly signed, but not a WhatsApp notification. */
   | { readonly kind: 'malformed' }
   | { readonly kind: 'ok'; readonly callback: WhatsappCallback };
 
 /**
- * Answers the network's question whether a callback address is ours: the text to answer with, or null when the token is
+ * Answers the network's check of a callback URL: returns the challenge to answer with, or null when the verify token is
  * not ours (protocol sheet whatsapp, section 6).
  */
 export function verifyChallenge(query: Readonly<Record<string, unknown>>, verifyToken: string): string | null {
   const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = query;
   if (mode !== 'subscribe' || typeof token !== 'string' || typeof challenge !== 'string') return null;
-  return sameText(token, verifyToken) ? challenge : null;
+  return constantTimeEqual(token, verifyToken) ? challenge : null;
 }
 
 /**
- * Reads a notification (protocol sheet whatsapp, sections 4 and 6 to 8). Nothing is believed before the signature is
- * checked, on the raw octets. Never throws: what cannot be read is listed in `other`.
+ * Reads a notification (protocol sheet whatsapp, sections 4 and 6 to 8). The signature is verified on the raw octets
+ * before anything is read. Never throws: unreadable changes are listed in `other`.
  */
 export function readWhatsappCallback(request: CallbackRequest): ReadCallback {
   if (!isSigned(request.rawBody, request.signature, request.appSecret)) return { kind: 'forbidden' };
   const json = parseExactly(Buffer.from(request.rawBody).toString('utf8'));
-  if (memberOf(json, 'object') !== 'whatsapp_business_account') return { kind: 'malformed' };
+  if (getMember(json, 'object') !== 'whatsapp_business_account') return { kind: 'malformed' };
   const found: Found = { receipts: [], inbounds: [], templateChanges: [], other: [] };
-  for (const entry of listIn(json, 'entry')) readEntry(entry, request, found);
+  for (const entry of getList(json, 'entry')) readEntry(entry, request, found);
   return { kind: 'ok', callback: found };
 }
 
@@ -76,8 +78,8 @@ type Found = {
 type Owner = Pick<CallbackRequest, 'wabaId' | 'phoneNumberIds'>;
 
 /**
- * Template ids come as numbers, and may be too long for a double. Only requests that hold one pay for reading every
- * number as it is written.
+ * Template ids arrive as numbers, and may be too long for a double. Only requests that contain one pay for parsing every
+ * number with its source text.
  */
 function parseExactly(text: string): unknown {
   try {
@@ -88,16 +90,16 @@ function parseExactly(text: string): unknown {
   }
 }
 
-/** Node gives the third argument; the types of ES do not know it yet. */
+/** Node passes the third argument, which the types of ES do not define yet. */
 function exactIds(key: string, value: unknown, context?: { readonly source?: string }): unknown {
   return key === 'message_template_id' && typeof value === 'number' ? (context?.source ?? String(value)) : value;
 }
 
 function readEntry(entry: unknown, owner: Owner, found: Found): void {
-  const wabaId = wordsIn(entry, 'id');
-  for (const change of listIn(entry, 'changes')) {
-    const field = wordsIn(change, 'field');
-    const value = memberOf(change, 'value');
+  const wabaId = getText(entry, 'id');
+  for (const change of getList(entry, 'changes')) {
+    const field = getText(change, 'field');
+    const value = getMember(change, 'value');
     if (wabaId !== owner.wabaId) found.other.push({ field, wabaId, phoneNumberId: null, why: 'foreign' });
     else if (field === 'messages') readMessages(value, wabaId, owner, found);
     else if (field === 'message_template_status_update') readTemplate(value, wabaId, found);
@@ -113,19 +115,19 @@ function readTemplate(value: unknown, wabaId: string, found: Found): void {
 }
 
 function readMessages(value: unknown, wabaId: string, owner: Owner, found: Found): void {
-  const phoneNumberId = wordsIn(memberOf(value, 'metadata'), 'phone_number_id');
+  const phoneNumberId = getText(getMember(value, 'metadata'), 'phone_number_id');
   const skip = (field: string, why: OtherChange['why']): void =>
     void found.other.push({ field, wabaId, phoneNumberId, why });
   if (!owner.phoneNumberIds.includes(phoneNumberId)) return skip('messages', 'foreign');
-  for (const item of listIn(value, 'statuses')) {
+  for (const item of getList(value, 'statuses')) {
     const receipt = readStatus(item, phoneNumberId);
     if (receipt) found.receipts.push(receipt);
     else skip('statuses', 'unreadable');
   }
-  for (const item of listIn(value, 'messages')) {
-    const inbound = readInbound(item, phoneNumberId, listIn(value, 'contacts'));
+  for (const item of getList(value, 'messages')) {
+    const inbound = readInbound(item, phoneNumberId, getList(value, 'contacts'));
     if (inbound) found.inbounds.push(inbound);
     else skip('messages', 'unreadable');
   }
-  if (listIn(value, 'errors').length > 0) skip('errors', 'field');
+  if (getList(value, 'errors').length > 0) skip('errors', 'field');
 }

@@ -17,11 +17,12 @@ const TIMING: Timing = {
 };
 
 /**
- * A carrier that is reached by the WhatsApp Cloud API (protocol sheet whatsapp). A submission's sender is the id of one
- * of the numbers in the settings. Receipts and inbound messages come as callbacks (`callbacks.ts`), not through here.
+ * Creates a carrier that is reached over the WhatsApp Cloud API (protocol sheet whatsapp). A submission's sender is the
+ * id of one of the numbers in the settings. Receipts and inbound messages arrive as callbacks (`callbacks.ts`), not
+ * through this carrier.
  *
- * What was accepted bears the network's id; what was written and not answered bears ours, which the network repeats in
- * every status. `timing` is for tests.
+ * An accepted message has the network's id. A message that was written and not answered has our own id, which the
+ * network repeats in every status. `timing` is for tests.
  */
 export function createWhatsappCarrier(
   settings: WhatsappSettings,
@@ -32,36 +33,36 @@ export function createWhatsappCarrier(
   let host: CarrierHost | null = null;
   const changed = (): void => host?.changed();
   const client = createGraphClient(settings, secrets);
-  const gate = createGate({ places: settings.concurrency, throttlePauseMs: settings.throttlePauseMs }, changed);
+  const gate = createGate({ slots: settings.concurrency, throttlePauseMs: settings.throttlePauseMs }, changed);
   const numbers = createNumbers(settings, changed);
   const failed = (reason: string): void => host?.failed(reason);
-  const link = createLink(client, times, heard, failed);
+  const link = createLink(client, times, updateState, failed);
 
-  function heard(open: boolean, fault: string | null): void {
+  function updateState(open: boolean, fault: string | null): void {
     gate.setOpen(open);
     if (fault !== null) host?.log('error', 'The access token was refused', { reason: fault });
-    // A fault changes nothing of a room that was 0 already, but somebody waits to see it.
+    // The room was 0 already, but the fault must become visible.
     changed();
   }
 
   function alert(number: SendingNumber, code: string, text: string): void {
-    const news = number.fault() === null;
+    const isNew = number.fault() === null;
     number.setFault(`${number.id}: ${code} ${text}`);
-    if (news) host?.log('error', 'The network refuses this number', { phoneNumberId: number.id, code, text });
+    if (isNew) host?.log('error', 'The network refuses this number', { phoneNumberId: number.id, code, text });
   }
 
-  function linkInDoubt(reason: string): void {
+  function verifyLink(reason: string): void {
     if (gate.isOpen()) {
       host?.log('warn', 'The API did not answer', { reason });
       failed(reason);
     }
-    link.doubt();
+    link.verify();
   }
 
-  const deps = { client, gate, timing: times, tokenRefused: link.refuse, linkInDoubt, alert };
+  const deps = { client, gate, timing: times, tokenRefused: link.tokenRefused, verifyLink, alert };
 
-  function start(to: CarrierHost): void {
-    host = to;
+  function start(newHost: CarrierHost): void {
+    host = newHost;
     link.start();
   }
 
@@ -69,11 +70,11 @@ export function createWhatsappCarrier(
     const number = numbers.get(submission.sender);
     if (!number) return Promise.resolve(notSendable(`This connection does not have the number ${submission.sender}`));
     if (submission.content && submission.content.channel !== 'WHATSAPP') {
-      return Promise.resolve(notSendable('The content is not of this channel'));
+      return Promise.resolve(notSendable('The content does not belong to this channel'));
     }
     return gate.pass(submission, async (next) => {
       const outcome = await sendMessage(deps, number, next);
-      if (outcome.kind === 'accepted') link.flowing();
+      if (outcome.kind === 'accepted') link.messageAccepted();
       return outcome;
     });
   }
@@ -82,7 +83,14 @@ export function createWhatsappCarrier(
     const up = gate.isOpen();
     const fault = link.fault() ?? numbers.firstFault();
     const bindsWanted = settings.phoneNumberIds.length;
-    return { up, bindsUp: up ? numbers.countGood() : 0, bindsWanted, whole: up, inFlight: gate.inFlight(), fault };
+    return {
+      up,
+      bindsUp: up ? numbers.countHealthy() : 0,
+      bindsWanted,
+      allLinksUp: up,
+      inFlight: gate.inFlight(),
+      fault,
+    };
   }
 
   async function stop(deadlineMs: number): Promise<void> {
@@ -92,6 +100,6 @@ export function createWhatsappCarrier(
     await client.close();
   }
 
-  const room = (): number => (numbers.allPause() ? 0 : gate.room());
+  const room = (): number => (numbers.allPaused() ? 0 : gate.room());
   return { channels: ['WHATSAPP'], start, room, submit, state, stop };
 }

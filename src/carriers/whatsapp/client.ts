@@ -1,53 +1,55 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { parseBase } from '../http/base-url.ts';
+import { parseBaseUrl } from '../http/base-url.ts';
 import { createHttpClient, type HttpAnswer, type HttpRequest } from '../http/client.ts';
-import { memberOf, parseJson } from '../json.ts';
+import { getMember, parseJson } from '../json.ts';
 import { classOf, classOfHttp, type GraphError, readGraphError } from './errors.ts';
 import type { WhatsappSecrets, WhatsappSettings } from './settings.ts';
 
+/** One request to the Graph API. */
 export type GraphRequest = {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Below the version, with its query: `/106540352242922/messages`. */
+  /** The path below the version, with its query: `/106540352242922/messages`. */
   readonly path: string;
-  /** Sent as JSON. */
+  /** A body to send as JSON. */
   readonly json?: object;
-  /** Sent as it is, in place of `json`. */
+  /** A body to send as it is, in place of `json`. */
   readonly raw?: {
     readonly bytes: Uint8Array;
     readonly contentType: string;
-    /** Where in a file that was told of before the octets begin. Such requests name the token in a way of their own. */
+    /** Where in a file that was announced before the octets begin. Such requests pass the token in a different form. */
     readonly fileOffset?: number;
   };
   readonly timeoutMs?: number;
 };
 
+/** The answer to a request to the Graph API. */
 export type GraphAnswer =
   | {
       readonly kind: 'answered';
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
-      /** undefined when it was no JSON. */
+      /** The parsed body; undefined when it was not JSON. */
       readonly json: unknown;
     }
   | Extract<HttpAnswer, { kind: 'failed' }>;
 
-/** The Graph API as one access token sees it. */
+/** A client of the Graph API with one access token. */
 export type GraphClient = {
   readonly settings: WhatsappSettings;
-  /** Never rejects. */
+  /** Sends a request to the API; never rejects. */
   call(request: GraphRequest): Promise<GraphAnswer>;
-  /** Fetches a file with the token; the caller has made sure that its host may see that. Never rejects. */
+  /** Fetches a file with the token; the caller has verified that the host may receive it. Never rejects. */
   fetch(request: Pick<HttpRequest, 'origin' | 'path' | 'timeoutMs' | 'maxBytes'>): Promise<HttpAnswer>;
-  /** Ends what is under way as failed. */
+  /** Closes all connections; requests in flight end as `failed`. */
   close(): Promise<void>;
 };
 
-/** Longer answers are lists of templates: a page of them is asked for at a time. */
+/** The longest answers are lists of templates, which are requested page by page. */
 const MAX_ANSWER_BYTES = 8 << 20;
 
-/** Keeps connections, at most `concurrency`; follows no redirect; answers are cut at 8 MiB. */
+/** Creates a client with up to `concurrency` kept-alive connections; it follows no redirects and accepts up to 8 MiB per answer. */
 export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappSecrets): GraphClient {
-  const { origin, prefix } = parseBase('baseUrl', settings.baseUrl);
+  const { origin, prefix } = parseBaseUrl('baseUrl', settings.baseUrl);
   const base = `${prefix}/${settings.apiVersion}`;
   const authorization = `Bearer ${secrets.accessToken}`;
   const http = createHttpClient({
@@ -92,26 +94,27 @@ export function createGraphClient(settings: WhatsappSettings, secrets: WhatsappS
   };
 }
 
-/** What the network says is wrong; null when the answer is a success, or no answer of the Graph API. */
-export const errorIn = (json: unknown): GraphError | null => readGraphError(memberOf(json, 'error'));
+/** Returns the error in an answer; null for a success, or when the body is not one of the Graph API. */
+export const errorIn = (json: unknown): GraphError | null => readGraphError(getMember(json, 'error'));
 
-/** What came of a call beside sending. */
+/** The result of a call other than sending a message. */
 export type GraphResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fault: GraphFault };
 
+/** Why a call failed. */
 export type GraphFault = {
-  /** The network's code, `HTTP_` and the status, or `UNREACHABLE`. */
+  /** The network's code, `HTTP_` followed by the status, or `UNREACHABLE`. */
   readonly code: string;
-  /** For people. */
+  /** A readable explanation. */
   readonly text: string;
   readonly status: number | null;
-  /** Whether the same call may pass later. */
+  /** Whether the same call may succeed later. */
   readonly retry: boolean;
 };
 
-/** Makes a call, and reads its answer: `read` answers undefined for what it does not understand. */
-export async function ask<T>(
+/** Makes a call and reads its answer with `read`, which returns undefined for an unexpected body. Never rejects. */
+export async function callAndRead<T>(
   client: GraphClient,
   request: GraphRequest,
   read: (json: unknown) => T | undefined,
@@ -126,7 +129,7 @@ function faultOf(answer: GraphAnswer): GraphFault {
   const { status, json } = answer;
   const error = errorIn(json);
   const { act } = error ? classOf(error.code, status) : classOfHttp(status);
-  const retry = act === 'busy' || act === 'later' || act === 'twice';
+  const retry = act === 'busy' || act === 'later' || act === 'repeat';
   if (error) return { code: String(error.code), text: error.text, status, retry };
-  return { code: `HTTP_${status}`, text: `The API answered ${status}, not in its own form`, status, retry };
+  return { code: `HTTP_${status}`, text: `The API answered ${status} with an unexpected body`, status, retry };
 }

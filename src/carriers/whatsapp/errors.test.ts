@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { classOf, classOfHttp, failureOf, readGraphError } from './errors.ts';
+import { classOf, classOfHttp, statusOfFailure, readGraphError } from './errors.ts';
 
 describe('a code', () => {
   test.each([
@@ -15,8 +15,8 @@ describe('a code', () => {
     [131057, 'busy'],
     [2, 'busy'],
     [133004, 'busy'],
-    [1, 'twice'],
-    [131000, 'twice'],
+    [1, 'repeat'],
+    [131000, 'repeat'],
     [131056, 'pair'],
     [132069, 'later'],
     [131026, 'refuse'],
@@ -42,7 +42,7 @@ describe('a code', () => {
   });
 
   test('of a failure after the acceptance is a final state', () => {
-    expect([131026, 131047, 131050, 131016, null].map(failureOf)).toEqual([
+    expect([131026, 131047, 131050, 131016, null].map(statusOfFailure)).toEqual([
       'UNSUPPORTED',
       'CONVERSATION_CLOSED',
       'DISABLED',

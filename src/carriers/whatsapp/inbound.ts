@@ -1,51 +1,51 @@
 import type { Inbound, InboundMedia, InboundType } from '../events.ts';
-import { listIn, memberOf, wordsIn } from '../json.ts';
-import { secondsIn } from './statuses.ts';
+import { getList, getMember, getText } from '../json.ts';
+import { readEpochSeconds } from './statuses.ts';
 
-/** What people read of a message, its kind, and its file. */
-type Reading = { readonly type: InboundType; readonly text: string; readonly media?: InboundMedia | null };
+/** The type of a message, its readable text, and its file. */
+type InboundContent = { readonly type: InboundType; readonly text: string; readonly media?: InboundMedia | null };
 
-/** The longest text of the sheet is 4,096 characters; what invents a longer one is cut. */
-const LONGEST_TEXT = 16_384;
+/** The protocol sheet allows 4,096 characters; longer texts are cut here. */
+const MAX_TEXT_LENGTH = 16_384;
 
 /**
- * One message of a person (protocol sheet whatsapp, section 7); null when it does not say who sent it or has no id. The
- * source is the number in digits, or the business-scoped user id of a person who shows no number (section 8). `raw` is
- * the item itself, with all that has no place elsewhere: what it answers, the advertisement that it came by, an order.
+ * Reads one inbound message (protocol sheet whatsapp, section 7); null without a sender or an id. The source is the number
+ * in digits, or the business-scoped user id of a person who shows no number (section 8). `raw` is the item itself, which
+ * also holds the quoted message, the advertisement that led to it, or an order.
  */
 export function readInbound(item: unknown, phoneNumberId: string, contacts: readonly unknown[]): Inbound | null {
-  const id = wordsIn(item, 'id');
-  const userId = wordsIn(item, 'from_user_id') || wordsIn(item, 'user_id') || userIdIn(contacts);
-  const source = wordsIn(item, 'from') || userId;
+  const id = getText(item, 'id');
+  const userId = getText(item, 'from_user_id') || getText(item, 'user_id') || userIdIn(contacts);
+  const source = getText(item, 'from') || userId;
   if (id === '' || source === '') return null;
-  const { type, text, media = null } = readingOf(item);
+  const { type, text, media = null } = readContent(item);
   return {
     source,
     destination: phoneNumberId,
-    text: text.slice(0, LONGEST_TEXT).toWellFormed(),
+    text: text.slice(0, MAX_TEXT_LENGTH).toWellFormed(),
     concat: null,
     raw: Buffer.from(JSON.stringify(item)),
     rich: {
       channel: 'WHATSAPP',
       id,
       messageType: type,
-      at: secondsIn(item, 'timestamp'),
+      at: readEpochSeconds(item, 'timestamp'),
       profileName: profileNameOf(source, contacts),
       media,
     },
   };
 }
 
-/** Without a number on the item, the one contact of the request is its sender. */
+/** Without a number in the item, the only contact of the request is its sender. */
 const userIdIn = (contacts: readonly unknown[]): string =>
-  contacts.length === 1 ? wordsIn(contacts[0], 'user_id') : '';
+  contacts.length === 1 ? getText(contacts[0], 'user_id') : '';
 
 function profileNameOf(source: string, contacts: readonly unknown[]): string | null {
-  const own = contacts.find((contact) => [wordsIn(contact, 'wa_id'), wordsIn(contact, 'user_id')].includes(source));
-  return wordsIn(memberOf(own, 'profile'), 'name') || null;
+  const own = contacts.find((contact) => [getText(contact, 'wa_id'), getText(contact, 'user_id')].includes(source));
+  return getText(getMember(own, 'profile'), 'name') || null;
 }
 
-const FILES: ReadonlyMap<string, InboundType> = new Map([
+const FILE_TYPES: ReadonlyMap<string, InboundType> = new Map([
   ['image', 'IMAGE'],
   ['video', 'VIDEO'],
   ['audio', 'AUDIO'],
@@ -53,71 +53,71 @@ const FILES: ReadonlyMap<string, InboundType> = new Map([
   ['sticker', 'STICKER'],
 ]);
 
-function readingOf(item: unknown): Reading {
-  const type = wordsIn(item, 'type');
-  const content = memberOf(item, type);
-  const file = FILES.get(type);
-  if (file) return { type: file, text: wordsIn(content, 'caption'), media: mediaOf(content) };
+function readContent(item: unknown): InboundContent {
+  const type = getText(item, 'type');
+  const content = getMember(item, type);
+  const file = FILE_TYPES.get(type);
+  if (file) return { type: file, text: getText(content, 'caption'), media: mediaOf(content) };
   switch (type) {
     case 'text':
-      return { type: 'TEXT', text: wordsIn(content, 'body') };
+      return { type: 'TEXT', text: getText(content, 'body') };
     case 'location':
-      return { type: 'LOCATION', text: wordsOfLocation(content) };
+      return { type: 'LOCATION', text: locationText(content) };
     case 'contacts':
-      return { type: 'CONTACTS', text: listIn(item, 'contacts').map(wordsOfCard).join('\n') };
+      return { type: 'CONTACTS', text: getList(item, 'contacts').map(contactText).join('\n') };
     case 'reaction':
-      return { type: 'REACTION', text: wordsIn(content, 'emoji') };
+      return { type: 'REACTION', text: getText(content, 'emoji') };
     case 'button':
-      return { type: 'BUTTON', text: wordsIn(content, 'text') || wordsIn(content, 'payload') };
+      return { type: 'BUTTON', text: getText(content, 'text') || getText(content, 'payload') };
     case 'interactive':
-      return { type: 'BUTTON', text: wordsOfReply(content) };
+      return { type: 'BUTTON', text: replyText(content) };
     default:
-      return { type: 'OTHER', text: wordsOfOther(type, item) };
+      return { type: 'OTHER', text: otherText(type, item) };
   }
 }
 
 function mediaOf(content: unknown): InboundMedia | null {
-  const id = wordsIn(content, 'id');
+  const id = getText(content, 'id');
   if (id === '') return null;
-  // Newer payloads add an address that needs our token: by the id the network tells a fresh one.
+  // Newer payloads also contain a URL that needs our token; a fresh one can be requested by the id.
   return {
     id,
     url: null,
-    mimeType: wordsIn(content, 'mime_type') || null,
-    fileName: wordsIn(content, 'filename') || null,
+    mimeType: getText(content, 'mime_type') || null,
+    fileName: getText(content, 'filename') || null,
   };
 }
 
-function wordsOfLocation(content: unknown): string {
-  const [latitude, longitude] = [memberOf(content, 'latitude'), memberOf(content, 'longitude')];
+function locationText(content: unknown): string {
+  const [latitude, longitude] = [getMember(content, 'latitude'), getMember(content, 'longitude')];
   const place = typeof latitude === 'number' && typeof longitude === 'number' ? `${latitude}, ${longitude}` : '';
-  return joined([wordsIn(content, 'name'), wordsIn(content, 'address'), place]);
+  return joinParts([getText(content, 'name'), getText(content, 'address'), place]);
 }
 
-function wordsOfCard(card: unknown): string {
-  const phones = listIn(card, 'phones').map((phone) => wordsIn(phone, 'phone'));
-  return joined([wordsIn(memberOf(card, 'name'), 'formatted_name'), ...phones]);
+function contactText(card: unknown): string {
+  const phones = getList(card, 'phones').map((phone) => getText(phone, 'phone'));
+  return joinParts([getText(getMember(card, 'name'), 'formatted_name'), ...phones]);
 }
 
-/** A pressed button, a row of a list, or the answers of a flow, which are JSON that the flow's maker understands. */
-function wordsOfReply(content: unknown): string {
-  const reply = memberOf(content, wordsIn(content, 'type'));
-  return wordsIn(reply, 'title') || joined([wordsIn(reply, 'body'), wordsIn(reply, 'response_json')]);
+/** The text of a pressed button, a chosen list row, or the answers of a flow, which are JSON in the flow's own format. */
+function replyText(content: unknown): string {
+  const reply = getMember(content, getText(content, 'type'));
+  return getText(reply, 'title') || joinParts([getText(reply, 'body'), getText(reply, 'response_json')]);
 }
 
-/** Of an order, a notice of the system, or a kind that the network does not pass on, as much as there is to read. */
-function wordsOfOther(type: string, item: unknown): string {
-  if (type === 'order') return wordsOfOrder(memberOf(item, 'order'));
-  const [error] = listIn(item, 'errors');
-  return wordsIn(memberOf(item, type), 'body') || wordsIn(error, 'title');
+/** The readable text of an order, a system notice, or a message type that the network does not pass on. */
+function otherText(type: string, item: unknown): string {
+  if (type === 'order') return orderText(getMember(item, 'order'));
+  const [error] = getList(item, 'errors');
+  return getText(getMember(item, type), 'body') || getText(error, 'title');
 }
 
-function wordsOfOrder(order: unknown): string {
-  const products = listIn(order, 'product_items').map((product) => {
-    const quantity = memberOf(product, 'quantity');
-    return `${typeof quantity === 'number' ? quantity : 1} × ${wordsIn(product, 'product_retailer_id')}`;
+function orderText(order: unknown): string {
+  const products = getList(order, 'product_items').map((product) => {
+    const quantity = getMember(product, 'quantity');
+    return `${typeof quantity === 'number' ? quantity : 1} × ${getText(product, 'product_retailer_id')}`;
   });
-  return joined([wordsIn(order, 'text'), ...products]);
+  return joinParts([getText(order, 'text'), ...products]);
 }
 
-const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(', ');
+const joinParts = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(', ');

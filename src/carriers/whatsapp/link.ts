@@ -2,61 +2,62 @@ import { errorIn, type GraphAnswer, type GraphClient } from './client.ts';
 import { classOf, classOfHttp } from './errors.ts';
 import type { Timing } from './submit.ts';
 
+/** The state of the link to the API; see `createLink`. */
 export type Link = {
-  /** Begins to ask whether the API is there and takes the token. */
+  /** Starts to probe whether the API is reachable and accepts the token. */
   start(): void;
-  /** Something speaks against it: asks soon, and nothing is sent before the answer. */
-  doubt(): void;
-  /** The token was refused: shuts, and asks now and then whether it is taken again. */
-  refuse(text: string): void;
-  /** A message was taken: the next doubt is looked at without delay. */
-  flowing(): void;
-  /** Set while the token is refused. */
+  /** Closes the link and probes it again soon, because a request got no answer. */
+  verify(): void;
+  /** Closes the link, and probes at intervals whether the token is accepted again. */
+  tokenRefused(text: string): void;
+  /** Lets the next `verify` probe without delay, because a message was accepted. */
+  messageAccepted(): void;
+  /** Returns the reason while the token is refused, else null. */
   fault(): string | null;
   stop(): void;
 };
 
 /**
- * Watches whether the API can be reached and takes our token, with a request that sends nothing. `found` hears whether
- * messages may go, and the fault of the token when there is one; `failed`, why a question was not answered. Questions are
- * repeated at delays that double.
+ * Watches whether the API is reachable and accepts our token, by a request that sends nothing. `report` is called with
+ * whether messages may be sent, and with the fault of the token if there is one; `failed`, with the reason why a probe
+ * failed. Probes are repeated with delays that double.
  */
 export function createLink(
   client: GraphClient,
   timing: Timing,
-  found: (open: boolean, fault: string | null) => void,
+  report: (open: boolean, fault: string | null) => void,
   failed: (reason: string) => void,
 ): Link {
   const { wabaId } = client.settings;
   let delayMs = 0;
-  /** A question is under way, or will be. */
-  let looking = false;
+  /** Whether a probe is in flight or scheduled. */
+  let probing = false;
   let stopped = false;
   let fault: string | null = null;
   let timer: NodeJS.Timeout | undefined;
 
-  function lookIn(ms: number): void {
-    looking = true;
+  function scheduleProbe(ms: number): void {
+    probing = true;
     clearTimeout(timer);
-    timer = setTimeout(() => void look(), ms);
+    timer = setTimeout(() => void probe(), ms);
   }
 
-  async function look(): Promise<void> {
+  async function probe(): Promise<void> {
     const answer = await client.call({ method: 'GET', path: `/${wabaId}/phone_numbers?fields=id&limit=1` });
     if (stopped) return;
     const { state, text } = stateOf(answer);
-    if (state === 'there') tell(true, null);
-    else if (state === 'refused') refuse(text);
+    if (state === 'available') setState(true, null);
+    else if (state === 'refused') tokenRefused(text);
     else {
       failed(text);
-      lookIn(nextDelay());
+      scheduleProbe(nextDelay());
     }
   }
 
-  function tell(open: boolean, text: string | null): void {
-    looking &&= !open;
+  function setState(open: boolean, text: string | null): void {
+    probing &&= !open;
     fault = text;
-    found(open, text);
+    report(open, text);
   }
 
   function nextDelay(): number {
@@ -64,26 +65,26 @@ export function createLink(
     return delayMs;
   }
 
-  /** The first time at once; later and later while every answer is followed by another doubt. */
-  function doubt(): void {
-    if (stopped || looking) return;
-    tell(false, null);
-    lookIn(delayMs);
+  /** Probes at once the first time; the delay grows while every successful probe is followed by another failure. */
+  function verify(): void {
+    if (stopped || probing) return;
+    setState(false, null);
+    scheduleProbe(delayMs);
     nextDelay();
   }
 
-  function refuse(text: string): void {
+  function tokenRefused(text: string): void {
     if (stopped) return;
-    tell(false, text);
+    setState(false, text);
     failed(text);
-    lookIn(timing.tokenRetryMs);
+    scheduleProbe(timing.tokenRetryMs);
   }
 
   return {
-    start: () => lookIn(0),
-    doubt,
-    refuse,
-    flowing() {
+    start: () => scheduleProbe(0),
+    verify,
+    tokenRefused,
+    messageAccepted() {
       delayMs = 0;
     },
     fault: () => fault,
@@ -94,13 +95,15 @@ export function createLink(
   };
 }
 
-/** Any answer of the API but one about the token will do: we may send and yet not look at the account. */
-function stateOf(answer: GraphAnswer): { readonly state: 'there' | 'away' | 'refused'; readonly text: string } {
-  if (answer.kind === 'failed') return { state: 'away', text: answer.reason };
+type ProbeResult = { readonly state: 'available' | 'unreachable' | 'refused'; readonly text: string };
+
+/** Any API answer except one about the token is good enough: a token may send and yet not read the account. */
+function stateOf(answer: GraphAnswer): ProbeResult {
+  if (answer.kind === 'failed') return { state: 'unreachable', text: answer.reason };
   const error = errorIn(answer.json);
   const text = error?.text ?? `The API answered ${answer.status}`;
-  if (answer.status === 200) return { state: 'there', text };
+  if (answer.status === 200) return { state: 'available', text };
   const { act } = error ? classOf(error.code, answer.status) : classOfHttp(answer.status);
   if (act === 'token') return { state: 'refused', text };
-  return { state: error ? 'there' : 'away', text };
+  return { state: error ? 'available' : 'unreachable', text };
 }

@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { parseBase } from '../http/base-url.ts';
-import { wordsIn } from '../json.ts';
-import { ask, type GraphClient, type GraphFault, type GraphResult } from './client.ts';
+import { parseBaseUrl } from '../http/base-url.ts';
+import { getText } from '../json.ts';
+import { callAndRead, type GraphClient, type GraphFault, type GraphResult } from './client.ts';
 
+/** A file to upload. */
 export type MediaUpload = { readonly bytes: Uint8Array; readonly mimeType: string; readonly fileName: string };
 
 const UPLOAD_MS = 120_000;
 const DOWNLOAD_MS = 60_000;
 
-/** Uploads a file for messages of this number; answers its id, which is good for 30 days (protocol sheet whatsapp, section 3). */
+/**
+ * Uploads a file for messages from this number and returns its id, which is valid for 30 days (protocol sheet whatsapp,
+ * section 3).
+ */
 export function uploadMedia(
   client: GraphClient,
   phoneNumberId: string,
@@ -16,7 +20,11 @@ export function uploadMedia(
 ): Promise<GraphResult<string>> {
   const raw = multipart(file);
   const path = `/${phoneNumberId}/media`;
-  return ask(client, { method: 'POST', path, raw, timeoutMs: UPLOAD_MS }, (json) => wordsIn(json, 'id') || undefined);
+  return callAndRead(
+    client,
+    { method: 'POST', path, raw, timeoutMs: UPLOAD_MS },
+    (json) => getText(json, 'id') || undefined,
+  );
 }
 
 function multipart({ bytes, mimeType, fileName }: MediaUpload): { bytes: Uint8Array; contentType: string } {
@@ -34,31 +42,33 @@ function multipart({ bytes, mimeType, fileName }: MediaUpload): { bytes: Uint8Ar
   };
 }
 
+/** A file to download. */
 export type MediaDownload = {
-  /** As messages name it; good for 7 days after they came. */
+  /** The media id in the message; valid for 7 days after it arrived. */
   readonly id: string;
   readonly maxBytes: number;
-  /** For each of the requests. */
+  /** Limit for each request; default 60 s for the file. */
   readonly timeoutMs?: number;
 };
 
+/** A downloaded file. */
 export type MediaContent = {
   readonly bytes: Buffer;
-  /** As the network calls it; the content says more. */
+  /** The type according to the network, which the content may contradict. */
   readonly mimeType: string;
 };
 
-/** Its address is good for five minutes: one that is over is asked for once more. */
-const TRIES = 2;
+/** A file's URL is valid for five minutes: an expired one is requested once more. */
+const MAX_TRIES = 2;
 
 /**
- * Fetches a file of a message: asks for its address by its id, and then there, with the token, which is shown to the API
- * and to `mediaHosts` only. No more than `maxBytes` are read; a file whose size is told to be larger is not begun.
+ * Downloads a file of a message: requests its URL by its id, then fetches it with the token, which is sent only to the API
+ * and to `mediaHosts`. At most `maxBytes` are read, and a file with a larger announced size is not fetched at all.
  */
 export async function downloadMedia(client: GraphClient, wanted: MediaDownload): Promise<GraphResult<MediaContent>> {
-  let last: GraphResult<MediaContent> = failed('NO_ADDRESS', 'The network tells no address', false);
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const place = await ask(client, { method: 'GET', path: `/${encodeURIComponent(wanted.id)}` }, readPlace);
+  let last: GraphResult<MediaContent> = failed('NO_ADDRESS', 'The network gave no URL', false);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const place = await callAndRead(client, { method: 'GET', path: `/${encodeURIComponent(wanted.id)}` }, readPlace);
     if (!place.ok) return place;
     last = await fetchFrom(client, place.value, wanted);
     if (last.ok || last.fault.status !== 404) return last;
@@ -69,9 +79,9 @@ export async function downloadMedia(client: GraphClient, wanted: MediaDownload):
 type Place = { readonly url: string; readonly mimeType: string; readonly sizeBytes: number };
 
 function readPlace(json: unknown): Place | undefined {
-  const url = wordsIn(json, 'url');
-  const sizeBytes = Number(wordsIn(json, 'file_size') || 0);
-  return url === '' ? undefined : { url, mimeType: wordsIn(json, 'mime_type'), sizeBytes };
+  const url = getText(json, 'url');
+  const sizeBytes = Number(getText(json, 'file_size') || 0);
+  return url === '' ? undefined : { url, mimeType: getText(json, 'mime_type'), sizeBytes };
 }
 
 async function fetchFrom(
@@ -79,21 +89,22 @@ async function fetchFrom(
   { url, mimeType, sizeBytes }: Place,
   { maxBytes, timeoutMs = DOWNLOAD_MS }: MediaDownload,
 ): Promise<GraphResult<MediaContent>> {
-  const target = trusted(url, client);
-  if (!target) return failed('FOREIGN_HOST', 'The address of the file is not one that may see the token', false);
-  if (sizeBytes > maxBytes) return failed('TOO_LARGE', `The file has ${sizeBytes} octets`, false);
+  const target = trustedTarget(url, client);
+  if (!target) return failed('FOREIGN_HOST', 'The URL of the file is on a host that must not receive the token', false);
+  if (sizeBytes > maxBytes) return failed('TOO_LARGE', `The file is too large: ${sizeBytes} bytes`, false);
   const answer = await client.fetch({ ...target, maxBytes, timeoutMs });
   if (answer.kind === 'failed') return failed('UNREACHABLE', answer.reason, true);
   const { status, body, headers } = answer;
-  if (status !== 200) return failed(`HTTP_${status}`, `The file was answered with ${status}`, status >= 500, status);
+  if (status !== 200)
+    return failed(`HTTP_${status}`, `The request for the file was answered with ${status}`, status >= 500, status);
   return { ok: true, value: { bytes: body, mimeType: mimeType || (headers['content-type'] ?? '') } };
 }
 
-/** The host of the API itself, or one of `mediaHosts` by HTTPS; nothing else. */
-function trusted(address: string, { settings }: GraphClient): { origin: string; path: string } | null {
+/** Accepts only the host of the API itself, and those in `mediaHosts` over HTTPS; null for any other. */
+function trustedTarget(address: string, { settings }: GraphClient): { origin: string; path: string } | null {
   const url = URL.parse(address);
   if (!url) return null;
-  const own = url.origin === parseBase('baseUrl', settings.baseUrl).origin;
+  const own = url.origin === parseBaseUrl('baseUrl', settings.baseUrl).origin;
   const listed = url.protocol === 'https:' && url.port === '' && settings.mediaHosts.includes(url.hostname);
   return own || listed ? { origin: url.origin, path: `${url.pathname}${url.search}` } : null;
 }

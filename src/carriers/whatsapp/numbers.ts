@@ -3,45 +3,49 @@ import { createTokenBucket } from '../../platform/lib/token-bucket.ts';
 import { createThrottle } from '../throttle.ts';
 import type { WhatsappSettings } from './settings.ts';
 
-/** One number of ours: the network counts and restricts each of them for itself. */
+/** One of our numbers: the network counts and restricts each one separately. */
 export type SendingNumber = {
   readonly id: string;
-  /** How long the next message must wait to keep the rate, in ms; the place in the row is taken by that. */
+  /** Reserves the next turn within the rate and returns how long the message must wait for it, in ms. */
   takeTurn(): number;
-  /** The network wants less of this number. */
-  pause(leastMs?: number): void;
+  /** Pauses this number for at least `minMs`, because the network is throttling it. */
+  pause(minMs?: number): void;
+  /** Returns how much longer the pause lasts; 0 when there is none. */
   pauseMs(): number;
-  /** Set while it needs a person: not registered, restricted, not paid for. */
+  /** Returns why a person must act (not registered, restricted, not paid for), or null. */
   fault(): string | null;
+  /** Records why a person must act. */
   setFault(text: string): void;
-  /** The network took a message to this person. */
-  flowing(person: string): void;
-  /** One more message was too much for this person: how long the pair of them must rest, in ms. */
+  /** Clears the fault and the backoffs, because the network accepted a message to this person. */
+  messageAccepted(person: string): void;
+  /** Counts one more message that was too many for this person; returns how long to wait before the next one, in ms. */
   pairPauseMs(person: string): number;
 };
 
+/** The numbers of one connection. */
 export type Numbers = {
   get(id: string): SendingNumber | undefined;
-  /** Whether none of them may send now. */
-  allPause(): boolean;
-  /** How many have no fault. */
-  countGood(): number;
+  /** Returns whether no number may send now. */
+  allPaused(): boolean;
+  /** Returns how many numbers have no fault. */
+  countHealthy(): number;
+  /** Returns the fault of the first number that has one, or null. */
   firstFault(): string | null;
   stop(): void;
 };
 
-/** 4^X seconds, X from 0 (protocol sheet whatsapp, section 9); longer than 17 minutes helps nobody. */
-const LONGEST_PAIR_EXPONENT = 5;
-const PAIRS_KEPT = 10_000;
+/** The wait is 4^X seconds, with X from 0 (protocol sheet whatsapp, section 9); waiting more than 17 minutes is pointless. */
+const MAX_PAIR_EXPONENT = 5;
+const MAX_PAIRS = 10_000;
 
-/** `changed` is called when a pause ends. */
+/** Creates the numbers of the settings. `changed` is called when a pause ends. */
 export function createNumbers(settings: WhatsappSettings, changed: () => void): Numbers {
   const numbers = settings.phoneNumberIds.map((id) => createNumber(id, settings, changed));
   const byId = new Map(numbers.map((number) => [number.id, number]));
   return {
     get: (id) => byId.get(id),
-    allPause: () => numbers.every((number) => number.pauseMs() > 0),
-    countGood: () => numbers.filter((number) => number.fault() === null).length,
+    allPaused: () => numbers.every((number) => number.pauseMs() > 0),
+    countHealthy: () => numbers.filter((number) => number.fault() === null).length,
     firstFault: () => numbers.find((number) => number.fault() !== null)?.fault() ?? null,
     stop: () => numbers.forEach((number) => number.stop()),
   };
@@ -54,8 +58,8 @@ function createNumber(
 ): SendingNumber & { stop(): void } {
   const bucket = createTokenBucket(tps);
   const throttle = createThrottle(throttlePauseMs, changed);
-  /** How often in a row each person had too many. */
-  const pairs = new LRUCache<string, number>({ max: PAIRS_KEPT });
+  /** How many times in a row each person had too many messages. */
+  const pairs = new LRUCache<string, number>({ max: MAX_PAIRS });
   let fault: string | null = null;
   return {
     id,
@@ -64,21 +68,21 @@ function createNumber(
       bucket.take(1);
       return waitMs;
     },
-    pause: throttle.hit,
+    pause: throttle.pause,
     pauseMs: throttle.remainingMs,
     fault: () => fault,
     setFault(text) {
       fault = text;
     },
-    flowing(person) {
-      throttle.ease();
+    messageAccepted(person) {
+      throttle.resetBackoff();
       fault = null;
       if (pairs.size > 0) pairs.delete(person);
     },
     pairPauseMs(person) {
       const times = pairs.get(person) ?? 0;
       pairs.set(person, times + 1);
-      return 4 ** Math.min(times, LONGEST_PAIR_EXPONENT) * 1000;
+      return 4 ** Math.min(times, MAX_PAIR_EXPONENT) * 1000;
     },
     stop: throttle.stop,
   };

@@ -1,8 +1,8 @@
 import type { Receipt, ReceiptState } from '../events.ts';
-import { listIn, wordsIn } from '../json.ts';
-import { failureOf, readGraphError } from './errors.ts';
+import { getList, getText } from '../json.ts';
+import { statusOfFailure, readGraphError } from './errors.ts';
 
-/** `sent` says that the network has it, so nothing new; words that nobody knows say nothing. */
+/** States by status. `sent` only means that the network has the message; an unknown status leads to UNKNOWN. */
 const STATES: ReadonlyMap<string, ReceiptState> = new Map([
   ['sent', 'ACCEPTED'],
   ['delivered', 'DELIVERED'],
@@ -10,47 +10,47 @@ const STATES: ReadonlyMap<string, ReceiptState> = new Map([
   ['played', 'READ'],
 ]);
 
-const LONGEST_RAW = 4000;
+const MAX_RAW_LENGTH = 4000;
 
 /**
- * One status of a message (protocol sheet whatsapp, sections 8 and 11); null without an id.
+ * Reads one status of a message (protocol sheet whatsapp, sections 8 and 11); null without an id.
  *
- * Its ids are the network's and then, where it is there, ours, which we gave as `biz_opaque_callback_data`: a message
- * whose submit was not answered is known by that one only. A person may have no number there (section 8): then the
- * destination is the business-scoped user id.
+ * Its ids are the network's, followed by our own where present, which we sent as `biz_opaque_callback_data`: a message
+ * whose submit was not answered is known only by that one. When the status shows no number (section 8), the destination
+ * is the business-scoped user id.
  */
 export function readStatus(item: unknown, phoneNumberId: string): Receipt | null {
-  const id = wordsIn(item, 'id');
-  const status = wordsIn(item, 'status');
+  const id = getText(item, 'id');
+  const status = getText(item, 'status');
   if (id === '') return null;
-  const ours = wordsIn(item, 'biz_opaque_callback_data');
-  const errors = listIn(item, 'errors').flatMap((error) => readGraphError(error) ?? []);
+  const ours = getText(item, 'biz_opaque_callback_data');
+  const errors = getList(item, 'errors').flatMap((error) => readGraphError(error) ?? []);
   const code = errors[0]?.code ?? null;
   return {
     carrierIds: ours === '' ? [id] : [id, ours],
-    state: status === 'failed' ? failureOf(code) : (STATES.get(status) ?? 'UNKNOWN'),
-    doneAt: secondsIn(item, 'timestamp'),
+    state: status === 'failed' ? statusOfFailure(code) : (STATES.get(status) ?? 'UNKNOWN'),
+    doneAt: readEpochSeconds(item, 'timestamp'),
     errorCode: code === null ? null : String(code),
-    destination: wordsIn(item, 'recipient_id') || wordsIn(item, 'recipient_user_id'),
+    destination: getText(item, 'recipient_id') || getText(item, 'recipient_user_id'),
     sender: phoneNumberId,
-    raw: errors.length > 0 ? wordsOfErrors(errors) : JSON.stringify(item).slice(0, LONGEST_RAW).toWellFormed(),
+    raw: errors.length > 0 ? errorsText(errors) : JSON.stringify(item).slice(0, MAX_RAW_LENGTH).toWellFormed(),
   };
 }
 
-/** A failure is read by people: they get the network's words, not its JSON. */
-const wordsOfErrors = (errors: readonly { readonly code: number; readonly text: string }[]): string =>
+/** People read failures, so they get the network's text instead of its JSON. */
+const errorsText = (errors: readonly { readonly code: number; readonly text: string }[]): string =>
   errors
     .map(({ code, text }) => `${code} ${text}`)
     .join('; ')
-    .slice(0, LONGEST_RAW)
+    .slice(0, MAX_RAW_LENGTH)
     .toWellFormed();
 
-/** The latest instant that PostgreSQL and JavaScript both know is far beyond; this is the year 2200. */
+/** The year 2200, far below the latest instant that PostgreSQL and JavaScript both support. */
 const LATEST_SECONDS = 7_258_118_400;
 
-/** An instant written as seconds of the epoch, in digits; null for anything else. */
-export function secondsIn(item: unknown, name: string): Date | null {
-  const written = wordsIn(item, name);
+/** Reads a member with seconds since the epoch, as a string of digits; null for anything else. */
+export function readEpochSeconds(item: unknown, name: string): Date | null {
+  const written = getText(item, name);
   const seconds = /^\d{1,10}$/.test(written) ? Number(written) : Number.NaN;
   return seconds <= LATEST_SECONDS ? new Date(seconds * 1000) : null;
 }

@@ -1,6 +1,6 @@
-import { memberOf, wordsIn } from '../json.ts';
+import { getMember, getText } from '../json.ts';
 
-/** What a template may be; only an approved one is sent (protocol sheet whatsapp, section 4). */
+/** The status of a template; only approved ones can be sent (protocol sheet whatsapp, section 4). */
 export type TemplateStatus =
   | 'PENDING'
   | 'APPROVED'
@@ -13,16 +13,17 @@ export type TemplateStatus =
   | 'LIMIT_EXCEEDED'
   | 'ARCHIVED';
 
+/** A change of one template that the network reports. */
 export type TemplateChange = {
   readonly templateId: string;
   readonly name: string;
   readonly language: string;
-  /** The network's word for what happened. */
+  /** The network's name for what happened. */
   readonly event: string;
-  /** What the template is from now on; null when that has not changed (a warning), or nobody knows the word. */
+  /** The new status; null when it has not changed (a warning), or when the event is unknown. */
   readonly status: TemplateStatus | null;
   readonly category: string | null;
-  /** Why, for people. */
+  /** A readable reason. */
   readonly reason: string | null;
 };
 
@@ -42,38 +43,38 @@ const STATUS_AFTER: ReadonlyMap<string, TemplateStatus> = new Map([
   ['ARCHIVED', 'ARCHIVED'],
 ]);
 
-/** The status that a word of the network means, in a list of templates or in a notification; null for unknown words. */
-export const templateStatusOf = (word: string): TemplateStatus | null => STATUS_AFTER.get(word) ?? null;
+/** Returns the status that an event or status text of the network stands for; null when it is unknown. */
+export const templateStatusOf = (text: string): TemplateStatus | null => STATUS_AFTER.get(text) ?? null;
 
-/** The value of `message_template_status_update`; null when it does not say which template, or what happened. */
+/** Reads the value of `message_template_status_update`; null when it names no template or no event. */
 export function readTemplateChange(value: unknown): TemplateChange | null {
-  const templateId = wordsIn(value, 'message_template_id');
-  const name = wordsIn(value, 'message_template_name');
-  const event = wordsIn(value, 'event');
+  const templateId = getText(value, 'message_template_id');
+  const name = getText(value, 'message_template_name');
+  const event = getText(value, 'event');
   if (event === '' || (templateId === '' && name === '')) return null;
   return {
     templateId,
     name,
-    language: wordsIn(value, 'message_template_language'),
+    language: getText(value, 'message_template_language'),
     event,
     status: templateStatusOf(event),
-    category: wordsIn(value, 'message_template_category') || null,
+    category: getText(value, 'message_template_category') || null,
     reason: reasonIn(value),
   };
 }
 
 function reasonIn(value: unknown): string | null {
-  const rejection = memberOf(value, 'rejection_info');
-  const words = [
-    wordsIn(value, 'reason').replace(/^NONE$/, ''),
-    wordsIn(memberOf(value, 'other_info'), 'title'),
-    wordsIn(memberOf(value, 'other_info'), 'description'),
-    wordsIn(rejection, 'reason'),
-    wordsIn(rejection, 'recommendation'),
+  const rejection = getMember(value, 'rejection_info');
+  const texts = [
+    getText(value, 'reason').replace(/^NONE$/, ''),
+    getText(getMember(value, 'other_info'), 'title'),
+    getText(getMember(value, 'other_info'), 'description'),
+    getText(rejection, 'reason'),
+    getText(rejection, 'recommendation'),
   ];
   return (
-    words
-      .filter((word) => word !== '')
+    texts
+      .filter((text) => text !== '')
       .join(' · ')
       .slice(0, 1000)
       .toWellFormed() || null

@@ -1,33 +1,33 @@
-import { listIn, memberOf, wordsIn } from '../json.ts';
-import { ask, type GraphClient, type GraphResult } from './client.ts';
+import { getList, getMember, getText } from '../json.ts';
+import { callAndRead, type GraphClient, type GraphResult } from './client.ts';
 import { type TemplateStatus, templateStatusOf } from './template-changes.ts';
 
-/** One template in one language. */
+/** One template in one language, as the network lists it. */
 export type NetworkTemplate = {
   readonly id: string;
   readonly name: string;
   readonly language: string;
-  /** Null for a word that nobody knows: not to be sent. */
+  /** Null for an unknown status: the template must not be sent. */
   readonly status: TemplateStatus | null;
   readonly category: string;
   readonly parameterFormat: 'POSITIONAL' | 'NAMED';
-  /** As the network keeps them (protocol sheet whatsapp, section 4). */
+  /** In the network's own format (protocol sheet whatsapp, section 4). */
   readonly components: readonly unknown[];
   readonly rejectedReason: string | null;
 };
 
 const FIELDS = 'id,name,language,status,category,components,rejected_reason,parameter_format';
-const PAGE = 100;
-/** The network lets an account have 6,000 at most; what goes on for longer repeats itself. */
-const MOST_PAGES = 100;
+const PAGE_SIZE = 100;
+/** The network allows an account 6,000 templates at most; a longer list is a loop. */
+const MAX_PAGES = 100;
 
-/** All templates of the account, page by page. The first page that fails is the answer. */
+/** Lists all templates of the account, page by page; returns the fault of the first page that fails. */
 export async function listTemplates(client: GraphClient): Promise<GraphResult<NetworkTemplate[]>> {
   const all: NetworkTemplate[] = [];
   let after = '';
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const query = new URLSearchParams({ fields: FIELDS, limit: String(PAGE), ...(after === '' ? {} : { after }) });
-    const result = await ask(client, { method: 'GET', path: `${pathOf(client)}?${query}` }, readPage);
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const query = new URLSearchParams({ fields: FIELDS, limit: String(PAGE_SIZE), ...(after === '' ? {} : { after }) });
+    const result = await callAndRead(client, { method: 'GET', path: `${templatesPath(client)}?${query}` }, readPage);
     if (!result.ok) return result;
     all.push(...result.value.templates);
     if (result.value.after === null) break;
@@ -36,50 +36,52 @@ export async function listTemplates(client: GraphClient): Promise<GraphResult<Ne
   return { ok: true, value: all };
 }
 
-const pathOf = ({ settings }: GraphClient): string => `/${settings.wabaId}/message_templates`;
+const templatesPath = ({ settings }: GraphClient): string => `/${settings.wabaId}/message_templates`;
 
 function readPage(json: unknown): { templates: NetworkTemplate[]; after: string | null } | undefined {
-  if (!Array.isArray(memberOf(json, 'data'))) return undefined;
-  const paging = memberOf(json, 'paging');
-  const after = wordsIn(memberOf(paging, 'cursors'), 'after');
-  const more = wordsIn(paging, 'next') !== '' && after !== '';
-  return { templates: listIn(json, 'data').flatMap((one) => readTemplate(one) ?? []), after: more ? after : null };
+  if (!Array.isArray(getMember(json, 'data'))) return undefined;
+  const paging = getMember(json, 'paging');
+  const after = getText(getMember(paging, 'cursors'), 'after');
+  const more = getText(paging, 'next') !== '' && after !== '';
+  return { templates: getList(json, 'data').flatMap((one) => readTemplate(one) ?? []), after: more ? after : null };
 }
 
-/** Null for what has no id, name or language. */
+/** Returns null for an item without an id, a name or a language. */
 function readTemplate(json: unknown): NetworkTemplate | null {
-  const [id, name, language] = [wordsIn(json, 'id'), wordsIn(json, 'name'), wordsIn(json, 'language')];
+  const [id, name, language] = [getText(json, 'id'), getText(json, 'name'), getText(json, 'language')];
   if (id === '' || name === '' || language === '') return null;
   return {
     id,
     name,
     language,
-    status: templateStatusOf(wordsIn(json, 'status')),
-    category: wordsIn(json, 'category'),
-    parameterFormat: wordsIn(json, 'parameter_format').toUpperCase() === 'NAMED' ? 'NAMED' : 'POSITIONAL',
-    components: listIn(json, 'components'),
-    rejectedReason: wordsIn(json, 'rejected_reason').replace(/^NONE$/, '') || null,
+    status: templateStatusOf(getText(json, 'status')),
+    category: getText(json, 'category'),
+    parameterFormat: getText(json, 'parameter_format').toUpperCase() === 'NAMED' ? 'NAMED' : 'POSITIONAL',
+    components: getList(json, 'components'),
+    rejectedReason: getText(json, 'rejected_reason').replace(/^NONE$/, '') || null,
   };
 }
 
+/** A template to create. */
 export type TemplateDraft = {
   readonly name: string;
   readonly language: string;
   readonly category: string;
   readonly parameterFormat?: 'POSITIONAL' | 'NAMED';
   readonly components: readonly object[];
-  /** Whether the network may put it into another category in place of rejecting it. */
+  /** Whether the network may change the category instead of rejecting the template. */
   readonly allowCategoryChange?: boolean;
   readonly ttlSeconds?: number;
 };
 
+/** The network's answer to a new template. */
 export type CreatedTemplate = {
   readonly id: string;
   readonly status: TemplateStatus | null;
   readonly category: string;
 };
 
-/** Sends a template for approval; it may be approved or rejected at once. */
+/** Submits a template for approval; it may be approved or rejected at once. */
 export function createTemplate(client: GraphClient, draft: TemplateDraft): Promise<GraphResult<CreatedTemplate>> {
   const { name, language, category, parameterFormat, components, allowCategoryChange, ttlSeconds } = draft;
   const json = {
@@ -91,56 +93,58 @@ export function createTemplate(client: GraphClient, draft: TemplateDraft): Promi
     ...(allowCategoryChange === undefined ? {} : { allow_category_change: allowCategoryChange }),
     ...(ttlSeconds === undefined ? {} : { message_send_ttl_seconds: ttlSeconds }),
   };
-  return ask(client, { method: 'POST', path: pathOf(client), json }, (answer) => {
-    const id = wordsIn(answer, 'id');
-    const status = templateStatusOf(wordsIn(answer, 'status'));
-    return id === '' ? undefined : { id, status, category: wordsIn(answer, 'category') || category };
+  return callAndRead(client, { method: 'POST', path: templatesPath(client), json }, (answer) => {
+    const id = getText(answer, 'id');
+    const status = templateStatusOf(getText(answer, 'status'));
+    return id === '' ? undefined : { id, status, category: getText(answer, 'category') || category };
   });
 }
 
+/** The changes to a template. */
 export type TemplatePatch = {
   readonly category?: string;
   readonly components?: readonly object[];
   readonly ttlSeconds?: number;
 };
 
-/** Changes a template, which goes to approval again. */
+/** Changes a template, which then needs approval again. */
 export function editTemplate(client: GraphClient, id: string, patch: TemplatePatch): Promise<GraphResult<true>> {
   const { ttlSeconds, ...rest } = patch;
   const json = { ...rest, ...(ttlSeconds === undefined ? {} : { message_send_ttl_seconds: ttlSeconds }) };
-  return ask(client, { method: 'POST', path: `/${encodeURIComponent(id)}`, json }, readSuccess);
+  return callAndRead(client, { method: 'POST', path: `/${encodeURIComponent(id)}`, json }, readSuccess);
 }
 
-/** Deletes the template of that name: in every language, or only the one with the id. */
+/** Deletes the templates of a name: all languages, or only the one with the id. */
 export function deleteTemplate(
   client: GraphClient,
   { name, id }: { readonly name: string; readonly id?: string },
 ): Promise<GraphResult<true>> {
   const query = new URLSearchParams({ name, ...(id === undefined ? {} : { hsm_id: id }) });
-  return ask(client, { method: 'DELETE', path: `${pathOf(client)}?${query}` }, readSuccess);
+  return callAndRead(client, { method: 'DELETE', path: `${templatesPath(client)}?${query}` }, readSuccess);
 }
 
-const readSuccess = (json: unknown): true | undefined => (memberOf(json, 'success') === true ? true : undefined);
+const readSuccess = (json: unknown): true | undefined => (getMember(json, 'success') === true ? true : undefined);
 
+/** A phone number of the account. */
 export type PhoneNumber = {
   readonly id: string;
-  /** As people see it, with spaces and dashes. */
+  /** The number as people see it, with spaces and dashes. */
   readonly displayNumber: string;
   readonly verifiedName: string;
   /** GREEN, YELLOW, RED or UNKNOWN. */
   readonly quality: string;
 };
 
-/** The numbers of the account (protocol sheet whatsapp, section 5). */
+/** Lists the first 100 phone numbers of the account (protocol sheet whatsapp, section 5). */
 export function listPhoneNumbers(client: GraphClient): Promise<GraphResult<PhoneNumber[]>> {
   const query = 'fields=id,display_phone_number,verified_name,quality_rating&limit=100';
-  return ask(client, { method: 'GET', path: `/${client.settings.wabaId}/phone_numbers?${query}` }, (json) =>
-    Array.isArray(memberOf(json, 'data')) ? listIn(json, 'data').flatMap(readNumber) : undefined,
+  return callAndRead(client, { method: 'GET', path: `/${client.settings.wabaId}/phone_numbers?${query}` }, (json) =>
+    Array.isArray(getMember(json, 'data')) ? getList(json, 'data').flatMap(readNumber) : undefined,
   );
 }
 
 function readNumber(json: unknown): PhoneNumber[] {
-  const id = wordsIn(json, 'id');
-  const [displayNumber, verifiedName] = [wordsIn(json, 'display_phone_number'), wordsIn(json, 'verified_name')];
-  return id === '' ? [] : [{ id, displayNumber, verifiedName, quality: wordsIn(json, 'quality_rating') || 'UNKNOWN' }];
+  const id = getText(json, 'id');
+  const [displayNumber, verifiedName] = [getText(json, 'display_phone_number'), getText(json, 'verified_name')];
+  return id === '' ? [] : [{ id, displayNumber, verifiedName, quality: getText(json, 'quality_rating') || 'UNKNOWN' }];
 }

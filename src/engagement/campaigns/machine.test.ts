@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
 import { one, sql } from '../../platform/db/query.ts';
-import { type CampaignApi, openCampaignApi } from '../../../test/support/campaign-api.ts';
+import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
 import { booksOf } from '../../../test/support/money.ts';
 import { from } from './sql.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
 import { listAuditEntries } from '../../identity/audit/sql.ts';
-import { type CampaignApi, openCampaignApi } from '../../../test/support/campaign-api.ts';
+import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
 import { booksOf } from '../../../test/support/money.ts';
 
 const IN_A_DAY = new Date(Date.now() + 86_400_000);

@@ -5,12 +5,13 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
+import type { Accept } from '../../messaging/sending/accept.ts';
 import { keeping, once } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { toCampaignOut, toEntryOut, toPriceOut } from './answer.ts';
 import { createCampaign, updateCampaign } from './create.ts';
-import { calculateGoal } from './audience/calculate.ts';
+import { calculateGoal } from './calculate-goal.ts';
 import { confirmCampaign } from './lifecycle/confirm.ts';
 import { cancelCampaign, pauseCampaign, resumeCampaign } from './lifecycle/pause.ts';
 import { removeCampaign } from './lifecycle/remove.ts';
@@ -43,8 +44,10 @@ const one = (operationId: string, summary: string, description?: string) => ({
   params: schema.CampaignId,
 });
 
+export type CampaignRouteDeps = PlatformDeps & { readonly accept: Accept };
+
 /** Contract 3: campaigns from the draft to the end, their recipients, and what holds for all of an account. */
-export function campaignRoutes(app: App, deps: ApiDeps): void {
+export function campaignRoutes(app: App, deps: CampaignRouteDeps): void {
   editingRoutes(app, deps);
   pricingRoutes(app, deps);
   lifeRoutes(app, deps);
@@ -55,7 +58,7 @@ export function campaignRoutes(app: App, deps: ApiDeps): void {
 
 const mayUse = requireScope('campaigns');
 
-function editingRoutes(app: App, deps: ApiDeps): void {
+function editingRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const findPace = createPace();
 
@@ -145,7 +148,7 @@ async function find(db: Db, { accountId }: Pick<Actor, 'accountId'>, id: number)
   return campaign;
 }
 
-function pricingRoutes(app: App, deps: ApiDeps): void {
+function pricingRoutes(app: App, deps: PlatformDeps): void {
   app.post(`${ONE}/calculateGoal`, {
     onRequest: mayUse,
     schema: {
@@ -169,7 +172,7 @@ function pricingRoutes(app: App, deps: ApiDeps): void {
   });
 }
 
-function lifeRoutes(app: App, deps: ApiDeps): void {
+function lifeRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
 
   app.put(`${ONE}/confirm`, {
@@ -210,7 +213,7 @@ function lifeRoutes(app: App, deps: ApiDeps): void {
     });
 }
 
-function recipientRoutes(app: App, deps: ApiDeps): void {
+function recipientRoutes(app: App, deps: CampaignRouteDeps): void {
   const { pool, clock, accept, answers } = deps;
 
   app.get(`${ONE}/recipients`, {

@@ -2,13 +2,12 @@ import { type Static, Type } from 'typebox';
 import { Fallback } from '../../messaging/sending/fallback-schema.ts';
 import { SENDING_MODES } from './mode.ts';
 import { QuietHours } from './policy/schema.ts';
+import { instant, orNull } from '../../platform/lib/schema.ts';
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
 const MAX_LISTS = 1000;
 const MAX_DESTINATIONS = 100_000;
 
-const instant = () => Type.String({ format: 'date-time' });
-const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 const optional = <S extends Type.TSchema>(schema: S) => Type.Optional(orNull(schema));
 const id = () => Type.Integer({ minimum: 1, maximum: MAX_ID });
 

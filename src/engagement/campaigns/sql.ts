@@ -2,7 +2,7 @@ import { plainArray, textArray } from '../../platform/db/array.ts';
 import { type Db, exec, many, maybeOne, one, type Sql, sql } from '../../platform/db/query.ts';
 import type { Goal } from './audience/goal.ts';
 import type { SendingMode } from './mode.ts';
-import { CAMPAIGNS_CHANNEL } from './outcomes/sql.ts';
+import { CAMPAIGNS_CHANNEL } from '../../messaging/messages/campaign-ends/sql.ts';
 import { type CampaignStatus, MOVES } from './states.ts';
 
 type Of = { readonly accountId: number };

@@ -5,9 +5,9 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
 import { listRoutes } from './lists/routes.ts';
 import { apiKeyRoutes } from '../../identity/api-keys/routes.ts';
-import { openRoutes } from '../../../test/support/routes.ts';
+import { openRoutes } from '../../../test/support/http/routes.ts';
 import { moveDefaultCountry, moveLimits } from './book/sql.ts';
-import { recordContacted, recordReachability } from './contacted.ts';
+import { recordContacted, recordReachability } from './record-activity.ts';
 import { contactRoutes } from './routes.ts';
 
 let made = 0;

@@ -6,11 +6,10 @@ import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { once } from '../../platform/http/idempotency.ts';
 import { bodyFaults } from '../../platform/http/more-faults.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
-import { CHANNELS } from '../../platform/lib/channel.ts';
 import { readIds } from '../../platform/lib/id-list.ts';
 import { findList } from './lists/sql.ts';
 import { findBook } from './book/sql.ts';
@@ -20,11 +19,12 @@ import { customFieldRoutes } from './fields/routes.ts';
 import { listFields } from './fields/sql.ts';
 import { limitsOf } from './limits.ts';
 import { findContacts } from './listing/list.ts';
-import { readFilter } from './listing/read-filter.ts';
+import { readFilter } from './read-filter.ts';
 import { faultsOfContact } from './read.ts';
 import { removeContacts } from './remove.ts';
 import * as schema from './schema.ts';
 import { findContact } from './sql.ts';
+import { channelName } from '../../platform/lib/schema.ts';
 
 const PG = '/api/partner-gateway/v1';
 const PATH = `${PG}/contacts`;
@@ -39,7 +39,7 @@ const FILTERS =
   '`includeDeleted`.';
 
 const OptOutOut = Type.Object({
-  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  channel: channelName(),
   source: Type.Enum(['STOP', 'API', 'OPERATOR', 'IMPORT'], {
     type: 'string',
     description: 'A STOP word from the handset, this interface, the operator, or an imported file.',
@@ -48,7 +48,7 @@ const OptOutOut = Type.Object({
 });
 
 /** Contract 4 and 12: contacts, the contacts of a list, custom fields, and how many contacts the plan allows. */
-export function contactRoutes(app: App, deps: ApiDeps): void {
+export function contactRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('contacts');
   const moreFaults = bodyFaults(schema.ContactPatch, async (input, { actor, method, params }, isRefused) => {

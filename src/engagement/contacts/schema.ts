@@ -7,12 +7,11 @@ import type { FieldRow } from './fields/sql.ts';
 import { toNamed } from './fields/values.ts';
 import { CONTACT_ORDERS } from './listing/sql.ts';
 import type { ContactRow } from './sql.ts';
+import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
-const instant = () => Type.String({ format: 'date-time' });
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const optional = <T extends Type.TSchema>(schema: T) => Type.Optional(orNull(schema));
 
-const Channel = Type.Enum([...CHANNELS], { type: 'string' });
+const Channel = channelName();
 const Gender = Type.Enum(['MALE', 'FEMALE', 'OTHER'], { type: 'string' });
 const MAX_FIELDS = 100;
 
@@ -70,8 +69,8 @@ export const ContactOut = Type.Object({
   updatedAt: instant(),
 });
 
-export const ContactId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
-export const ListOfContacts = Type.Object({ listId: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+export const ContactId = Type.Object({ id: id() });
+export const ListOfContacts = Type.Object({ listId: id() });
 
 const channelList = (description: string) =>
   Type.String({
@@ -105,9 +104,7 @@ export const contactFilterFields = {
     default: 'fullName',
   }),
   sortOrder: Type.Enum(['asc', 'desc'], { type: 'string', default: 'asc' }),
-  sortPriorityListId: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Contacts of this list come first.' }),
-  ),
+  sortPriorityListId: Type.Optional(id('Contacts of this list come first.')),
 };
 export const listIdsField = { listIds: Type.Optional(idList('Contacts in one of these lists.')) };
 

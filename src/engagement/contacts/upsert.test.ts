@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { actor } from '../../../test/support/drafts.ts';
 import { findBook, moveLimits } from './book/sql.ts';
 import { registerContactCommands } from './commands.ts';
-import { recordContacted, recordReachability } from './contacted.ts';
+import { recordContacted, recordReachability } from './record-activity.ts';
 import { createContact } from './create.ts';
 import { findContacts } from './listing/list.ts';
 import { describePhone } from './read.ts';

@@ -2,7 +2,7 @@ import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import * as db from './sql.ts';
-import { tellInbox } from './tell.ts';
+import { tellInbox } from './publish.ts';
 
 /** Everything in it has been read. No error when it had been. 404 when there is no such conversation. */
 export const markRead = (tx: Db, actor: Author, chatId: string): Promise<void> =>

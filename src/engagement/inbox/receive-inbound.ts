@@ -1,5 +1,5 @@
 import { operatorOf } from '../../identity/audit/record.ts';
-import type { InboundMedia, InboundType } from '../../carriers/events.ts';
+import type { Arrival } from '../../messaging/inbound/receive.ts';
 import { consentWordOf } from '../../messaging/consent/words.ts';
 import { describePhone } from '../contacts/read.ts';
 import { listIdsByNumber } from '../contacts/sql.ts';
@@ -11,25 +11,8 @@ import { toE164 } from '../../platform/lib/phone.ts';
 import { readPhone } from '../../platform/lib/phone-details.ts';
 import { insertInboxMedia } from './media/sql.ts';
 import { type Changed, claimInboxes, insertConversations, type Written } from './sql.ts';
-import { tellInbox } from './tell.ts';
+import { tellInbox } from './publish.ts';
 import { insertThreadMessages, type ThreadMedia } from './thread/sql.ts';
-
-/** A message of a person, whole, to a number of this account. */
-export type Arrival = {
-  readonly accountId: number;
-  readonly id: string;
-  readonly connectionId: number;
-  readonly channel: Channel;
-  /** Both as the carrier writes them, without a plus. */
-  readonly source: string;
-  readonly destination: string;
-  readonly text: string;
-  readonly messageType: InboundType;
-  /** When it was written, as far as the network tells; otherwise when it came. */
-  readonly at: Date;
-  readonly profileName: string | null;
-  readonly media: InboundMedia | null;
-};
 
 type Placed = Arrival & { readonly peer: string };
 

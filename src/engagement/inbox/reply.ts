@@ -13,7 +13,7 @@ import { toMedia } from './answer.ts';
 import { compose, type FindFile, type Said } from './compose.ts';
 import type { ReplyIn, SentOut } from './schema.ts';
 import * as db from './sql.ts';
-import { tellInbox } from './tell.ts';
+import { tellInbox } from './publish.ts';
 import { insertThreadMessages } from './thread/sql.ts';
 import { insertWatched } from './watch/sql.ts';
 

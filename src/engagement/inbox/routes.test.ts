@@ -9,7 +9,7 @@ import { insertNumber } from '../../messaging/inbound/sql.ts';
 import { optIn, optOut } from '../../messaging/consent/record.ts';
 import { insertTemplate } from '../../network/templates/sql.ts';
 import { insertUser } from '../../identity/users/sql.ts';
-import { openTestInbox, type TestInbox, type Wrote } from '../../../test/support/inbox.ts';
+import { openTestInbox, type TestInbox, type Wrote } from '../../../test/support/http/inbox.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 

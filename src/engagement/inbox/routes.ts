@@ -2,17 +2,19 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
+import type { Accept } from '../../messaging/sending/accept.ts';
 import { type Keep, keeping, once } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, PageQuery, pageOf } from '../../platform/http/page.ts';
 import { answerMessages, toConversation } from './answer.ts';
 import { archive, assign, markRead } from './change.ts';
 import { filesOf } from './files.ts';
-import { readFilter, readOrder } from './listing/read-filter.ts';
+import { readFilter, readOrder } from './read-filter.ts';
 import { countConversations, findConversation, listConversations } from './listing/sql.ts';
 import { type KeepReply, reply } from './reply.ts';
 import * as schema from './schema.ts';
 import { countAssignable, findEnds, listAssignable } from './sql.ts';
+import type { Hub } from './stream/hub.ts';
 import { streamRoutes } from './stream/routes.ts';
 import { listThread } from './thread/sql.ts';
 
@@ -21,8 +23,14 @@ const tags = ['Inbox'];
 const ConversationQuery = Type.Object({ ...pageFields, ...schema.conversationFields });
 const Done = Type.Null({ description: 'Done, or it was so already' });
 
+export type InboxRouteDeps = PlatformDeps & {
+  readonly accept: Accept;
+  /** Notifies open streams of changes. */
+  readonly inboxHub: Hub;
+};
+
 /** Contract 9: conversations. */
-export function inboxRoutes(app: App, deps: ApiDeps): void {
+export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('inbox');
   const files = filesOf(deps);
@@ -186,7 +194,7 @@ export function inboxRoutes(app: App, deps: ApiDeps): void {
   });
 }
 
-const keepReply = ({ answers }: ApiDeps, keep: Keep): KeepReply => ({
+const keepReply = ({ answers }: Pick<PlatformDeps, 'answers'>, keep: Keep): KeepReply => ({
   claim: (tx) => answers.claim(tx, keep),
   keep: (tx, answer) => answers.keep(tx, keep.seal(answer)),
 });

@@ -2,18 +2,17 @@ import { type Static, Type } from 'typebox';
 import { CHANNELS } from '../../platform/lib/channel.ts';
 import { STATUS_NAMES } from '../../messaging/states.ts';
 import { CONVERSATION_ORDERS } from './listing/sql.ts';
+import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 const oneOf = (values: readonly string[], description: string) =>
   Type.Enum([...values], { type: 'string', description });
 
-const Channel = Type.Enum([...CHANNELS], { type: 'string' });
+const Channel = channelName();
 const Direction = oneOf(['INBOUND', 'OUTBOUND'], 'INBOUND: written by the person.');
 const MessageType = Type.String({
   description: 'TEXT, IMAGE, VIDEO, AUDIO, DOCUMENT, STICKER, LOCATION, CONTACTS, REACTION, BUTTON, TEMPLATE or OTHER.',
 });
-const UserId = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const UserId = id();
 
 const CHANNEL_LIST = `(${CHANNELS.join('|')})`;
 const ChannelIds = Type.String({
@@ -129,9 +128,7 @@ export const ReplyIn = Type.Object({
     Type.String({ minLength: 1, maxLength: 128, description: 'As whom: a number, an agent or a phone number id.' }),
   ),
   text: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
-  mediaId: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Of PG/media; on RCS and WhatsApp.' }),
-  ),
+  mediaId: Type.Optional(id('Of PG/media; on RCS and WhatsApp.')),
   template: Type.Optional(
     Type.Object({
       id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'WhatsApp: or name and language.' })),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { AppError } from '../../platform/errors.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { isPlatform } from '../../platform/lib/platform.ts';
 import { endPage, isBrowser, PAGE_POLICY } from './callback-page.ts';
 import { browserSecretIn } from './cookie.ts';
@@ -9,7 +9,7 @@ import { NETWORKS } from './networks/networks.ts';
 import { PlatformParams } from './schema.ts';
 
 /** Contract 11: where networks send people back to. The state in the query is the credential, and good for one use. */
-export function socialCallbackRoutes(app: App, deps: ApiDeps): void {
+export function socialCallbackRoutes(app: App, deps: PlatformDeps): void {
   app.get('/oauth/:platform/callback', {
     schema: {
       tags: ['Social profiles'],

@@ -10,10 +10,10 @@ import { NetworkFailure } from './networks/web.ts';
 import { refreshAtOf } from './refresh-at.ts';
 import { claimDue, deleteOldStates, moveDisconnected, moveFailed, moveTokens, type ProfileRow } from './sql.ts';
 import { openTokens, sealTokens } from './tokens.ts';
+import { MINUTE_MS } from '../../platform/lib/time.ts';
 
-type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
+export type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log };
 
-const MINUTE_MS = 60_000;
 /** A request takes ten seconds at most. */
 const LEASE_MS = MINUTE_MS;
 /** Tried for nearly two days, at first after a minute, in the end every six hours. */

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { keeping } from '../../platform/http/idempotency.ts';
 import { isPlatform, type Platform } from '../../platform/lib/platform.ts';
 import { beginConnection } from './begin.ts';
@@ -16,7 +16,7 @@ const ONE = `${PATH}/:platform`;
 const tags = ['Social profiles'];
 
 /** Contract 11: profiles at social networks. Who may make keys may connect them: both hand out access. */
-export function socialRoutes(app: App, deps: ApiDeps): void {
+export function socialRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('keys');
 

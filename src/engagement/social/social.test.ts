@@ -4,15 +4,15 @@ import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { PLATFORMS, type Platform } from '../../platform/lib/platform.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
-import { type OauthServer, startOauthServer } from '../../../test/support/oauth-server.ts';
+import { type OauthServer, startOauthServer } from '../../../test/support/oauth/server.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
 import type { SocialDeps } from './deps.ts';
 import { refreshNext } from './refresh.ts';
 import { findProfile } from './sql.ts';
 import { openTokens } from './tokens.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
 
 const SOCIALS = '/api/partner-gateway/v1/socials';
-const DAY_MS = 86_400_000;
 
 let networks: OauthServer;
 let program: TestProgram;

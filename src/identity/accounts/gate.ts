@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../platform/errors.ts';
-import type { Plan } from '../../platform/http/actor.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 import { createAddressList } from '../../platform/lib/address.ts';
 import { type Rate, rateHeaders, type RateLimiter } from '../../platform/lib/rate-limit.ts';
 import type { AccountGate } from './sql.ts';

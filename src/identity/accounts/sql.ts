@@ -1,5 +1,5 @@
 import { type Db, exec, many, one, sql } from '../../platform/db/query.ts';
-import type { Plan } from '../../platform/http/actor.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 
 export type AccountStatus = 'active' | 'suspended';
 export type AccountRow = { id: number; name: string; status: AccountStatus; plan: Plan; createdAt: Date };

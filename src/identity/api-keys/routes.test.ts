@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
 import { insertUser } from '../users/sql.ts';
-import { openRoutes, PG } from '../../../test/support/routes.ts';
+import { openRoutes, PG } from '../../../test/support/http/routes.ts';
 import { apiKeyRoutes } from './routes.ts';
 
 const { pool, account, stranger, call, ...routes } = await openRoutes([apiKeyRoutes], {

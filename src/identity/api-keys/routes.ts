@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { once } from '../../platform/http/idempotency.ts';
 import { pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { createKey } from './create.ts';
@@ -11,20 +11,19 @@ import { revokeKey } from './revoke.ts';
 import { rotateKey } from './rotate.ts';
 import { issued, KeyId, KeyIn, KeyIssued, KeyOut, KeyValue, listed, RotateIn } from './schema.ts';
 import { countKeys, findKeyByHash, listKeys } from './sql.ts';
+import { id } from '../../platform/lib/schema.ts';
 
 const PATH = '/api/partner-gateway/v1/authentication';
 const tags = ['API keys'];
 
 const KeyQuery = Type.Object({
   ...pageFields,
-  userId: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Only the keys that this user made.' }),
-  ),
+  userId: Type.Optional(id('Only the keys that this user made.')),
   status: Type.Optional(Type.Enum(['active', 'expired'], { type: 'string', description: 'Only keys in this state.' })),
 });
 
 /** Contract 2: the keys of the caller's account. All need the scope `keys`; a foreign id answers as an unknown one. */
-export function apiKeyRoutes(app: App, { pool, answers }: ApiDeps): void {
+export function apiKeyRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('keys');
 
   app.post(PATH, {

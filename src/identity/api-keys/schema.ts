@@ -2,12 +2,11 @@ import { type Static, Type } from 'typebox';
 import { SCOPES } from '../../platform/lib/scope.ts';
 import type { IssuedKey } from './create.ts';
 import type { KeyRow } from './sql.ts';
+import { id, instant, orNull } from '../../platform/lib/schema.ts';
 
 const MAX_GRACE_SECONDS = 7 * 24 * 3600;
 
 const text = (maxLength: number, description: string) => Type.String({ maxLength, description });
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 const Operation = Type.Enum([...SCOPES], {
   type: 'string',
@@ -66,7 +65,7 @@ export const KeyOut = Type.Object({
   status: Type.Enum(['active', 'expired'], { type: 'string' }),
 });
 
-export const KeyId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+export const KeyId = Type.Object({ id: id() });
 export const KeyValue = Type.Object({ value: Type.String({ description: 'The value of a key, as it was shown.' }) });
 
 /** A fresh key as the interface writes it. */

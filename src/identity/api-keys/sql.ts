@@ -1,6 +1,6 @@
 import { type AccountGate, GATE } from '../accounts/sql.ts';
 import { type Db, exec, many, maybeOne, one, onePlan, sql } from '../../platform/db/query.ts';
-import type { Plan } from '../../platform/http/actor.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 
 /** A key as lists show it; `prefix` is of the current value. */

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { transaction } from '../../platform/db/transaction.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
-import { newKey, openRoutes } from '../../../test/support/routes.ts';
+import { newKey, openRoutes } from '../../../test/support/http/routes.ts';
 import { operatorOf, recordAudit } from './record.ts';
 import { auditRoutes } from './routes.ts';
 

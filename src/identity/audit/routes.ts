@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
-import { AuditOut, instant, listed } from './schema.ts';
+import { AuditOut, listed } from './schema.ts';
 import { countAuditEntries, listAuditEntries } from './sql.ts';
+import { instant } from '../../platform/lib/schema.ts';
 
 const AuditQuery = Type.Object({
   ...pageFields,
@@ -25,7 +26,7 @@ const AuditQuery = Type.Object({
 const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
 
 /** Who changed what in the caller's account. Needs the scope `keys`, which owners and admins have. */
-export function auditRoutes(app: App, { pool }: ApiDeps): void {
+export function auditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/audit', {
     onRequest: requireScope('keys'),
     schema: {

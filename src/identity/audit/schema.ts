@@ -1,9 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { timeOfId } from '../../platform/lib/ids.ts';
 import type { AuditRow } from './sql.ts';
-
-export const instant = (description: string) => Type.String({ format: 'date-time', description });
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+import { instant, orNull } from '../../platform/lib/schema.ts';
 
 export const AuditOut = Type.Object({
   id: Type.String({ format: 'uuid' }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
-import { PG } from '../../../test/support/routes.ts';
-import { OWN_PAGES, SESSION } from '../../../test/support/session-stage.ts';
+import { PG } from '../../../test/support/http/routes.ts';
+import { OWN_PAGES, SESSION } from '../../../test/support/http/session-stage.ts';
 
 let program: TestProgram;
 let cookie: string;

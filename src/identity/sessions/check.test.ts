@@ -5,8 +5,8 @@ import { createAccount } from '../../operations/accounts/create.ts';
 import { moveAccountStatus } from '../accounts/sql.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
-import { PG } from '../../../test/support/routes.ts';
-import { openSessionStage, SESSION, sessionIdOf, SESSIONS } from '../../../test/support/session-stage.ts';
+import { PG } from '../../../test/support/http/routes.ts';
+import { openSessionStage, SESSION, sessionIdOf, SESSIONS } from '../../../test/support/http/session-stage.ts';
 import { signIn } from './sign-in.ts';
 import { deleteEndedSessions, moveLastSeen } from './sql.ts';
 

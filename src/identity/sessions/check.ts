@@ -7,7 +7,7 @@ import type { Actor, Admitted } from '../../platform/http/actor.ts';
 import { channelSet } from '../../platform/lib/channel.ts';
 import type { Rate, RateLimiter } from '../../platform/lib/rate-limit.ts';
 import { scopesOfRole } from '../../platform/lib/scope.ts';
-import { roleIn } from './role.ts';
+import { roleIn } from '../roles.ts';
 import { type LiveSession, listLiveSessions } from './sql.ts';
 import { hashOfToken } from './token.ts';
 

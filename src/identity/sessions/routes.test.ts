@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
-import { type Browser, openSessionStage, sessionIdOf, SESSIONS } from '../../../test/support/session-stage.ts';
+import { type Browser, openSessionStage, sessionIdOf, SESSIONS } from '../../../test/support/http/session-stage.ts';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

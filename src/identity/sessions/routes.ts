@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { demandScope, requireOperator } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { refuseForeign } from '../../platform/http/same-origin.ts';
 import { ErrorOut, ref } from '../../platform/http/schema.ts';
@@ -21,7 +21,7 @@ const tags = ['Sessions'];
 const Ended = { 204: Type.Null({ description: 'Ended' }) };
 
 /** Who is asked for no credentials because they bring them along. Register it where nobody is. */
-export function signInRoutes(app: App, { pool, checkPassword }: ApiDeps): void {
+export function signInRoutes(app: App, { pool, checkPassword }: PlatformDeps): void {
   app.post(ONE, {
     onRequest: refuseForeign,
     schema: {
@@ -49,7 +49,7 @@ export function signInRoutes(app: App, { pool, checkPassword }: ApiDeps): void {
 }
 
 /** People who are signed in. */
-export function sessionRoutes(app: App, { pool }: ApiDeps): void {
+export function sessionRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(ONE, {
     schema: {
       tags,

@@ -1,12 +1,10 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS } from '../../platform/lib/channel.ts';
 import { ROLES, SCOPES } from '../../platform/lib/scope.ts';
-import { PLANS } from '../accounts/plans.ts';
+import { PLANS } from '../../platform/lib/plan.ts';
 import type { SessionRow } from './sql.ts';
+import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const Id = id();
 const Role = (description: string) => Type.Enum([...ROLES], { type: 'string', description });
 const ENDS = 'UTC, at the latest; earlier after 12 hours without a request.';
 
@@ -27,7 +25,7 @@ export const SessionOut = Type.Object({
       id: Type.Integer(),
       name: Type.String(),
       plan: Type.Enum([...PLANS], { type: 'string' }),
-      channels: Type.Array(Type.Enum([...CHANNELS], { type: 'string' })),
+      channels: Type.Array(channelName()),
       currency: Type.String(),
       status: Type.Enum(['active', 'suspended'], { type: 'string' }),
     },
@@ -47,9 +45,7 @@ export const AccountIn = Type.Object({
 export const SessionParams = Type.Object({ id: Id });
 
 export const sessionFilters = {
-  userId: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Those of this person.' }),
-  ),
+  userId: Type.Optional(id('Those of this person.')),
   all: Type.Boolean({ default: false, description: 'Those of everybody in the account.' }),
 };
 

@@ -1,11 +1,10 @@
 import type { Static } from 'typebox';
-import { creditOf } from '../../money/credit/show.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { toChannels } from '../../platform/lib/channel.ts';
 import { SCOPES, scopesOfRole } from '../../platform/lib/scope.ts';
-import { roleIn } from './role.ts';
+import { roleIn } from '../roles.ts';
 import type { SessionOut } from './schema.ts';
 import { findShownAccount } from './sql.ts';
 
@@ -18,13 +17,13 @@ export async function showSession(
   { accountId, isOperator = false, session }: Pick<Actor, 'accountId' | 'isOperator' | 'session'>,
 ): Promise<Static<typeof SessionOut>> {
   if (!session) throw new AppError('forbidden', { message: 'These credentials are no session' });
-  const [account, { currency }] = await Promise.all([findShownAccount(db, { accountId }), creditOf(db, { accountId })]);
+  const account = await findShownAccount(db, { accountId });
   if (!account) throw new AppError('not_found');
   const role = roleIn(accountId, session);
   const operations = scopesOfRole(role);
   return {
     user: { id: session.userId, username: session.username, role: session.role, isOperator },
-    account: { ...account, channels: toChannels(account.channels), currency },
+    account: { ...account, channels: toChannels(account.channels) },
     ownAccountId: session.accountId,
     role,
     operations: SCOPES.filter((scope) => operations.has(scope)),

@@ -4,8 +4,8 @@ import type { NewAccount } from '../../operations/accounts/create.ts';
 import { moveAccountStatus } from '../accounts/sql.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
-import { PG } from '../../../test/support/routes.ts';
-import { appWith, openSessionStage, OWN_PAGES, SESSION, SESSIONS } from '../../../test/support/session-stage.ts';
+import { PG } from '../../../test/support/http/routes.ts';
+import { appWith, openSessionStage, OWN_PAGES, SESSION, SESSIONS } from '../../../test/support/http/session-stage.ts';
 import { listSessions } from './sql.ts';
 
 const stage = await openSessionStage();

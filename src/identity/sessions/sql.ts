@@ -1,6 +1,6 @@
 import { type AccountGate, type AccountStatus, GATE } from '../accounts/sql.ts';
 import { type Db, exec, many, maybeOne, one, onePlan, sql } from '../../platform/db/query.ts';
-import type { Plan } from '../../platform/http/actor.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 
 /** A session ends so long after it began, and so long after its last request. The time is the database's. */
@@ -159,7 +159,19 @@ export const moveActingAccount = (
       WHERE account_id = ${input.accountId} AND id = ${input.id}`,
   );
 
-export type ShownAccount = { id: number; name: string; plan: Plan; channels: number; status: AccountStatus };
+export type ShownAccount = {
+  id: number;
+  name: string;
+  plan: Plan;
+  channels: number;
+  status: AccountStatus;
+  currency: string;
+};
 
+/** Finds what the console shows of an account; `currency` is that of its credit, EUR until it has any. */
 export const findShownAccount = (db: Db, { accountId }: { accountId: number }): Promise<ShownAccount | undefined> =>
-  maybeOne(db, sql`SELECT id, name, plan, channels, status FROM account WHERE id = ${accountId}`);
+  maybeOne(
+    db,
+    sql`SELECT a.id, a.name, a.plan, a.channels, a.status, coalesce(b.currency, 'EUR') AS currency
+        FROM account a LEFT JOIN credit_balance b ON b.account_id = a.id WHERE a.id = ${accountId}`,
+  );

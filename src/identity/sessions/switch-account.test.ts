@@ -4,14 +4,14 @@ import { moveAccountStatus } from '../accounts/sql.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
-import { PG } from '../../../test/support/routes.ts';
+import { PG } from '../../../test/support/http/routes.ts';
 import {
   type Browser,
   type Headers,
   openSessionStage,
   SESSION,
   SESSIONS,
-} from '../../../test/support/session-stage.ts';
+} from '../../../test/support/http/session-stage.ts';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

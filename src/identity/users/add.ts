@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Role } from '../../platform/lib/scope.ts';
-import { requireAuthority } from './authority.ts';
+import { requireAuthority } from '../roles.ts';
 import { hashPassword, refuseEasyPassword } from './password.ts';
 import { insertUser, type UserRow } from './sql.ts';
 

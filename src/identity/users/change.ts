@@ -4,7 +4,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import type { Role } from '../../platform/lib/scope.ts';
 import { endSessionsOfUser } from '../sessions/end-of-user.ts';
-import { requireAuthority } from './authority.ts';
+import { requireAuthority } from '../roles.ts';
 import { hashPassword, refuseEasyPassword } from './password.ts';
 import { findUser, listOwnersForUpdate, movePassword, moveRole, type UserRow } from './sql.ts';
 

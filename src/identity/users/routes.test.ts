@@ -3,7 +3,7 @@ import type { NewAccount } from '../../operations/accounts/create.ts';
 import { apiKeyRoutes } from '../api-keys/routes.ts';
 import { many, one, sql } from '../../platform/db/query.ts';
 import type { Role } from '../../platform/lib/scope.ts';
-import { type Method, openRoutes } from '../../../test/support/routes.ts';
+import { type Method, openRoutes } from '../../../test/support/http/routes.ts';
 import { userRoutes } from './routes.ts';
 
 const PATH = '/users';

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { once } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../platform/http/page.ts';
 import { addUser } from './add.ts';
@@ -19,7 +19,7 @@ const tags = ['Account'];
  * The people of the caller's account. All need the scope `keys`, which owners and admins have, but for one's own
  * password; a foreign id answers as an unknown one.
  */
-export function userRoutes(app: App, { pool, answers, checkPassword }: ApiDeps): void {
+export function userRoutes(app: App, { pool, answers, checkPassword }: PlatformDeps): void {
   const onRequest = requireScope('keys');
 
   app.get(PATH, {

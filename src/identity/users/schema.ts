@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ROLES } from '../../platform/lib/scope.ts';
 import type { UserRow } from './sql.ts';
+import { id } from '../../platform/lib/schema.ts';
 
 const Role = Type.Enum([...ROLES], {
   type: 'string',
@@ -38,7 +39,7 @@ export const UserOut = Type.Object({
   createdAt: Type.String({ format: 'date-time', description: 'UTC' }),
 });
 
-export const UserId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+export const UserId = Type.Object({ id: id() });
 
 /** A person as the interface writes them. */
 export const listed = ({ id, username, role, isOperator, createdAt }: UserRow): Static<typeof UserOut> => ({

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { authentication } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { sendFile, type ServedFile } from '../../platform/http/send-file.ts';
 import type { Scope } from '../../platform/lib/scope.ts';
 import { FILES_PATH } from '../links.ts';
@@ -15,7 +15,7 @@ import { serveAs } from './serve-as.ts';
  * The octets of media, to whoever has a link or a key. Registered where no credentials are asked for: a link carries its
  * own.
  */
-export function fileRoutes(app: App, deps: ApiDeps): void {
+export function fileRoutes(app: App, deps: PlatformDeps): void {
   app.register(async (files: App) => {
     files.register(authentication, { authenticate: deps.authenticate, exempt: isSigned });
     files.get(`${FILES_PATH}/:mediaKey`, {
@@ -48,7 +48,11 @@ const isSigned = ({ query }: FastifyRequest): boolean =>
 
 type Wanted = { readonly mediaKey: string; readonly isThumbnail: boolean };
 
-async function findByLink({ pool, links, clock }: ApiDeps, request: FastifyRequest, wanted: Wanted): Promise<MediaRow> {
+async function findByLink(
+  { pool, links, clock }: PlatformDeps,
+  request: FastifyRequest,
+  wanted: Wanted,
+): Promise<MediaRow> {
   const { mediaKey, isThumbnail } = wanted;
   const { method, query } = request;
   const answer = links.verify({ kind: isThumbnail ? 'thumbnail' : 'media', id: mediaKey, method, query }, clock.now());
@@ -66,7 +70,7 @@ async function findByLink({ pool, links, clock }: ApiDeps, request: FastifyReque
 
 const SCOPES = { UPLOAD: 'media', INBOUND: 'inbox' } as const satisfies Record<MediaRow['origin'], Scope>;
 
-async function findByKey({ pool }: ApiDeps, { actor }: FastifyRequest, { mediaKey }: Wanted): Promise<MediaRow> {
+async function findByKey({ pool }: PlatformDeps, { actor }: FastifyRequest, { mediaKey }: Wanted): Promise<MediaRow> {
   const { accountId, operations } = actor;
   if (!Object.values(SCOPES).some((scope) => operations.has(scope)))
     throw new AppError('forbidden', { message: 'These credentials lack the scopes "media" and "inbox"' });

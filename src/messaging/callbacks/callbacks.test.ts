@@ -1,3 +1,4 @@
+import { notifyRoutingChange } from '../../network/connections/sql.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount, type NewAccount } from '../../operations/accounts/create.ts';
@@ -8,7 +9,6 @@ import { listOptOutsOf } from '../consent/sql.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { listInboundMessages } from '../inbound/sql.ts';
 import { deleteReceiptBatches } from '../receipts/sql.ts';
-import { notifyRoutes } from '../../network/routing/sql.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { assignSender } from '../../network/assignments/assign.ts';
 import { insertTemplate } from '../../network/templates/sql.ts';
@@ -56,7 +56,7 @@ beforeAll(async () => {
   const named = { ownerId: account.accountId, name: 'Ours' };
   await assignSender(pool, { ...named, channel: 'WHATSAPP', identity: NUMBER_ID, connectionId });
   await assignSender(pool, { ...named, channel: 'RCS', identity: 'shop@rbm.goog', connectionId: rcs.id });
-  await notifyRoutes(pool);
+  await notifyRoutingChange(pool);
   await until(
     'the callbacks of both',
     async () => (await postRcs(rcsEvent({ eventType: 'IS_TYPING' }))).status === 200,

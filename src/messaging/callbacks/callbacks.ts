@@ -1,6 +1,9 @@
 import { Type } from 'typebox';
 import { AppError } from '../../platform/errors.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { App } from '../../platform/http/app.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import type { Receivers } from '../../network/connections/receivers.ts';
+import type { StoreCallback } from './store.ts';
 import type { CallbackRequest } from '../../network/connections/kinds/callback.ts';
 import type { ConnectionKind } from '../../network/connections/sql.ts';
 
@@ -13,13 +16,19 @@ const EMPTY = Buffer.alloc(0);
 const Params = Type.Object({ connectionName: Type.String() });
 const Text = Type.String({ description: 'The text that was asked for, or nothing.' });
 
-type Deps = Pick<ApiDeps, 'receivers' | 'storeCallback' | 'log'>;
+export type CallbackDeps = {
+  /** The connections whose carriers post to us. */
+  readonly receivers: Receivers;
+  /** Stores what a carrier posted; resolves once it is committed. */
+  readonly storeCallback: StoreCallback;
+  readonly log: Log;
+};
 
 /**
  * Where WhatsApp and RCS tell what became of messages and what people write. The carrier's signature is the credential.
  * Answered 200 only when everything that it told is committed; what comes twice changes nothing.
  */
-export function callbackRoutes(app: App, deps: Deps): void {
+export function callbackRoutes(app: App, deps: CallbackDeps): void {
   app.register(async (scope: App) => {
     takeOctets(scope);
     scope.get(`${PATH}/whatsapp/:connectionName`, {
@@ -72,7 +81,12 @@ const asRecord = (query: unknown): Record<string, unknown> =>
   typeof query === 'object' && query !== null ? { ...query } : {};
 
 /** The text to answer with. Throws what the carrier is refused with. */
-async function answer(deps: Deps, kind: ConnectionKind, name: string, request: CallbackRequest): Promise<string> {
+async function answer(
+  deps: CallbackDeps,
+  kind: ConnectionKind,
+  name: string,
+  request: CallbackRequest,
+): Promise<string> {
   const receiver = deps.receivers.find(kind, name);
   if (!receiver) throw new AppError('not_found');
   const read = receiver.read(request);

@@ -1,13 +1,21 @@
 import type { Pool } from 'pg';
 import type { Inbound, Receipt } from '../../carriers/events.ts';
 import { AppError } from '../../platform/errors.ts';
-import { createInboundInbox } from '../inbound/receive.ts';
+import { createInboundInbox, type OnInbound } from '../inbound/receive.ts';
 import { receiveSubscriptions } from '../inbound/subscriptions.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { createReceiptInbox } from '../receipts/inbox.ts';
 import { notifyReceipts } from '../receipts/sql.ts';
+import type { OnTemplatesChange } from '../../network/templates/network.ts';
 import { receiveTemplateChanges } from '../../network/templates/receive-changes.ts';
 import type { CallbackAnswer } from '../../network/connections/kinds/callback.ts';
+
+export type CallbackStoreDeps = {
+  readonly pool: Pool;
+  readonly log: Log;
+  readonly onInbound: OnInbound;
+  readonly onTemplatesChange: OnTemplatesChange;
+};
 
 export type CallbackEvents = Extract<CallbackAnswer, { kind: 'events' }>;
 
@@ -21,12 +29,12 @@ const MOST_WAITING = 20_000;
  * Puts the events of callbacks into the same inboxes as those of SMPP. Whichever process took them, a worker works them
  * off: it is woken once for all that are committed together.
  */
-export function createCallbackStore({ pool, log }: { readonly pool: Pool; readonly log: Log }): StoreCallback {
+export function createCallbackStore({ pool, log, onInbound, onTemplatesChange }: CallbackStoreDeps): StoreCallback {
   const wakeWorkers = (): void => {
     notifyReceipts(pool).catch((err: unknown) => log.warn({ err }, 'workers are not told of receipts and look later'));
   };
   const storeReceipt = createReceiptInbox(pool, wakeWorkers);
-  const storeInbound = createInboundInbox(pool);
+  const storeInbound = createInboundInbox({ pool, onInbound });
   let waiting = 0;
 
   return async (connectionId, { receipts, inbounds, subscriptions, templates }) => {
@@ -38,7 +46,7 @@ export function createCallbackStore({ pool, log }: { readonly pool: Pool; readon
         ...receipts.map((receipt: Receipt) => storeReceipt({ connectionId, receipt })),
         ...inbounds.map((inbound: Inbound) => storeInbound({ connectionId, inbound })),
         receiveSubscriptions(pool, connectionId, subscriptions),
-        receiveTemplateChanges(pool, connectionId, templates),
+        receiveTemplateChanges({ pool, onTemplatesChange }, connectionId, templates),
       ]);
     } finally {
       waiting -= count;

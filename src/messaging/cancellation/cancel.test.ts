@@ -8,7 +8,7 @@ import { createTestDatabase } from '../../../test/support/database.ts';
 import { accountWith, booksOf } from '../../../test/support/money.ts';
 import { pumpOn } from '../../../test/support/pump.ts';
 import { listChunks, listUnknownIds, queueMessages, statesOf } from '../../../test/support/queue.ts';
-import { accepted, createScriptedCarrier, retry } from '../../../test/support/scripted-carrier.ts';
+import { accepted, createScriptedCarrier, retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../test/support/until.ts';
 import { cancelMessage } from './cancel.ts';
 import { settleOutcomes } from '../messages/deliver.ts';

@@ -4,8 +4,8 @@ import type { Db } from '../../platform/db/query.ts';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { endMessages } from '../messages/end.ts';
 import { insertEvents } from '../messages/events/sql.ts';
-import { type Key, listStandings } from '../expiry/sql.ts';
-import { takeBack } from '../expiry/take-back.ts';
+import { type Key, listDeliveryStates } from '../expiry/sql.ts';
+import { withdrawFromQueue } from '../expiry/withdraw.ts';
 import type { StateMove } from '../messages/sql.ts';
 import { isFinal, STATUS } from '../states.ts';
 
@@ -19,8 +19,8 @@ export async function cancelMessages(
   keys: readonly Key[],
   { by, now }: { readonly by: string; readonly now: Date },
 ): Promise<Set<string>> {
-  const waiting = await takeBack(tx, keys);
-  return endTakenBack(
+  const waiting = await withdrawFromQueue(tx, keys);
+  return endWithdrawn(
     tx,
     keys.filter((key) => waiting.has(key.id)),
     { by, now },
@@ -28,7 +28,7 @@ export async function cancelMessages(
 }
 
 /** Ends messages that were taken back from the queue and have a state. Answers those that had no end before. */
-export async function endTakenBack(
+export async function endWithdrawn(
   tx: Db,
   keys: readonly Key[],
   { by, now }: { readonly by: string; readonly now: Date },
@@ -70,7 +70,7 @@ export async function cancelMessage(
       return ids.has(id);
     });
     if (cancelled) return true;
-    const [standing] = await listStandings(tenant(pool, actor), keys);
+    const [standing] = await listDeliveryStates(tenant(pool, actor), keys);
     if (!standing || standing.submittedAt !== null || (standing.status !== null && isFinal(standing.status))) break;
   }
   return false;

@@ -6,7 +6,7 @@ import { createTestDatabase } from '../../../test/support/database.ts';
 import { accountWith, booksOf } from '../../../test/support/money.ts';
 import { pumpOn } from '../../../test/support/pump.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
-import { accepted, createScriptedCarrier } from '../../../test/support/scripted-carrier.ts';
+import { accepted, createScriptedCarrier } from '../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../test/support/until.ts';
 import { STATUS } from '../states.ts';
 import { withdrawCampaign } from './withdraw-campaign.ts';

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/query.ts';
 import { countCampaignChunks } from '../../network/dispatch/campaigns/sql.ts';
 import { withdrawAll } from '../../network/dispatch/withdrawals/withdraw.ts';
-import { endTakenBack } from './cancel.ts';
+import { endWithdrawn } from './cancel.ts';
 import { insertOpenStates } from '../expiry/sql.ts';
 
 /** Messages a chunk at most. */
@@ -25,7 +25,7 @@ export async function withdrawCampaign(
   const { waiting, owned } = await countCampaignChunks(tx, { campaignId });
   if (keys.length > 0) {
     await insertOpenStates(tx, keys);
-    await endTakenBack(tx, keys, { by, now });
+    await endWithdrawn(tx, keys, { by, now });
   }
   return { withdrawn: keys.length, more: waiting + owned > 0 };
 }

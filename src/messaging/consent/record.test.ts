@@ -1,3 +1,4 @@
+import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { createAuthenticator } from '../../identity/authentication/authenticate.ts';
@@ -15,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { createConsentCheck } from './check.ts';
 import { registerConsentCommands } from './commands.ts';
-import { obeyWords, optIn, optOut, setOptOuts } from './record.ts';
+import { applyConsentWords, optIn, optOut, setOptOuts } from './record.ts';
 import { listOptOuts, listOptOutsOf } from './sql.ts';
 
 let database: TestDatabase;
@@ -49,7 +50,7 @@ const standing = async () =>
   ]);
 const say = (...bodies: string[]) =>
   inTransaction((tx) =>
-    obeyWords(
+    applyConsentWords(
       tx,
       bodies.map((body) => ({ accountId, channel: 'SMS', source: '393331234567', body })),
     ),
@@ -98,7 +99,7 @@ test('STOP opts out, START opts in, of several the last counts, and other texts 
 });
 
 test('a message from a handset opts its number out of the account whose number it was sent to', async () => {
-  const store = createInboundInbox(database.pool);
+  const store = createInboundInbox({ pool: database.pool, onInbound: receiveIntoInbox });
   await database.pool.query(
     `INSERT INTO connection (name, kind, settings, secret) VALUES ('in', 'smpp', '{}', '') ON CONFLICT DO NOTHING`,
   );

@@ -50,7 +50,7 @@ export async function setOptOuts(
 }
 
 /** A message from a handset: who wrote, in whatever form the carrier writes numbers, and what. */
-export type Heard = {
+export type InboundText = {
   readonly accountId: number;
   readonly channel: Channel;
   readonly source: string;
@@ -61,7 +61,7 @@ export type Heard = {
  * Obeys STOP and START, in the transaction that stores the messages: of several from one number the last one counts.
  * Messages of other content cost a look-up in memory.
  */
-export async function obeyWords(tx: Db, messages: readonly Heard[]): Promise<void> {
+export async function applyConsentWords(tx: Db, messages: readonly InboundText[]): Promise<void> {
   const last = new Map<string, { row: db.Consent; word: ConsentWord }>();
   for (const message of messages) {
     const word = consentWordOf(message.body);

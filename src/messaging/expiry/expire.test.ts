@@ -11,7 +11,7 @@ import { actor, draft, freeOver } from '../../../test/support/drafts.ts';
 import { accountWith, booksOf } from '../../../test/support/money.ts';
 import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
-import { retry } from '../../../test/support/scripted-carrier.ts';
+import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { createAccept } from '../sending/accept.ts';
 import { settleOutcomes } from '../messages/deliver.ts';
 import { loadJobs } from '../messages/load.ts';
@@ -19,12 +19,11 @@ import { receiveReceipts } from '../messages/receive-receipt.ts';
 import { EXPIRED_BY_US, insertMessages, type NewMessage } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
 import { deadlinesOf } from './deadlines.ts';
-import { endDeadlines, expireQueued, expireUsual } from './expire.ts';
+import { expireDeadlines, expireQueued, expireDefaultValidity } from './expire.ts';
 import * as db from './sql.ts';
-import { GIVEN_UP_AFTER_MS } from '../messages/validity.ts';
+import { GIVE_UP_AFTER_MS } from '../messages/validity.ts';
+import { HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const PRICE = 10;
 
 const database = await createTestDatabase();
@@ -101,7 +100,7 @@ describe('deadlines', () => {
     expect(await db.findNextDeadlineMs(pool)).toBeGreaterThan(HOUR_MS);
     const row = await one<{ count: number }>(pool, sql`SELECT cardinality(ids) AS count FROM message_deadline`);
     expect(row.count).toBe(2);
-    expect(await endDeadlines(pool, now)).toBe(0);
+    expect(await expireDeadlines(pool, now)).toBe(0);
   });
 
   test.each([
@@ -110,7 +109,7 @@ describe('deadlines', () => {
   ])('end as EXPIRED what %s; nobody pays for it', async (_, outcome) => {
     const id = await submitted(outcome, { refundUndelivered: true });
     await due(id);
-    expect(await endDeadlines(pool, now)).toBe(1);
+    expect(await expireDeadlines(pool, now)).toBe(1);
     expect(await stateOf(id)).toMatchObject(EXPIRED);
     expect(await booksOf(pool, accountId)).toMatchObject(returned);
     expect(await listUnknownIds(pool)).toEqual(new Set());
@@ -120,7 +119,7 @@ describe('deadlines', () => {
   test('what the carrier has earned by taking it stays earned', async () => {
     const id = await submitted(ACCEPTED);
     await due(id);
-    await endDeadlines(pool, now);
+    await expireDeadlines(pool, now);
     expect(await stateOf(id)).toMatchObject(EXPIRED);
     expect(await booksOf(pool, accountId)).toMatchObject({ available: 990, earned: 10 });
   });
@@ -129,7 +128,7 @@ describe('deadlines', () => {
     const [first, second] = [await submitted(retry(60_000)), await queued()];
     await insertChunks(pool, [{ accountId, connectionId: 1, priority: 0, availableAt: null, ids: [first] }]);
     await due(first, second);
-    await endDeadlines(pool, now);
+    await expireDeadlines(pool, now);
     expect([await stateOf(first), await stateOf(second)]).toMatchObject([EXPIRED, EXPIRED]);
     expect(await listChunks(pool)).toEqual([]);
     expect(await booksOf(pool, accountId)).toMatchObject(returned);
@@ -140,12 +139,12 @@ describe('deadlines', () => {
     const [chunk] = await claimChunks(pool, { connectionId: 1, owner: 7, messages: 1, belowPriority: 9 });
     await moveIntents(pool, { owner: 7, intents: new Map([[chunk?.id ?? 0, 1]]) });
     await due(id);
-    await endDeadlines(pool, now);
+    await expireDeadlines(pool, now);
     expect(await stateOf(id)).toBeUndefined();
     expect(await db.findNextDeadlineMs(pool)).toBeGreaterThan(MINUTE_MS / 2);
     await transaction(pool, (tx) => settleOutcomes(tx, [resultOf(id, ACCEPTED, { accountId })], false));
     await exec(pool, sql`UPDATE message_deadline SET due_at = now()`);
-    await endDeadlines(pool, now);
+    await expireDeadlines(pool, now);
     expect(await stateOf(id)).toMatchObject(EXPIRED);
   });
 
@@ -154,7 +153,7 @@ describe('deadlines', () => {
     const received = { accountId, messageId: ended, part: null, connectionId: 1, receivedAt: now() };
     await transaction(pool, (tx) => receiveReceipts(tx, [{ ...received, receipt: receipt('C1') }]));
     await due(ended, silent);
-    await endDeadlines(pool, now);
+    await expireDeadlines(pool, now);
     expect(await stateOf(ended)).toMatchObject({ status: STATUS.DELIVERED });
     expect(await stateOf(silent)).toMatchObject({ status: STATUS.ACCEPTED });
   });
@@ -167,7 +166,7 @@ describe('deadlines', () => {
   test('two workers at once end each message once', async () => {
     const ids = [await submitted(UNKNOWN), await submitted(UNKNOWN), await submitted(UNKNOWN)];
     for (const id of ids) await due(id);
-    await Promise.all([endDeadlines(pool, now), endDeadlines(pool, now), endDeadlines(pool, now)]);
+    await Promise.all([expireDeadlines(pool, now), expireDeadlines(pool, now), expireDeadlines(pool, now)]);
     expect((await statesOf(pool, ids)).values().every((state) => state.status === STATUS.EXPIRED)).toBe(true);
     expect(await booksOf(pool, accountId)).toMatchObject(returned);
   });
@@ -177,10 +176,10 @@ describe('the usual validity', () => {
   const from = async (id: string): Promise<void> => {
     await exec(pool, sql`UPDATE expiry_progress SET done_to = ${new Date(timeOfId(id).getTime() - 1000)}`);
   };
-  const later = inMs(GIVEN_UP_AFTER_MS + MINUTE_MS);
+  const later = inMs(GIVE_UP_AFTER_MS + MINUTE_MS);
   const expireAll = async (at: () => Date): Promise<number> => {
     for (;;) {
-      const waitMs = await expireUsual(pool, at);
+      const waitMs = await expireDefaultValidity(pool, at);
       if (waitMs > 0) return waitMs;
     }
   };
@@ -188,7 +187,7 @@ describe('the usual validity', () => {
   test('ends after 48 hours and a day for the receipt, not before', async () => {
     const id = await submitted(UNKNOWN);
     await from(id);
-    await expireAll(inMs(GIVEN_UP_AFTER_MS - MINUTE_MS));
+    await expireAll(inMs(GIVE_UP_AFTER_MS - MINUTE_MS));
     expect(await stateOf(id)).toMatchObject({ status: STATUS.UNKNOWN });
     expect(await expireAll(later)).toBeLessThanOrEqual(10_000);
     expect(await stateOf(id)).toMatchObject(EXPIRED);
@@ -207,8 +206,8 @@ describe('the usual validity', () => {
   test('the mark is moved by one worker, and never back', async () => {
     const mark = new Date('2026-01-01T00:00:00Z');
     await exec(pool, sql`UPDATE expiry_progress SET done_to = ${mark}`);
-    await db.moveProgress(pool, { from: new Date(mark.getTime() - 1), to: new Date(0) });
-    expect(await db.findProgress(pool)).toEqual(mark);
+    await db.updateExpiryProgress(pool, { from: new Date(mark.getTime() - 1), to: new Date(0) });
+    expect(await db.findExpiryProgress(pool)).toEqual(mark);
   });
 
   test('ends for what has waited all the time at a connection that is away', async () => {

@@ -6,11 +6,10 @@ import { endMessages } from '../messages/end.ts';
 import { EXPIRED_BY_US, type StateMove } from '../messages/sql.ts';
 import { isFinal, STATUS } from '../states.ts';
 import * as db from './sql.ts';
-import { takeBack } from './take-back.ts';
-import { GIVEN_UP_AFTER_MS } from '../messages/validity.ts';
+import { withdrawFromQueue } from './withdraw.ts';
+import { GIVE_UP_AFTER_MS } from '../messages/validity.ts';
+import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
 const BATCH = 1000;
 const DEADLINES = 4;
 /** At 50,000 messages a second it holds half a million of them, and most of those have their end. */
@@ -25,9 +24,9 @@ const QUEUED = 10 * BATCH;
  * @returns those that a carrier is just being given: their answer has to be recorded first
  */
 async function expireMessages(tx: Db, keys: readonly db.Key[], now: Date): Promise<db.Key[]> {
-  const takenBack = await takeBack(tx, keys);
-  const open = (await db.listStandings(tx, keys)).filter(({ status }) => status === null || !isFinal(status));
-  const isWaiting = ({ id }: db.Standing): boolean => takenBack.has(id);
+  const takenBack = await withdrawFromQueue(tx, keys);
+  const open = (await db.listDeliveryStates(tx, keys)).filter(({ status }) => status === null || !isFinal(status));
+  const isWaiting = ({ id }: db.DeliveryState): boolean => takenBack.has(id);
   const withCarrier = open.filter((standing) => !isWaiting(standing) && standing.submittedAt !== null);
   const silent = withCarrier.filter(({ status, wantReceipt }) => wantReceipt || status === STATUS.UNKNOWN);
   await endMessages(tx, [
@@ -63,7 +62,7 @@ async function expireOrPutOff(tx: Db, keys: readonly db.Key[], now: Date): Promi
  *
  * @returns how many rows of deadlines were worked off
  */
-export function endDeadlines(pool: Pool, now: () => Date): Promise<number> {
+export function expireDeadlines(pool: Pool, now: () => Date): Promise<number> {
   return transaction(pool, async (tx) => {
     const due = await db.deleteDueDeadlines(tx, DEADLINES);
     const keys = due.flatMap(({ accountId, ids }) => ids.map((id) => ({ accountId, id })));
@@ -78,14 +77,14 @@ export function endDeadlines(pool: Pool, now: () => Date): Promise<number> {
  *
  * @returns how long until there is more to look through, in ms
  */
-export async function expireUsual(pool: Pool, now: () => Date): Promise<number> {
-  const from = await db.findProgress(pool);
+export async function expireDefaultValidity(pool: Pool, now: () => Date): Promise<number> {
+  const from = await db.findExpiryProgress(pool);
   const to = new Date(from.getTime() + WINDOW_MS);
-  const waitMs = to.getTime() + GIVEN_UP_AFTER_MS - now().getTime();
+  const waitMs = to.getTime() + GIVE_UP_AFTER_MS - now().getTime();
   if (waitMs > 0) return waitMs;
   const keys = await db.listOpenMessages(pool, { firstId: firstIdAt(from), endId: firstIdAt(to) });
   await inBatches(pool, keys, now());
-  await db.moveProgress(pool, { from, to });
+  await db.updateExpiryProgress(pool, { from, to });
   return 0;
 }
 
@@ -95,7 +94,7 @@ export async function expireUsual(pool: Pool, now: () => Date): Promise<number> 
  * @returns how many there were
  */
 export async function expireQueued(pool: Pool, now: () => Date): Promise<number> {
-  const endId = firstIdAt(new Date(now().getTime() - GIVEN_UP_AFTER_MS));
+  const endId = firstIdAt(new Date(now().getTime() - GIVE_UP_AFTER_MS));
   const keys = await db.listOldQueued(pool, { endId }, QUEUED);
   await inBatches(pool, keys, now());
   return keys.length;

@@ -3,7 +3,7 @@ import { bigint, rowsOf, text, timestamptz } from '../../platform/db/columns.ts'
 import { type Db, exec, many, one, onePlan, sql } from '../../platform/db/query.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
-import { messagesOf } from '../messages/sql.ts';
+import { messagesByKey } from '../messages/sql.ts';
 
 export type NewDeadline = { readonly accountId: number; readonly dueAt: Date; readonly ids: readonly string[] };
 
@@ -41,12 +41,12 @@ export async function findNextDeadlineMs(db: Db): Promise<number | null> {
 }
 
 /** The instant up to whose messages those of the usual validity were looked through. */
-export async function findProgress(db: Db): Promise<Date> {
+export async function findExpiryProgress(db: Db): Promise<Date> {
   return (await one<{ doneTo: Date }>(db, sql`SELECT done_to AS "doneTo" FROM expiry_progress`)).doneTo;
 }
 
 /** Moves that mark on, unless another worker has. */
-export async function moveProgress(db: Db, { from, to }: { from: Date; to: Date }): Promise<void> {
+export async function updateExpiryProgress(db: Db, { from, to }: { from: Date; to: Date }): Promise<void> {
   await exec(db, sql`UPDATE expiry_progress SET done_to = ${to} WHERE done_to <= ${from}`);
 }
 
@@ -79,7 +79,7 @@ export async function listOldQueued(db: Db, { endId }: { endId: string }, limit:
   );
 }
 
-export type Standing = Key & {
+export type DeliveryState = Key & {
   /** Null before the first outcome. */
   readonly status: number | null;
   /** Null also while it waits for another attempt. */
@@ -89,14 +89,14 @@ export type Standing = Key & {
 };
 
 /** How these messages stand; those that are gone are left out. */
-export async function listStandings(db: Db, keys: readonly Key[]): Promise<Standing[]> {
+export async function listDeliveryStates(db: Db, keys: readonly Key[]): Promise<DeliveryState[]> {
   if (keys.length === 0) return [];
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   return many(
     db,
     sql`SELECT m.account_id AS "accountId", m.id, s.status, s.submitted_at AS "submittedAt",
                s.error_code AS "errorCode", m.want_receipt AS "wantReceipt"
-        FROM ${messagesOf(keys)}
+        FROM ${messagesByKey(keys)}
         LEFT JOIN message_state s ON s.account_id = u.account_id AND s.id = u.id
           AND s.id BETWEEN ${firstId} AND ${lastId}`,
   );
@@ -113,7 +113,7 @@ export async function insertOpenStates(db: Db, keys: readonly Key[]): Promise<vo
         SELECT u.account_id, u.id, 1, 0, now(), true,
                CASE m.channel WHEN 'RCS' THEN ${bitOf('RCS')}::int WHEN 'WHATSAPP' THEN ${bitOf('WHATSAPP')}::int
                               ELSE ${bitOf('SMS')}::int END, m.campaign_id
-        FROM ${messagesOf(keys)}
+        FROM ${messagesByKey(keys)}
         ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO NOTHING`,
   );

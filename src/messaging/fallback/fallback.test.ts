@@ -2,9 +2,14 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { createTestDatabase } from '../../../test/support/database.ts';
 import { actor, draft } from '../../../test/support/drafts.ts';
-import { type FallbackStage, openFallbackStage, PRICE_MICROS, TAKEN } from '../../../test/support/fallback-stage.ts';
+import {
+  type FallbackStage,
+  openFallbackStage,
+  PRICE_MICROS,
+  TAKEN,
+} from '../../../test/support/campaigns/fallback-stage.ts';
 import { booksOf } from '../../../test/support/money.ts';
-import { createScriptedRevoke, type ScriptedRevoke } from '../../../test/support/scripted-revoke.ts';
+import { createScriptedRevoke, type ScriptedRevoke } from '../../../test/support/carriers/scripted-revoke.ts';
 import { listUnknownIds } from '../../../test/support/queue.ts';
 import { findRecord } from '../tracking/status.ts';
 import { findTimeline } from '../tracking/timeline.ts';

@@ -1,3 +1,4 @@
+import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
@@ -41,7 +42,7 @@ const assign = (number: string, account = 'Acme') =>
   json('number', 'assign', '--number', number, '--connection', 'main', '--account', account);
 const remove = (number: string) => run('number', 'remove', '--number', number, '--connection', 'main');
 const arrive = (text: string, destination = '4400') =>
-  createInboundInbox(pool)({
+  createInboundInbox({ pool, onInbound: receiveIntoInbox })({
     connectionId,
     inbound: { source: '39333', destination, text, concat: null, raw: Buffer.from(text) },
   });

@@ -5,7 +5,7 @@ import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { assignNumber, removeNumber } from './assign.ts';
-import { NOBODY } from './receive.ts';
+import { NO_ACCOUNT_ID } from './receive.ts';
 import * as db from './sql.ts';
 
 type NumberFlags = { readonly number: string; readonly connection: string };
@@ -80,7 +80,7 @@ function listInbound(context: CommandContext, { account, limit }: ListFlags): Pr
   if (!Number.isInteger(limit) || limit < 1 || limit > 10_000)
     throw invalidFields([{ field: '--limit', message: 'must be a whole number from 1 to 10000' }]);
   return context.withDatabase(async (pool) => {
-    const accountId = account === undefined ? NOBODY : (await findAccount(pool, { reference: account })).id;
+    const accountId = account === undefined ? NO_ACCOUNT_ID : (await findAccount(pool, { reference: account })).id;
     return db.listInboundMessages(pool, { accountId, limit });
   });
 }

@@ -1,3 +1,4 @@
+import { receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
@@ -7,7 +8,7 @@ import { createPool } from '../../platform/db/pool.ts';
 import { exec, many, sql } from '../../platform/db/query.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { createInboundInbox, endOverdueParts, NOBODY } from './receive.ts';
+import { createInboundInbox, endOverdueParts, NO_ACCOUNT_ID } from './receive.ts';
 import * as db from './sql.ts';
 
 let database: TestDatabase;
@@ -38,13 +39,13 @@ const partOf = (texts: readonly string[], seq: number, more: Partial<Inbound> = 
 
 /** Takes these at the same time, as one worker would. */
 const arrive = (...messages: readonly Inbound[]): Promise<unknown> => {
-  const take = createInboundInbox(pool);
+  const take = createInboundInbox({ pool, onInbound: receiveIntoInbox });
   return Promise.all(messages.map((message) => take({ connectionId, inbound: message })));
 };
 /** Oldest first. */
-const stored = async (account = NOBODY): Promise<db.InboundMessage[]> =>
+const stored = async (account = NO_ACCOUNT_ID): Promise<db.InboundMessage[]> =>
   (await db.listInboundMessages(pool, { accountId: account, limit: 100 })).toReversed();
-const bodies = async (account = NOBODY): Promise<string[]> => (await stored(account)).map((m) => m.body);
+const bodies = async (account = NO_ACCOUNT_ID): Promise<string[]> => (await stored(account)).map((m) => m.body);
 const countWaiting = async (): Promise<number> => (await many(pool, sql`SELECT FROM inbound_part`)).length;
 /** As if all that is there had come so much earlier. */
 const age = async (minutes: number): Promise<void> => {
@@ -59,7 +60,7 @@ describe('whole messages', () => {
     const [message, ...others] = await stored();
     expect(others).toEqual([]);
     expect(message).toMatchObject({
-      accountId: NOBODY,
+      accountId: NO_ACCOUNT_ID,
       connection: 'main',
       source: '393331234567',
       destination: '4400',
@@ -72,7 +73,9 @@ describe('whole messages', () => {
 
   test('a message that cannot be stored is an error: the carrier must not be told that it was taken', async () => {
     const away = createPool('postgres://nobody@127.0.0.1:1/none', { max: 1, applicationName: 'test', log: silentLog });
-    await expect(createInboundInbox(away)({ connectionId, inbound: inbound('x') })).rejects.toThrow('ECONNREFUSED');
+    await expect(
+      createInboundInbox({ pool: away, onInbound: receiveIntoInbox })({ connectionId, inbound: inbound('x') }),
+    ).rejects.toThrow('ECONNREFUSED');
     await away.end();
   });
 
@@ -124,9 +127,12 @@ describe('owners', () => {
 
   test('the same number on another connection is not meant', async () => {
     await assign('4400', accountId);
-    await createInboundInbox(pool)({ connectionId: connectionId + 1000, inbound: inbound('elsewhere') });
+    await createInboundInbox({ pool, onInbound: receiveIntoInbox })({
+      connectionId: connectionId + 1000,
+      inbound: inbound('elsewhere'),
+    });
     const rows = await many(pool, sql`SELECT account_id AS "accountId" FROM inbound_message`);
-    expect(rows).toEqual([{ accountId: NOBODY }]);
+    expect(rows).toEqual([{ accountId: NO_ACCOUNT_ID }]);
   });
 
   test('a change of the owner counts from the next message on', async () => {
@@ -187,24 +193,24 @@ describe('long messages', () => {
     await arrive(partOf(texts, 3));
     await age(9);
     await arrive(partOf(texts, 1));
-    expect(await endOverdueParts(pool)).toBe(0);
+    expect(await endOverdueParts({ pool, onInbound: receiveIntoInbox })).toBe(0);
     await age(2);
-    expect(await endOverdueParts(pool)).toBe(1);
+    expect(await endOverdueParts({ pool, onInbound: receiveIntoInbox })).toBe(1);
     const [message] = await stored();
     expect(message).toMatchObject({ body: 'one three', parts: 3, partsReceived: 2 });
     expect(Date.now() - Number(message?.receivedAt)).toBeGreaterThan(10.9 * 60_000);
-    expect(await endOverdueParts(pool)).toBe(0);
+    expect(await endOverdueParts({ pool, onInbound: receiveIntoInbox })).toBe(0);
     expect(await countWaiting()).toBe(0);
   });
 
   test('a part that comes later than that is a message of its own, in time', async () => {
     await arrive(partOf(texts, 1), partOf(texts, 3));
     await age(11);
-    await endOverdueParts(pool);
+    await endOverdueParts({ pool, onInbound: receiveIntoInbox });
     await arrive(partOf(texts, 2));
     expect(await bodies()).toEqual(['one three']);
     await age(11);
-    await endOverdueParts(pool);
+    await endOverdueParts({ pool, onInbound: receiveIntoInbox });
     expect(await stored()).toMatchObject([{}, { body: 'two ', partsReceived: 1 }]);
   });
 
@@ -233,7 +239,10 @@ describe('repeats', () => {
 
   test('the same text of another sender, to another number or over another connection is no repeat', async () => {
     await arrive(inbound('hi'), inbound('hi', { source: '39' }), inbound('hi', { destination: '4401' }));
-    await createInboundInbox(pool)({ connectionId: connectionId + 1, inbound: inbound('hi') });
+    await createInboundInbox({ pool, onInbound: receiveIntoInbox })({
+      connectionId: connectionId + 1,
+      inbound: inbound('hi'),
+    });
     expect(await many(pool, sql`SELECT FROM inbound_message`)).toHaveLength(4);
   });
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import type { Inbound, RichInbound } from '../../carriers/events.ts';
+import type { Inbound, InboundMedia, InboundType, RichInbound } from '../../carriers/events.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
-import { type Heard, obeyWords } from '../consent/record.ts';
+import { type InboundText, applyConsentWords } from '../consent/record.ts';
+import type { Channel } from '../../platform/lib/channel.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import { type Arrival, receiveIntoInbox } from '../../engagement/inbox/receive-inbound.ts';
 import { newId } from '../../platform/lib/ids.ts';
 import { assemble } from './assemble.ts';
 import { plainNumber } from './number.ts';
@@ -13,13 +13,38 @@ import { publishEvents } from '../webhooks/publish.ts';
 import * as db from './sql.ts';
 
 /** The account of messages to a number that nobody owns. */
-export const NOBODY = 0;
+export const NO_ACCOUNT_ID = 0;
 /** Octets that a carrier may put into an address (data_sm; 20 in deliver_sm). A longer one would fit no index. */
 const LONGEST_ADDRESS = 64;
 const SETS = 500;
 /** A carrier repeats a deliver_sm within minutes; Meta and Google repeat a callback for seven days. */
 const KEEP_SECONDS = 15 * 60;
 const KEEP_RICH_SECONDS = 8 * 24 * 3600;
+
+/** A whole message from a person to a number of this account. */
+export type Arrival = {
+  readonly accountId: number;
+  readonly id: string;
+  readonly connectionId: number;
+  readonly channel: Channel;
+  /** Both as the carrier writes them, without a plus. */
+  readonly source: string;
+  readonly destination: string;
+  readonly text: string;
+  readonly messageType: InboundType;
+  /** When it was written, as far as the network tells; otherwise when it came. */
+  readonly at: Date;
+  readonly profileName: string | null;
+  readonly media: InboundMedia | null;
+};
+
+/**
+ * Called inside the transaction that stores inbound messages, with those of known accounts in their order, each once. The
+ * composition passes in who has to follow: the inbox.
+ */
+export type OnInbound = (tx: Db, arrivals: readonly Arrival[]) => Promise<void>;
+
+export type InboundDeps = { readonly pool: Pool; readonly onInbound: OnInbound };
 
 type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
 
@@ -31,12 +56,12 @@ type Arrived = { readonly connectionId: number; readonly inbound: Inbound };
  * it believes to be unanswered, and nothing in SMPP tells such a repeat from a person who writes the same twice.
  * Networks beyond SMS name their messages: the same name within eight days is one message.
  */
-export function createInboundInbox(pool: Pool): (arrived: Arrived) => Promise<void> {
+export function createInboundInbox({ pool, onInbound }: InboundDeps): (arrived: Arrived) => Promise<void> {
   return groupCommit<Arrived, void>({
     maxItems: 1000,
     inFlight: 1,
     async flush(items) {
-      await transaction(pool, (tx) => receiveInbound(tx, items.map(tidy)));
+      await transaction(pool, (tx) => receiveInbound(tx, onInbound, items.map(tidy)));
       return items.map(() => undefined);
     },
   });
@@ -47,12 +72,12 @@ export function createInboundInbox(pool: Pool): (arrived: Arrived) => Promise<vo
  *
  * @returns how many long messages were looked at
  */
-export function endOverdueParts(pool: Pool): Promise<number> {
+export function endOverdueParts({ pool, onInbound }: InboundDeps): Promise<number> {
   return transaction(pool, async (tx) => {
     const keys = await db.listOverdueSets(tx, { limit: SETS });
     if (keys.length === 0) return 0;
     await claimConnectionsOf(tx, keys);
-    await insertMessages(tx, await joinParts(tx, keys));
+    await insertMessages(tx, onInbound, await joinParts(tx, keys));
     return keys.length;
   });
 }
@@ -82,13 +107,13 @@ const tidyRich = (rich: RichInbound): RichInbound => {
   };
 };
 
-async function receiveInbound(tx: Db, arrived: readonly Arrived[]): Promise<void> {
+async function receiveInbound(tx: Db, onInbound: OnInbound, arrived: readonly Arrived[]): Promise<void> {
   await claimConnectionsOf(tx, arrived);
   const fresh = await withoutRepeats(tx, arrived.filter(isNews));
   const parts = fresh.flatMap(toPart);
   if (parts.length > 0) await db.insertParts(tx, parts);
   const joined = parts.length > 0 ? await joinParts(tx, parts) : [];
-  await insertMessages(tx, [...fresh.flatMap(toWhole), ...joined]);
+  await insertMessages(tx, onInbound, [...fresh.flatMap(toWhole), ...joined]);
 }
 
 async function claimConnectionsOf(tx: Db, rows: readonly { readonly connectionId: number }[]): Promise<void> {
@@ -181,7 +206,7 @@ function toJoined(parts: readonly db.Part[]): Whole[] {
   ];
 }
 
-async function insertMessages(tx: Db, messages: readonly Whole[]): Promise<void> {
+async function insertMessages(tx: Db, onInbound: OnInbound, messages: readonly Whole[]): Promise<void> {
   if (messages.length === 0) return;
   const numbers = messages.map(({ connectionId, destination }) => ({ connectionId, number: destination }));
   const owners = await db.listOwners(tx, { numbers });
@@ -191,22 +216,22 @@ async function insertMessages(tx: Db, messages: readonly Whole[]): Promise<void>
   const owned = messages.map((message, index) => ({
     ...message,
     id: ids[index] ?? newId(),
-    accountId: accounts.get(`${message.connectionId}/${message.destination}`) ?? NOBODY,
+    accountId: accounts.get(`${message.connectionId}/${message.destination}`) ?? NO_ACCOUNT_ID,
   }));
   await db.insertInboundMessages(tx, owned);
-  await receiveIntoInbox(tx, owned.flatMap(toArrival));
+  await onInbound(tx, owned.flatMap(toArrival));
   await publishEvents(tx, owned.map(toEvent));
-  await obeyWords(tx, owned.flatMap(toHeard));
+  await applyConsentWords(tx, owned.flatMap(toHeard));
 }
 
 function toArrival({ body, details, receivedAt, ...message }: db.NewInboundMessage): Arrival[] {
-  if (message.accountId === NOBODY) return [];
+  if (message.accountId === NO_ACCOUNT_ID) return [];
   const at = details?.at ? new Date(details.at) : (receivedAt ?? new Date());
   return [{ ...message, text: body, at, profileName: details?.profileName ?? null, media: details?.media ?? null }];
 }
 
-const toHeard = ({ accountId, channel, source, body }: db.NewInboundMessage): Heard[] =>
-  accountId === NOBODY ? [] : [{ accountId, channel, source, body }];
+const toHeard = ({ accountId, channel, source, body }: db.NewInboundMessage): InboundText[] =>
+  accountId === NO_ACCOUNT_ID ? [] : [{ accountId, channel, source, body }];
 
 const toEvent = ({ accountId, id, receivedAt }: db.NewInboundMessage) => ({
   accountId,

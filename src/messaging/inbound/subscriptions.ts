@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import { obeyWords } from '../consent/record.ts';
+import { applyConsentWords } from '../consent/record.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import * as db from './sql.ts';
 
@@ -33,7 +33,7 @@ export async function receiveSubscriptions(
     if (fresh.length === 0) return;
     const owners = await db.listOwners(tx, { numbers: fresh.map((one) => ({ connectionId, number: one.identity })) });
     const accountOf = new Map(owners.map((owner) => [owner.number, owner.accountId]));
-    await obeyWords(
+    await applyConsentWords(
       tx,
       fresh.flatMap(({ identity, phoneNumber, subscribed }) => {
         const accountId = accountOf.get(identity);

@@ -1,15 +1,15 @@
-import { type CampaignEnd, writeCombined } from '../../engagement/campaigns/outcomes/write.ts';
+import { type CampaignEnd, recordCombinedEnds } from './campaign-ends/record.ts';
 import { type Charge, settleCharges } from '../../money/credit/charge.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { News, Result } from '../../network/dispatch/pump.ts';
-import { type Delta, countTraffic } from '../traffic/count.ts';
-import { deleteUnknowns, insertNameless, insertUnknowns } from '../unknown-outcomes/sql.ts';
+import { type TrafficDelta, countTraffic } from '../traffic/count.ts';
+import { deleteUnknowns, insertNameless, insertUnknowns } from './unknown/sql.ts';
 import { type EventDetails, insertEvents, type NewEvent } from './events/sql.ts';
 import { figureOfOutcome, type Settlement, type Traits } from './figures.ts';
-import { type Key, moveToDue } from './fallback/sql.ts';
+import { type Key, updateFallbacksDueNow } from './fallback/sql.ts';
 import { insertParts, type NewPart } from './parts/sql.ts';
 import { STATUS } from '../states.ts';
-import { tellOutcomes } from './tell.ts';
+import { publishOutcomes } from './publish-events.ts';
 import * as db from './sql.ts';
 
 /**
@@ -65,9 +65,9 @@ async function settleNews(tx: Db, news: readonly Result[], before: Before): Prom
     ...(unknown.length > 0 ? [insertUnknowns(tx, unknown.map(toUnknown))] : []),
     ...(nameless.length > 0 ? [insertNameless(tx, nameless)] : []),
     insertEvents(tx, special.flatMap(toEvent)),
-    tellOutcomes(tx, news),
-    writeCombined(tx, special.flatMap(toCampaignEnd)),
-    moveToDue(tx, special.flatMap(toFollowed)),
+    publishOutcomes(tx, news),
+    recordCombinedEnds(tx, special.flatMap(toCampaignEnd)),
+    updateFallbacksDueNow(tx, special.flatMap(toFollowed)),
     countTraffic(tx, figuresOf(news, before)),
     settleCredit(tx, news),
   ]);
@@ -91,8 +91,8 @@ const toFollowed = ({ accountId, messageId, outcome, job }: Result): Key[] =>
     ? [{ accountId, id: messageId }]
     : [];
 
-function figuresOf(news: readonly Result[], { traits, sentBy }: Before): Delta[] {
-  const deltas: Delta[] = [];
+function figuresOf(news: readonly Result[], { traits, sentBy }: Before): TrafficDelta[] {
+  const deltas: TrafficDelta[] = [];
   for (const result of news) {
     const settled = { sent: sentBy(result), settlement: settlementOf(result) };
     const delta = figureOfOutcome(result, traitsOf(result, traits), settled);

@@ -1,15 +1,16 @@
-import { type CampaignEnds, writeEnds } from '../../engagement/campaigns/outcomes/write.ts';
+import { recordCampaignEnds } from './campaign-ends/record.ts';
+import type { CampaignEnds } from './campaign-ends/sql.ts';
 import { settleCharges } from '../../money/credit/charge.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
 import { countTraffic } from '../traffic/count.ts';
-import { moveToNameless } from '../unknown-outcomes/sql.ts';
+import { moveToNameless } from './unknown/sql.ts';
 import { insertEvents, type NewEvent } from './events/sql.ts';
-import { moveToDue } from './fallback/sql.ts';
-import { type Ends, figuresOfEnds, figuresOfReads } from './figures.ts';
+import { updateFallbacksDueNow } from './fallback/sql.ts';
+import { type EndGroup, figuresOfEnds, figuresOfReads } from './figures.ts';
 import { STATUS } from '../states.ts';
-import { tellEnds } from './tell.ts';
+import { publishFinalStates } from './publish-events.ts';
 import * as db from './sql.ts';
 
 type Options = {
@@ -45,9 +46,9 @@ export async function endMessages(
   const stayed = new Set(movesOf(special.filter(({ moved }) => !moved)).map(({ id }) => id));
   await Promise.all([
     insertEvents(tx, special.flatMap(toReplaced)),
-    tellEnds(tx, moves, { stayed, read }),
-    writeEnds(tx, special.flatMap(toCampaignEnds)),
-    moveToDue(tx, movesOf(special.filter(mayBeFollowed))),
+    publishFinalStates(tx, moves, { stayed, read }),
+    recordCampaignEnds(tx, special.flatMap(toCampaignEnds)),
+    updateFallbacksDueNow(tx, movesOf(special.filter(mayBeFollowed))),
     ...(counted ? [countTraffic(tx, [...figuresOfEnds(moves, special, bills.earned), ...figuresOfReads(read)])] : []),
     ...(doubtful.length > 0
       ? [
@@ -65,21 +66,21 @@ export async function endMessages(
 async function moveAll(tx: Db, moves: readonly db.StateMove[], reads: readonly db.Read[]) {
   const [firstId, lastId] = boundsOf(moves.map((move) => move.id));
   const moved = await db.moveStates(tx, { moves, firstId, lastId });
-  const read = reads.length > 0 ? await db.moveReads(tx, { reads, firstId, lastId }) : [];
+  const read = reads.length > 0 ? await db.updateReadTimes(tx, { reads, firstId, lastId }) : [];
   return { special: moved.map((row) => toEnds(moves, row)), read };
 }
 
-function toEnds(all: readonly db.StateMove[], row: db.Moved): Ends {
+function toEnds(all: readonly db.StateMove[], row: db.Moved): EndGroup {
   const [places, moved, held, expiredAt, wasSent, channel, campaignId] = row;
   const at = places.split(',').map(Number);
   const moves = at.map((n) => all[n] as db.StateMove);
   return { places: at, moves, moved, held, expiredAt, wasSent, channel, campaignId };
 }
 
-const movesOf = (special: readonly Ends[]): db.StateMove[] => special.flatMap(({ moves }) => moves);
+const movesOf = (special: readonly EndGroup[]): db.StateMove[] => special.flatMap(({ moves }) => moves);
 
 /** Messages that we had given up and that the carrier delivered after all: their states forget the former end. */
-function toReplaced({ moves, expiredAt: at }: Ends): NewEvent[] {
+function toReplaced({ moves, expiredAt: at }: EndGroup): NewEvent[] {
   if (at === null) return [];
   const details = { status: STATUS.EXPIRED, code: db.EXPIRED_BY_US };
   return moves.map(({ accountId, id }) => ({
@@ -94,14 +95,14 @@ function toReplaced({ moves, expiredAt: at }: Ends): NewEvent[] {
 }
 
 /** On the list of unknown outcomes: never answered, or an RCS message of which nobody knows whether it was taken back. */
-const mayBeInDoubt = ({ moved, held, channel }: Ends): boolean => held || (moved && channel === bitOf('RCS'));
+const mayBeInDoubt = ({ moved, held, channel }: EndGroup): boolean => held || (moved && channel === bitOf('RCS'));
 
 /** A single send on a channel that another one may stand in for. */
-const mayBeFollowed = ({ moved, channel, campaignId }: Ends): boolean =>
+const mayBeFollowed = ({ moved, channel, campaignId }: EndGroup): boolean =>
   moved && campaignId === null && channel !== bitOf('SMS');
 
 /** The first end of each message; nothing may follow one that we gave up while a carrier may have it. */
-function toCampaignEnds({ moves, moved, expiredAt, wasSent, campaignId }: Ends): CampaignEnds[] {
+function toCampaignEnds({ moves, moved, expiredAt, wasSent, campaignId }: EndGroup): CampaignEnds[] {
   if (!moved || campaignId === null || expiredAt !== null) return [];
   const isInDoubt = ({ errorCode }: db.StateMove): boolean => wasSent && errorCode === db.EXPIRED_BY_US;
   return [

@@ -1,11 +1,11 @@
 import type { Result } from '../../network/dispatch/pump.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
-import type { Delta } from '../traffic/count.ts';
+import type { TrafficDelta } from '../traffic/count.ts';
 import type { StateMove } from './sql.ts';
 import { STATUS } from '../states.ts';
 
 /** Moves of which `moveStates` said the same. */
-export type Ends = {
+export type EndGroup = {
   /** Among all moves. */
   readonly places: readonly number[];
   readonly moves: readonly StateMove[];
@@ -24,13 +24,13 @@ const SMS = bitOf('SMS');
 /** What ends add to the hourly figures. All moves but the special ones are of messages on SMS, sent, without a campaign. */
 export function figuresOfEnds(
   moves: readonly StateMove[],
-  special: readonly Ends[],
+  special: readonly EndGroup[],
   earned: readonly Earned[],
-): Delta[] {
+): TrafficDelta[] {
   const isSpecial = new Uint8Array(moves.length);
   for (const { places } of special) for (const n of places) isSpecial[n] = 1;
   const costs = new Map(earned.map(({ id, micros }) => [id, micros]));
-  const deltas: Delta[] = [];
+  const deltas: TrafficDelta[] = [];
   moves.forEach(({ accountId, id, status }, n) => {
     if (isSpecial[n] === 0) deltas.push(plain(accountId, id, status));
   });
@@ -40,12 +40,12 @@ export function figuresOfEnds(
 }
 
 /** Nearly all are: written out, since a spread shows in the CPU of a message. */
-const plain = (accountId: number, id: string, status: number): Delta =>
+const plain = (accountId: number, id: string, status: number): TrafficDelta =>
   status === STATUS.DELIVERED
     ? { accountId, id, campaignId: null, channel: SMS, delivered: 1 }
     : { accountId, id, campaignId: null, channel: SMS, failed: 1 };
 
-function toDelta({ expiredAt, wasSent, channel, campaignId }: Ends, move: StateMove, costMicros = 0): Delta {
+function toDelta({ expiredAt, wasSent, channel, campaignId }: EndGroup, move: StateMove, costMicros = 0): TrafficDelta {
   const { accountId, id, status } = move;
   const delivered = status === STATUS.DELIVERED;
   const counted = delivered ? { delivered: 1 } : { failed: 1 };
@@ -55,9 +55,9 @@ function toDelta({ expiredAt, wasSent, channel, campaignId }: Ends, move: StateM
   return { ...first, failed: -1, ...(wasSent ? {} : { sent: 1, unsent: -1 }) };
 }
 
-type Read = Pick<Delta, 'accountId' | 'id' | 'campaignId' | 'channel'>;
+type Read = Pick<TrafficDelta, 'accountId' | 'id' | 'campaignId' | 'channel'>;
 
-export const figuresOfReads = (read: readonly Read[]): Delta[] =>
+export const figuresOfReads = (read: readonly Read[]): TrafficDelta[] =>
   read.map(({ accountId, id, campaignId, channel }) => ({ accountId, id, campaignId, channel, read: 1 }));
 
 /** What states and figures copy of a message. */
@@ -71,7 +71,7 @@ export function figureOfOutcome(
   { accountId, messageId, outcome, job }: Result,
   { channel, campaignId }: Traits,
   { sent, settlement }: { readonly sent: number; readonly settlement: Settlement },
-): Delta | null {
+): TrafficDelta | null {
   if (outcome.kind === 'retry' && sent === 0) return null;
   return {
     accountId,

@@ -15,7 +15,7 @@ import { startLostAnswers } from '../../../test/support/lost-answers.ts';
 import { accountWith, booksOf } from '../../../test/support/money.ts';
 import { listUnknownIds, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
-import { accepted, createScriptedCarrier, retry } from '../../../test/support/scripted-carrier.ts';
+import { accepted, createScriptedCarrier, retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../test/support/until.ts';
 import { type Accept, createAccept } from '../sending/accept.ts';
 import { settleOutcomes } from './deliver.ts';

@@ -63,7 +63,10 @@ const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {
     return db.moveStates(to, { moves: batch((id, n) => ({ accountId: accountOf(n), id, ...end })), ...range() });
   },
   moveReads: (to) =>
-    db.moveReads(to, { reads: batch((id, n) => ({ accountId: accountOf(n), id, readAt: new Date() })), ...range() }),
+    db.updateReadTimes(to, {
+      reads: batch((id, n) => ({ accountId: accountOf(n), id, readAt: new Date() })),
+      ...range(),
+    }),
   listCharges: (to) =>
     db.listCharges(
       to,
@@ -75,7 +78,7 @@ const STATEMENTS: Record<string, (to: Db) => Promise<unknown>> = {
       batch((id, n) => ({ accountId: accountOf(n), id })),
     ),
   listStandings: (to) =>
-    expiry.listStandings(
+    expiry.listDeliveryStates(
       to,
       batch((id, n) => ({ accountId: accountOf(n), id })),
     ),

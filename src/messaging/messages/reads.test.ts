@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { accountWith } from '../../../test/support/money.ts';
 import { newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
-import { registerWebhook } from '../../../test/support/webhook.ts';
+import { registerWebhook } from '../../../test/support/http/webhook.ts';
 import { findTimeline } from '../tracking/timeline.ts';
 import { settleOutcomes } from './deliver.ts';
 import { loadJobs } from './load.ts';

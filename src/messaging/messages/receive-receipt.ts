@@ -6,6 +6,7 @@ import { insertEvents, type NewEvent } from './events/sql.ts';
 import { FAILURES_WORST_FIRST, isFinal, STATUS } from '../states.ts';
 import { claimStates, listPartStatuses, moveParts, type PartMove } from './parts/sql.ts';
 import type { Read, StateMove } from './sql.ts';
+import { MINUTE_MS } from '../../platform/lib/time.ts';
 
 /** A receipt and the message (or the part of a long one) that it speaks of. */
 export type MatchedReceipt = {
@@ -78,8 +79,6 @@ function readsOf(matched: readonly MatchedReceipt[]): Read[] {
 }
 
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? -1 : 1);
-
-const MINUTE_MS = 60_000;
 
 /** Most receipts tell the minute only: for one that came within that minute, its arrival is the better time. */
 function doneAtOf({ doneAt }: Receipt, receivedAt: Date): Date {

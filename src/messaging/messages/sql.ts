@@ -2,6 +2,7 @@ import {
   bigint,
   boolean,
   bytea,
+  insertRows,
   int,
   json,
   rowsOf,
@@ -51,34 +52,33 @@ export type NewMessage = {
 export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promise<void> {
   await exec(
     db,
-    onePlan(sql`INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination,
-                             body, udh, binary_body, parts, want_receipt, valid_until, price_micros,
-                             refund_undelivered, api_key_id, user_id, scheduled_at, content, campaign_id, keeps_reserve)
-        SELECT * FROM ${rowsOf(rows, {
-          account_id: bigint((r) => r.accountId),
-          id: uuid((r) => r.id),
-          client_id: text((r) => r.clientId),
-          channel: text((r) => r.channel),
-          source: text((r) => r.source),
-          simulation: boolean((r) => r.simulation),
-          connection_id: bigint((r) => r.connectionId),
-          sender: text((r) => r.sender),
-          destination: text((r) => r.destination),
-          body: text((r) => r.body),
-          udh: bytea((r) => r.udh),
-          binary_body: bytea((r) => r.binaryBody),
-          parts: smallint((r) => r.parts),
-          want_receipt: boolean((r) => r.wantReceipt),
-          valid_until: timestamptz((r) => r.validUntil),
-          price_micros: bigint((r) => r.priceMicros),
-          refund_undelivered: boolean((r) => r.refundUndelivered),
-          api_key_id: bigint((r) => r.apiKeyId),
-          user_id: bigint((r) => r.userId),
-          scheduled_at: timestamptz((r) => r.scheduledAt),
-          content: json((r) => r.content && JSON.stringify(r.content)),
-          campaign_id: bigint((r) => r.campaignId),
-          keeps_reserve: boolean((r) => r.keepsReserve),
-        })} AS u`),
+    onePlan(
+      insertRows('message', rows, {
+        accountId: bigint,
+        id: uuid,
+        clientId: text,
+        channel: text,
+        source: text,
+        simulation: boolean,
+        connectionId: bigint,
+        sender: text,
+        destination: text,
+        body: text,
+        content: json((r) => r.content && JSON.stringify(r.content)),
+        udh: bytea,
+        binaryBody: bytea,
+        parts: smallint,
+        wantReceipt: boolean,
+        validUntil: timestamptz,
+        scheduledAt: timestamptz,
+        priceMicros: bigint,
+        refundUndelivered: boolean,
+        apiKeyId: bigint,
+        userId: bigint,
+        campaignId: bigint,
+        keepsReserve: boolean,
+      }),
+    ),
   );
 }
 
@@ -331,7 +331,7 @@ export async function moveStates(
 type Key = { readonly accountId: number; readonly id: string };
 
 /** Messages by their keys, as `m`: of their days alone, by index. */
-export function messagesOf(keys: readonly Key[]): ReturnType<typeof sql> {
+export function messagesByKey(keys: readonly Key[]): ReturnType<typeof sql> {
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   const rows = rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) });
   return sql`${rows} AS u
@@ -344,7 +344,7 @@ export type Read = Key & { readonly readAt: Date };
  * Notes of delivered messages that they were read, once each. All ids lie in [firstId, lastId]. Answers those for which
  * that was news.
  */
-export async function moveReads(
+export async function updateReadTimes(
   db: Db,
   { reads, firstId, lastId }: { reads: readonly Read[]; firstId: string; lastId: string },
 ): Promise<(Key & { channel: number; campaignId: number | null; readAt: Date })[]> {
@@ -370,7 +370,7 @@ export async function listCharges(db: Db, keys: readonly Key[]): Promise<PricedM
     db,
     sql`SELECT m.account_id AS "accountId", m.id, m.price_micros AS "priceMicros",
                m.refund_undelivered AS "refundUndelivered", m.keeps_reserve AS "keepsReserve"
-        FROM ${messagesOf(keys)}`,
+        FROM ${messagesByKey(keys)}`,
   );
 }
 
@@ -382,6 +382,6 @@ export async function listTraits(
   return many(
     db,
     sql`SELECT m.account_id AS "accountId", m.id, m.channel, m.campaign_id AS "campaignId"
-        FROM ${messagesOf(keys)}`,
+        FROM ${messagesByKey(keys)}`,
   );
 }

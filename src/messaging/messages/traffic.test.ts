@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ReceiptState } from '../../carriers/events.ts';
 import type { Outcome } from '../../carriers/outcome.ts';
-import { deleteOutcomes, listCampaignsWithOutcomes } from '../../engagement/campaigns/outcomes/sql.ts';
+import { deleteCampaignEnds, listCampaignsWithEnds } from './campaign-ends/sql.ts';
 import { freeze } from '../../money/credit/charge.ts';
 import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
@@ -13,11 +13,11 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { accountWith, booksOf } from '../../../test/support/money.ts';
 import { newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
-import { retry } from '../../../test/support/scripted-carrier.ts';
+import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { settleUnknown } from '../unknown-outcomes/settle.ts';
 import { cancelMessages } from '../cancellation/cancel.ts';
 import { settleOutcomes } from './deliver.ts';
-import { endDeadlines } from '../expiry/expire.ts';
+import { expireDeadlines } from '../expiry/expire.ts';
 import { insertDeadlines } from '../expiry/sql.ts';
 import { loadJobs } from './load.ts';
 import { receiveReceipts } from './receive-receipt.ts';
@@ -129,7 +129,7 @@ const receiving = ({ accountId }: World, id: string, state: ReceiptState): Promi
 
 async function expiring({ accountId }: World, id: string): Promise<void> {
   await insertDeadlines(pool, [{ accountId, dueAt: new Date(0), ids: [id] }]);
-  await endDeadlines(pool, () => new Date());
+  await expireDeadlines(pool, () => new Date());
   await exec(pool, sql`DELETE FROM message_deadline`);
 }
 
@@ -187,9 +187,9 @@ const costOf = async (accountId: number): Promise<number> =>
 /** The ends that combined campaigns were told of. */
 async function toldEnds({ accountId, combined }: World): Promise<string[]> {
   expect(
-    (await listCampaignsWithOutcomes(pool)).filter((c) => c.accountId === accountId && c.campaignId !== combined),
+    (await listCampaignsWithEnds(pool)).filter((c) => c.accountId === accountId && c.campaignId !== combined),
   ).toEqual([]);
-  const rows = await deleteOutcomes(pool, { accountId, campaignId: combined }, 1000);
+  const rows = await deleteCampaignEnds(pool, { accountId, campaignId: combined }, 1000);
   return rows.flatMap((row) => row.messageIds).sort();
 }
 
@@ -240,7 +240,7 @@ test('a campaign hears 0, after which nothing follows, of what a carrier may hav
   await attempt(world, doubtful, 'unknown');
   await expiring(world, doubtful);
   await expiring(world, unsent);
-  const rows = await deleteOutcomes(pool, { accountId: world.accountId, campaignId: world.combined }, 10);
+  const rows = await deleteCampaignEnds(pool, { accountId: world.accountId, campaignId: world.combined }, 10);
   expect(new Map(rows.map(({ messageIds, statuses }) => [messageIds[0], statuses[0]]))).toEqual(
     new Map([
       [doubtful, STATUS.UNKNOWN],
@@ -248,7 +248,7 @@ test('a campaign hears 0, after which nothing follows, of what a carrier may hav
     ]),
   );
   await receiving(world, doubtful, 'DELIVERED');
-  expect(await deleteOutcomes(pool, { accountId: world.accountId, campaignId: world.combined }, 10)).toEqual([]);
+  expect(await deleteCampaignEnds(pool, { accountId: world.accountId, campaignId: world.combined }, 10)).toEqual([]);
 });
 
 test('states know channel and campaign, whichever way they were made', async () => {

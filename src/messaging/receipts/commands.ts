@@ -3,8 +3,7 @@ import { type CommandContext, table } from '../../platform/cli.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import { parseScheduledDate } from '../../platform/lib/scheduled-date.ts';
 import { type NamedHour, reconcileNamed } from './reconcile.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../platform/lib/time.ts';
 
 type Flags = { readonly from?: string; readonly to?: string; readonly connection?: string };
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Receipt } from '../../carriers/events.ts';
 import { groupCommit } from '../../platform/db/group-commit.ts';
-import { createRecent, type Recent } from './recent.ts';
+import { createRecentBatches, type RecentBatches } from './recent.ts';
 import { insertReceiptBatches } from './sql.ts';
 
 type Arrived = { readonly connectionId: number; readonly receipt: Receipt };
@@ -20,7 +20,7 @@ const MOST_IN_BATCH = 1000;
 export function createReceiptInbox(
   pool: Pool,
   onStored: () => void,
-  recent: Recent = createRecent(),
+  recent: RecentBatches = createRecentBatches(),
 ): (arrived: Arrived) => Promise<void> {
   /** The batch that still takes receipts. */
   let open: Batch | null = null;

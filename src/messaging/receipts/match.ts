@@ -3,8 +3,8 @@ import { bareId, spellings } from '../../carriers/smpp/receipts.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { listByCarrierIds, type SpelledId } from '../messages/carrier-ids/sql.ts';
+import { HOUR_MS } from '../../platform/lib/time.ts';
 
-const HOUR_MS = 3_600_000;
 /** Most receipts come within hours: looking there first keeps the partitions of other days out of the plan. */
 const RECENT_MS = 6 * HOUR_MS;
 const EVER = firstIdAt(new Date(0));

@@ -2,9 +2,9 @@ import type { Pool, PoolClient } from 'pg';
 import type { Receipt } from '../../carriers/events.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { type MatchedReceipt, receiveReceipts } from '../messages/receive-receipt.ts';
-import { nameUnknowns } from '../unknown-outcomes/name.ts';
+import { matchUnknowns } from '../unknown-outcomes/match-unknowns.ts';
 import { type Match, matchReceipts } from './match.ts';
-import { createRecent, type Recent } from './recent.ts';
+import { createRecentBatches, type RecentBatches } from './recent.ts';
 import * as db from './sql.ts';
 
 const BATCHES = 8;
@@ -28,7 +28,7 @@ type Judged<A extends Arrived> = {
 export async function processReceipts(
   pool: Pool,
   now: () => Date,
-  { recent = createRecent(), onParked }: { recent?: Recent; onParked?: () => void } = {},
+  { recent = createRecentBatches(), onParked }: { recent?: RecentBatches; onParked?: () => void } = {},
 ): Promise<number> {
   const { taken, count, parked } = await transaction(pool, async (tx) => {
     const batches = await db.deleteReceiptBatches(tx, BATCHES, recent.batches());
@@ -57,7 +57,7 @@ export function retryUnmatched(pool: Pool, now: () => Date): Promise<number> {
     const foundIds = found.map(({ id }) => id);
     if (foundIds.length > 0) await db.deleteUnmatched(tx, foundIds);
     const later = rest.map(({ arrived: { id }, reason }) => ({ id, reason }));
-    if (later.length > 0) await db.moveUnmatchedLater(tx, later);
+    if (later.length > 0) await db.updateUnmatchedRetry(tx, later);
     return parked.length;
   });
 }
@@ -94,7 +94,7 @@ async function matchOrName(
   const matches = await match(tx, connectionId, arrived, now);
   const strays = arrived.filter((_, i) => matches[i]?.kind === 'unknown');
   if (strays.length === 0) return matches;
-  const named = await nameUnknowns(tx, connectionId, strays, async () =>
+  const named = await matchUnknowns(tx, connectionId, strays, async () =>
     (await match(tx, connectionId, strays, now)).map(({ kind }) => kind === 'unknown'),
   );
   let next = 0;

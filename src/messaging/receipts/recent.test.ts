@@ -5,11 +5,11 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { receipt } from '../../../test/support/receipts.ts';
 import { createReceiptInbox } from './inbox.ts';
 import { processReceipts } from './process.ts';
-import { createRecent } from './recent.ts';
+import { createRecentBatches } from './recent.ts';
 import { insertReceiptBatches } from './sql.ts';
 
 test('batches stay until they are forgotten, or until newer ones need their room', () => {
-  const recent = createRecent(3);
+  const recent = createRecentBatches(3);
   const ids = (): number[] => [...recent.batches().keys()];
   const [one, two] = [[receipt('a')], [receipt('b'), receipt('c')]];
   recent.put(1, one);
@@ -29,7 +29,7 @@ test('batches stay until they are forgotten, or until newer ones need their room
 });
 
 test('what was asked for stays whole, whatever is put or forgotten meanwhile', () => {
-  const recent = createRecent(1);
+  const recent = createRecentBatches(1);
   recent.put(1, [receipt('a')]);
   const before = recent.batches();
   recent.put(2, [receipt('b')]);
@@ -38,13 +38,13 @@ test('what was asked for stays whole, whatever is put or forgotten meanwhile', (
 });
 
 test('a batch that alone is more than there is room for is not kept', () => {
-  const recent = createRecent(1);
+  const recent = createRecentBatches(1);
   recent.put(1, [receipt('a'), receipt('b')]);
   expect(recent.batches().size).toBe(0);
 });
 
 test.each(['raw', 'sender', 'destination', 'errorCode'] as const)('a NUL in %s is left to the database', (field) => {
-  const recent = createRecent();
+  const recent = createRecentBatches();
   recent.put(1, [receipt('a', { [field]: 'x\0' })]);
   recent.put(2, [receipt('a\0')]);
   expect(recent.batches().size).toBe(0);
@@ -69,7 +69,7 @@ describe('between the inbox and whoever works it off', () => {
   };
 
   test('a batch is taken once from memory or from the database, and stays in both when the work on it fails', async () => {
-    const recent = createRecent();
+    const recent = createRecentBatches();
     await createReceiptInbox(pool, () => undefined, recent)({ connectionId: 1, receipt: receipt('here') });
     await insertReceiptBatches(pool, [{ connectionId: 1, receipts: [receipt('elsewhere')] }]);
     const noClock = (): Date => {

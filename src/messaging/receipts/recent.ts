@@ -3,7 +3,7 @@ import type { Receipt } from '../../carriers/events.ts';
 type Batches = ReadonlyMap<number, readonly Receipt[]>;
 
 /** Receipts of batches that this process stored lately and that wait to be worked off, by the id of the batch. */
-export type Recent = {
+export type RecentBatches = {
   put(batchId: number, receipts: readonly Receipt[]): void;
   /** Those of this moment; what is put or forgotten later changes nothing in the answer. */
   batches(): Batches;
@@ -17,7 +17,7 @@ const MOST_KEPT = 5000;
  * A copy of what is committed, never the only place of it: whoever works off a batch that is here need not read and
  * parse it again. Another worker may take a batch, and then it stays here until newer ones need the room.
  */
-export function createRecent(mostKept = MOST_KEPT): Recent {
+export function createRecentBatches(mostKept = MOST_KEPT): RecentBatches {
   const batches = new Map<number, readonly Receipt[]>();
   let kept = 0;
 

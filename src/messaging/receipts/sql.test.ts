@@ -88,7 +88,7 @@ test('each try waits twice as long as the one before, from 200 ms to an hour', a
   await park(1, 0);
   const waits: number[] = [];
   for (let n = 0; n < 20; n++) {
-    await db.moveUnmatchedLater(pool, [{ id: 1, reason: 'ambiguous' }]);
+    await db.updateUnmatchedRetry(pool, [{ id: 1, reason: 'ambiguous' }]);
     const [row] = await many<{ ms: number }>(
       pool,
       sql`UPDATE receipt_unmatched SET next_try_at = now()

@@ -126,7 +126,7 @@ export async function deleteUnmatched(db: Db, ids: readonly number[]): Promise<v
 }
 
 /** Puts parked receipts off: twice as long each time, from 100 ms to an hour. */
-export async function moveUnmatchedLater(
+export async function updateUnmatchedRetry(
   db: Db,
   rows: readonly { readonly id: number; readonly reason: 'unknown' | 'ambiguous' }[],
 ): Promise<void> {

@@ -2,33 +2,33 @@ import { type Db, exec, many, maybeOne, one, raw, sql } from '../../platform/db/
 import { isAlive } from '../../platform/db/worker-session.ts';
 
 /** `confirmed`: a person has decided, and no worker has come since. */
-export type FenceState = 'new' | 'open' | 'paused' | 'confirmed';
+export type GuardState = 'new' | 'open' | 'paused' | 'confirmed';
 
-export type FenceRow = {
-  state: FenceState;
+export type GuardStatus = {
+  state: GuardState;
   /** Why sending is paused, or was last. */
   reason: string | null;
   since: Date;
   decidedBy: string | null;
 };
 
-export async function findFence(db: Db): Promise<FenceRow> {
+export async function findGuardStatus(db: Db): Promise<GuardStatus> {
   return one(db, sql`SELECT state, reason, since, decided_by AS "decidedBy" FROM fence`);
 }
 
 const LOCK = raw('724908, 1');
 
 /** Waits for this session's turn to look and move on: the file of a machine has no lock of its own. */
-export async function claimTurn(session: Db): Promise<void> {
+export async function claimGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_lock(${LOCK})`);
 }
 
-export async function deleteTurn(session: Db): Promise<void> {
+export async function releaseGuardTurn(session: Db): Promise<void> {
   await exec(session, sql`SELECT pg_advisory_unlock(${LOCK})`);
 }
 
-export type Standing = {
-  state: FenceState;
+export type DatabaseFacts = {
+  state: GuardState;
   /** Of this machine; null when the database does not know it. */
   generation: number | null;
   /** The same for a cluster and its physical copies, another one after dump and restore. */
@@ -49,10 +49,10 @@ const UNFINISHED = sql`campaign_job j
       WHERE l.account_id = j.account_id AND l.campaign_id = j.campaign_id AND NOT l.done))`;
 
 /** What the database says of itself to the worker `owner` of a machine. */
-export async function findStanding(
+export async function findDatabaseFacts(
   db: Db,
   { machine, owner }: { machine: string | null; owner: number },
-): Promise<Standing> {
+): Promise<DatabaseFacts> {
   return one(
     db,
     sql`SELECT f.state,
@@ -69,7 +69,7 @@ export async function findStanding(
 }
 
 /** Raises the generation of a machine, which begins at 1. Answers it. */
-export async function moveGeneration(
+export async function updateGeneration(
   db: Db,
   { machine, owner }: { machine: string; owner: number },
 ): Promise<{ generation: number }> {

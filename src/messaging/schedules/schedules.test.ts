@@ -9,9 +9,9 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { accountWith } from '../../../test/support/money.ts';
 import { listChunks, queueMessages, statesOf } from '../../../test/support/queue.ts';
 import { cancelMissed, releaseMissed } from './decide.ts';
-import { listMissed, moveSeenSchedules } from './sql.ts';
+import { listMissed, updateObservedSchedules } from './sql.ts';
+import { MINUTE_MS } from '../../platform/lib/time.ts';
 
-const MINUTE_MS = 60_000;
 const BY = { by: 'ada' };
 
 let database: TestDatabase;
@@ -46,15 +46,15 @@ test('a schedule is sent up to an hour late, and asks when it was missed by more
 test('what a worker saw come due was not missed, however long the carrier or the queue keeps it', async () => {
   const ids = await scheduled(1);
   await scheduled(-10);
-  expect(await moveSeenSchedules(pool)).toBe(1);
-  expect(await moveSeenSchedules(pool)).toBe(0);
+  expect(await updateObservedSchedules(pool)).toBe(1);
+  expect(await updateObservedSchedules(pool)).toBe(0);
   await pass(600);
   expect(await claimed()).toEqual(ids);
 });
 
 test('what came due while no worker ran is not seen by the first that comes hours later', async () => {
   await scheduled(61);
-  expect(await moveSeenSchedules(pool)).toBe(0);
+  expect(await updateObservedSchedules(pool)).toBe(0);
   expect(await claimed()).toEqual([]);
 });
 

@@ -11,7 +11,7 @@ const MISSED = sql`c.scheduled AND c.owner IS NULL AND c.available_at <= now() -
  * Notes of schedules whose time has come that a worker saw it come: whatever delays them from here on (a carrier that is
  * away, a long queue before them at a slow one), they were not missed. Answers how many there were.
  */
-export async function moveSeenSchedules(db: Db): Promise<number> {
+export async function updateObservedSchedules(db: Db): Promise<number> {
   return exec(
     db,
     sql`UPDATE dispatch_chunk SET scheduled = false

@@ -14,7 +14,13 @@ import { contentHash, type Draft, type Verdict } from './draft.ts';
 import { insertFallbacks, type NewFallback } from '../messages/fallback/sql.ts';
 import { prepare, type Prepared, type Requester, type Tables } from './prepare.ts';
 import { KeyTaken, isKeyTaken } from '../../platform/idempotency/sql.ts';
-import { firstOfEachKey, keepAnswers, type KeyedSend, type MaybeKeyed, withoutTaken } from './keyed.ts';
+import {
+  firstOfEachKey,
+  storeAnswers,
+  type IdempotentSend,
+  type MaybeIdempotent,
+  withoutTakenKeys,
+} from './idempotent-send.ts';
 import { planSimulation } from '../simulation/simulate.ts';
 import * as db from '../messages/sql.ts';
 
@@ -32,15 +38,15 @@ export type Accept = {
    * One message; goes into one transaction with whatever else arrives while the previous commit is under way. What a
    * keyed send is answered is stored in it too; rejects (`isKeyTaken`), and nothing is stored, when its key is taken.
    */
-  one(actor: Actor, draft: Draft, keyed?: KeyedSend): Promise<Verdict>;
+  one(actor: Actor, draft: Draft, keyed?: IdempotentSend): Promise<Verdict>;
   /** Many messages in one transaction of their own: all that are accepted are stored, or the call rejects and none is. */
   many(actor: Actor, drafts: readonly Draft[]): Promise<Verdict[]>;
   /** As `many`, for a request that counts once: null, and nothing stored, when it was not free. */
-  once(actor: Sender, drafts: readonly Draft[], request: OnceOnly): Promise<Verdict[] | null>;
+  once(actor: Sender, drafts: readonly Draft[], request: OnceRequest): Promise<Verdict[] | null>;
 };
 
 /** A request that counts once. Both are called in the transaction that stores its messages. */
-export type OnceOnly = {
+export type OnceRequest = {
   /** Takes the request's id; false when another has it. Waits for one that is being stored at the moment. */
   take(tx: Db): Promise<boolean>;
   /** Keeps what the request is answered. */
@@ -48,7 +54,7 @@ export type OnceOnly = {
 };
 
 /** Called with the verdicts before the credit is frozen. */
-type Keep = OnceOnly['keep'];
+type Keep = OnceRequest['keep'];
 
 /**
  * Takes messages: each draft runs through the steps of `prepare`, then client ids, messages, queue chunks and the
@@ -76,7 +82,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
 
   function store(items: readonly Item[]): Promise<Verdict[]> {
     const simple = items.every((item) => claimedId(item) === null && !item.message.simulation);
-    const keep: Keep = (tx, verdicts) => keepAnswers(tx, items, verdicts);
+    const keep: Keep = (tx, verdicts) => storeAnswers(tx, items, verdicts);
     return storing(
       (chunks) =>
         simple ? burstAll(pool, items, chunks) : transaction(pool, (tx) => storeAll(tx, items, chunks, keep)),
@@ -94,7 +100,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
         return items.map((item) => verdictOf.get(item) ?? null);
       } catch (error) {
         if (!isKeyTaken(error)) throw error;
-        free = await withoutTaken(pool, free);
+        free = await withoutTakenKeys(pool, free);
       }
     }
   }
@@ -109,7 +115,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
     async one(actor, draft, keyed) {
       const prepared = prepare(actor, draft, tables, await findOptedOut(actor, [draft]));
       if (prepared.kind === 'refused') {
-        await keepAnswers(pool, [{ keyed }], [prepared]);
+        await storeAnswers(pool, [{ keyed }], [prepared]);
         return prepared;
       }
       const verdict = await storeOne(keyed ? { ...prepared, keyed } : prepared);
@@ -132,7 +138,7 @@ export function createAccept({ pool, tables, waker }: AcceptDeps): Accept {
   };
 }
 
-type Item = Prepared & MaybeKeyed;
+type Item = Prepared & MaybeIdempotent;
 
 type Refused = Extract<Verdict, { kind: 'refused' }>;
 
@@ -150,7 +156,7 @@ const chargeOf = ({ message }: Prepared): Charge => ({ accountId: message.accoun
 /** For messages without a client id, simulated ones excepted: nothing of them needs an answer before the commit. */
 async function burstAll(pool: Pool, items: readonly Item[], chunks: NewChunk[]): Promise<Verdict[]> {
   const verdicts = items.map(accepted);
-  await burst(pool, (tx) => [keepAnswers(tx, items, verdicts), insertAll(tx, items, chunks)]);
+  await burst(pool, (tx) => [storeAnswers(tx, items, verdicts), insertAll(tx, items, chunks)]);
   return verdicts;
 }
 

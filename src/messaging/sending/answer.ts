@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import { type Refusal, REFUSALS, type Verdict } from './draft.ts';
-import type { StoredResult } from './bulk/sql.ts';
 import type { BulkIn, BulkOut, MessageServerIn, MessageServerOut, SendIn, SendOut } from './schema.ts';
 
 /** Refusals that are mistakes of the request's form: 400 on a single send, with the field of each body. */
@@ -69,6 +68,9 @@ function statusCodeOf(verdict: Verdict): number {
 }
 
 const REFUSED_CODES: Partial<Record<Refusal, number>> = { no_credit: 402, opted_out: 403 };
+
+/** What one destination was answered: our id (null when it was refused) and the status code. */
+export type StoredResult = readonly [messageId: string | null, statusCode: number];
 
 /** What one destination of a bulk send is answered. */
 export const toResult = (verdict: Verdict): StoredResult => [

@@ -2,16 +2,17 @@ import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { App } from '../../platform/http/app.ts';
+import type { Accept } from './accept.ts';
 import { keeping } from '../../platform/http/idempotency.ts';
 import { ErrorOut, ref, WholesaleErrorOut } from '../../platform/http/schema.ts';
 import { findRecords } from '../tracking/status.ts';
 import { answerMessageServer, answerSend } from './answer.ts';
 import type { Verdict } from './draft.ts';
-import { keyedSend } from './keyed.ts';
+import { idempotentSend } from './idempotent-send.ts';
 import { sendBulk } from './bulk/send.ts';
 import { cancelMessage } from '../cancellation/cancel.ts';
-import { previewRoutes } from './preview/routes.ts';
+import { type PreviewRouteDeps, previewRoutes } from './preview/routes.ts';
 import { readMessageServer, readSend } from './read-send.ts';
 import * as schema from './schema.ts';
 
@@ -23,8 +24,10 @@ const BULK_LIMIT_BYTES = 16 * 1024 * 1024;
 
 const isSend = (body: schema.SendIn | schema.MessageServerIn): body is schema.SendIn => 'phoneNumber' in body;
 
+export type SendRouteDeps = PreviewRouteDeps & { readonly accept: Accept };
+
 /** Contract 7: single and bulk sends; and their cancellation. */
-export function messageRoutes(app: App, deps: ApiDeps): void {
+export function messageRoutes(app: App, deps: SendRouteDeps): void {
   const { accept, clock, pool } = deps;
   previewRoutes(app, deps);
   const maySend = requireScope('SMS');
@@ -45,7 +48,7 @@ export function messageRoutes(app: App, deps: ApiDeps): void {
       const draft = isSend(body) ? readSend(body) : readMessageServer(body, clock.now());
       const answer = (verdict: Verdict) =>
         isSend(body) ? answerSend(body, verdict) : answerMessageServer(body, verdict);
-      return answer(await accept.one(actor, draft, keep && keyedSend(keep, answer)));
+      return answer(await accept.one(actor, draft, keep && idempotentSend(keep, answer)));
     }),
   });
 

@@ -1,7 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS } from '../../platform/lib/channel.ts';
-
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+import { channelName, orNull } from '../../platform/lib/schema.ts';
 
 export const PhoneNumber = Type.String({
   pattern: '^(\\+|00)?[1-9][0-9]{6,14}$',
@@ -71,7 +69,7 @@ export const MessageServerIn = Type.Object({
 const SmsResult = Type.Object({
   phoneNumber: Type.String(),
   accepted: Type.Boolean(),
-  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  channel: channelName(),
   statusCode: Type.Integer({
     description: '200 accepted; 400 bad number, no route or no price; 402 no credit. 403, opted out, is reserved.',
   }),

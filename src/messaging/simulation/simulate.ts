@@ -4,7 +4,7 @@ import { transaction } from '../../platform/db/transaction.ts';
 import { endMessages } from '../messages/end.ts';
 import { insertStates, type NewMessage, type StateMove } from '../messages/sql.ts';
 import { STATUS } from '../states.ts';
-import { tellAccepted } from '../messages/tell.ts';
+import { publishAccepted } from '../messages/publish-events.ts';
 import * as db from './sql.ts';
 
 const SOON_MS = 1000;
@@ -66,7 +66,7 @@ export async function planSimulation(tx: Db, messages: readonly NewMessage[]): P
     return ending === null ? [] : [{ accountId: message.accountId, messageId: message.id, ...ending }];
   });
   if (planned.length > 0) await db.insertSimulated(tx, planned);
-  await tellAccepted(tx, messages);
+  await publishAccepted(tx, messages);
 }
 
 /**

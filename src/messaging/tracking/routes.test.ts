@@ -3,7 +3,7 @@ import { exec, sql } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { insertMessages } from '../messages/sql.ts';
 import { newMessage } from '../../../test/support/queue.ts';
-import { openRoutes } from '../../../test/support/routes.ts';
+import { openRoutes } from '../../../test/support/http/routes.ts';
 import { trackingRoutes } from './routes.ts';
 
 const { pool, account, stranger, get, ...routes } = await openRoutes([trackingRoutes]);

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import * as schema from './schema.ts';
 import { findNetworkStatus, findRecord, findRecords, toSimpleStatus, toStatusRecord } from './status.ts';
 import { findTimeline } from './timeline.ts';
@@ -17,7 +17,7 @@ const NETWORKS = [
 const MAX_IDS = 1000;
 
 /** Contract 5: what became of messages. */
-export function trackingRoutes(app: App, { pool }: ApiDeps): void {
+export function trackingRoutes(app: App, { pool }: PlatformDeps): void {
   const mayTrack = requireScope('tracking');
 
   app.get(`${STATUS}/:customerMessageId`, {

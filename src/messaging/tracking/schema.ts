@@ -1,16 +1,13 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS } from '../../platform/lib/channel.ts';
 import { STATUS_NAMES } from '../states.ts';
-
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const instant = (description: string) => Type.String({ format: 'date-time', description });
+import { channelName, instant, orNull } from '../../platform/lib/schema.ts';
 
 const Status = Type.Enum([...STATUS_NAMES], { type: 'string' });
 
 export const StatusRecord = Type.Object({
   messageId: Type.String(),
   customerMessageId: orNull(Type.String()),
-  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  channel: channelName(),
   destination: Type.String(),
   sender: Type.String(),
   deliveryStatus: Status,
@@ -32,9 +29,7 @@ export const StatusParams = Type.Object({
   customerMessageId: Type.String({ minLength: 1, description: 'Your reference, or our messageId.' }),
 });
 export const StatusQuery = Type.Object({
-  channel: Type.Optional(
-    Type.Enum([...CHANNELS], { type: 'string', description: 'Another one than the message has: 404.' }),
-  ),
+  channel: Type.Optional(channelName('Another one than the message has: 404.')),
 });
 const IdList = (description: string) =>
   Type.Optional(Type.String({ description: `${description}, with commas between them; at most 1,000.` }));
@@ -47,7 +42,7 @@ export const SimpleStatus = Type.Object({
   messageId: Type.String(),
   customerMessageId: orNull(Type.String()),
   status: Type.Enum(['SENT', 'DELIVERED', 'ERROR', 'EXPIRED', 'UNKNOWN'], { type: 'string' }),
-  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  channel: channelName(),
   timestamp: instant('UTC; when the status was reached.'),
 });
 
@@ -107,7 +102,7 @@ const TimelineEvent = Type.Object({
   part: Type.Optional(Type.Integer({ description: 'The part of a long message, from 1.' })),
   possibleDuplicate: Type.Optional(Type.Boolean()),
   messageId: Type.Optional(Type.String({ description: 'Of a FALLBACK: the other message.' })),
-  channel: Type.Optional(Type.Enum([...CHANNELS], { type: 'string', description: 'Of a FALLBACK: its channel.' })),
+  channel: Type.Optional(channelName('Of a FALLBACK: its channel.')),
   status: Type.Optional(Status),
   doneAt: Type.Optional(instant('UTC; when it happened, as the carrier says.')),
   parts: Type.Optional(Type.Integer()),
@@ -121,7 +116,7 @@ export const TimelineParams = Type.Object({
 export const Timeline = Type.Object({
   messageId: Type.String(),
   customerMessageId: orNull(Type.String()),
-  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  channel: channelName(),
   events: Type.Array(TimelineEvent, { description: 'In the order in which they happened.' }),
 });
 

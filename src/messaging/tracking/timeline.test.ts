@@ -17,7 +17,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { accountWith } from '../../../test/support/money.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
-import { retry } from '../../../test/support/scripted-carrier.ts';
+import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import type { TimelineEvent } from './schema.ts';
 import { until } from '../../../test/support/until.ts';
 import { findNetworkStatus } from './status.ts';

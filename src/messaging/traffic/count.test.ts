@@ -4,7 +4,7 @@ import { exec, many, one, sql } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { countTraffic, type Delta } from './count.ts';
+import { countTraffic, type TrafficDelta } from './count.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 beforeEach(() => exec(pool, sql`TRUNCATE traffic_hour`));
 
-const delta = (at: string, more: Partial<Delta> = {}): Delta => ({
+const delta = (at: string, more: Partial<TrafficDelta> = {}): TrafficDelta => ({
   accountId: 1,
   id: firstIdAt(new Date(at)),
   campaignId: null,
@@ -62,7 +62,8 @@ test('many at once, whatever the order of their keys, add up and never lock each
       sent: 1,
     }),
   );
-  const shuffled = (by: number): Delta[] => deltas.map((_, n) => deltas[(n * by) % deltas.length] as Delta);
+  const shuffled = (by: number): TrafficDelta[] =>
+    deltas.map((_, n) => deltas[(n * by) % deltas.length] as TrafficDelta);
   await Promise.all(
     Array.from({ length: 30 }, (_, n) =>
       transaction(pool, (tx) => countTraffic(tx, shuffled([1, 3, 7, 39][n % 4] ?? 1))),

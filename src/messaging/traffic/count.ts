@@ -2,9 +2,10 @@ import { randomInt } from 'node:crypto';
 import type { Db } from '../../platform/db/query.ts';
 import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
 import { insertTraffic, type TrafficRow } from './sql.ts';
+import { HOUR_MS } from '../../platform/lib/time.ts';
 
 /** What one message adds to the figures of its hour, that of its id; negative where an earlier figure proved wrong. */
-export type Delta = {
+export type TrafficDelta = {
   readonly accountId: number;
   readonly id: string;
   readonly campaignId: number | null;
@@ -20,7 +21,6 @@ export type Delta = {
   readonly costMicros?: number;
 };
 
-const HOUR_MS = 3_600_000;
 /** As with `credit_frozen`: those who settle and those who receive would wait for each other's commits. */
 const SHARDS = 8;
 
@@ -31,13 +31,13 @@ const SHARDS = 8;
  * At most once a transaction: the rows of one call are locked in the order of their keys, those of two calls are not.
  * One statement a batch, sent before this returns, as a `burst` wants it.
  */
-export async function countTraffic(tx: Db, deltas: readonly Delta[]): Promise<void> {
+export async function countTraffic(tx: Db, deltas: readonly TrafficDelta[]): Promise<void> {
   const rows = [...sumUp(deltas)].sort(byKey);
   if (rows.length > 0) await insertTraffic(tx, { rows, shard: randomInt(SHARDS) });
 }
 
 /** Messages of one batch are mostly of one key: each is compared with that of the one before it. */
-function sumUp(deltas: readonly Delta[]): Iterable<TrafficRow> {
+function sumUp(deltas: readonly TrafficDelta[]): Iterable<TrafficRow> {
   const rows = new Map<string, TrafficRow>();
   let hour: Hour | undefined;
   let row: TrafficRow | undefined;
@@ -56,12 +56,16 @@ function hourOf(id: string): Hour {
   return { at, firstId: firstIdAt(at), endId: firstIdAt(new Date(at.getTime() + HOUR_MS)) };
 }
 
-const isOf = (row: TrafficRow, { accountId, campaignId, channel }: Delta, hour: Date): boolean =>
+const isOf = (row: TrafficRow, { accountId, campaignId, channel }: TrafficDelta, hour: Date): boolean =>
   row.hour === hour && row.accountId === accountId && row.campaignId === (campaignId ?? 0) && row.channel === channel;
 
 const NOTHING = { sent: 0, delivered: 0, read: 0, failed: 0, unsent: 0, costMicros: 0 };
 
-function rowOf(rows: Map<string, TrafficRow>, { accountId, campaignId, channel }: Delta, hour: Date): TrafficRow {
+function rowOf(
+  rows: Map<string, TrafficRow>,
+  { accountId, campaignId, channel }: TrafficDelta,
+  hour: Date,
+): TrafficRow {
   const key = `${accountId}/${hour.getTime()}/${campaignId}/${channel}`;
   const known = rows.get(key);
   if (known) return known;
@@ -70,7 +74,7 @@ function rowOf(rows: Map<string, TrafficRow>, { accountId, campaignId, channel }
   return row;
 }
 
-function add(row: TrafficRow, { sent, delivered, read, failed, unsent, costMicros }: Delta): void {
+function add(row: TrafficRow, { sent, delivered, read, failed, unsent, costMicros }: TrafficDelta): void {
   if (sent !== undefined) row.sent += sent;
   if (delivered !== undefined) row.delivered += delivered;
   if (read !== undefined) row.read += read;

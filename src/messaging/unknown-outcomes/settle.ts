@@ -8,6 +8,7 @@ import { endMessages } from '../messages/end.ts';
 import { insertEvents } from '../messages/events/sql.ts';
 import { STATUS } from '../states.ts';
 import { countTraffic } from '../traffic/count.ts';
+import { moveToNameless } from '../messages/unknown/sql.ts';
 import * as db from './sql.ts';
 
 /** What a person may know of an unknown outcome: an end, or that the carrier never got it. */
@@ -81,7 +82,7 @@ async function sendAgain(tx: PoolClient, unknown: db.Unknown, reason: string): P
     throw new AppError('conflict', { message: 'The carrier took some of its parts: settle it with an end' });
   const state = await db.moveToWaiting(tx, { accountId, messageId, reason });
   if (!state) throw new AppError('conflict', { message: 'Its carrier has taken it, or it was settled in this moment' });
-  await db.moveToNameless(tx, [unknown]);
+  await moveToNameless(tx, [unknown]);
   const { attempts: attempt, campaignId, channel, possibleDuplicate } = state;
   const turn = { priority: 1, round: 0, tries: 0, afterMs: 0 };
   await insertRetryChunk(tx, { accountId, connectionId, campaignId, attempt, ...turn, ids: [messageId] });

@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { listChunks, listUnknownIds, newMessage, resultOf, statesOf } from '../../../test/support/queue.ts';
 import { receipt } from '../../../test/support/receipts.ts';
 import { settleUnknown, type Verdict } from './settle.ts';
+import { insertUnknowns, deleteUnknowns } from '../messages/unknown/sql.ts';
 import * as db from './sql.ts';
 
 let database: TestDatabase;
@@ -56,10 +57,10 @@ async function receive(carrierId: string, more: { destination: string; sender: s
 
 test('unknown outcomes are listed once, counted by connection, and leave for their own account only', async () => {
   const [first, second] = [await inDoubt(), await inDoubt({ destination: '+351912345679' })];
-  await db.insertUnknowns(pool, [{ accountId: 1, messageId: first, connectionId: 1, reason: 'again' }]);
+  await insertUnknowns(pool, [{ accountId: 1, messageId: first, connectionId: 1, reason: 'again' }]);
   expect(await db.countUnknowns(pool)).toEqual([{ connectionId: 1, count: 2 }]);
-  expect(await db.deleteUnknowns(pool, [{ accountId: 2, messageId: first }])).toBe(0);
-  expect(await db.deleteUnknowns(pool, [{ accountId: 1, messageId: first }])).toBe(1);
+  expect(await deleteUnknowns(pool, [{ accountId: 2, messageId: first }])).toBe(0);
+  expect(await deleteUnknowns(pool, [{ accountId: 1, messageId: first }])).toBe(1);
   expect(await listUnknownIds(pool)).toEqual(new Set([second]));
   const listed = await db.listUnknowns(pool, { accountId: null, connectionId: null, limit: 10 });
   expect(listed).toMatchObject([{ messageId: second, reason: 'no answer' }]);

@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
+import type { Outlet } from '../../platform/outbound/outlet.ts';
 import { keeping, once } from '../../platform/http/idempotency.ts';
 import { changeUrl } from './change-url.ts';
 import { faultOfUrl } from './check-url.ts';
@@ -37,14 +38,19 @@ const REPLACES =
 const AFRESH = 'Secret and form stay. A webhook that was disabled becomes active.';
 const Deleted = Type.Null({ description: 'Deleted' });
 
+export type WebhookRouteDeps = PlatformDeps & {
+  /** For requests to the receivers of webhooks. */
+  readonly outlet: Outlet;
+};
+
 /** Contract 6: the webhook of the caller's account. All need the scope `webhooks`. */
-export function webhookRoutes(app: App, deps: ApiDeps): void {
+export function webhookRoutes(app: App, deps: WebhookRouteDeps): void {
   formARoutes(app, deps);
   formBRoutes(app, deps);
   toolRoutes(app, deps);
 }
 
-function formARoutes(app: App, { pool, answers, secretKey, outlet }: ApiDeps): void {
+function formARoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRouteDeps): void {
   app.post(PATH_A, {
     onRequest,
     schema: {
@@ -98,7 +104,7 @@ function formARoutes(app: App, { pool, answers, secretKey, outlet }: ApiDeps): v
   });
 }
 
-function formBRoutes(app: App, { pool, answers, secretKey, outlet }: ApiDeps): void {
+function formBRoutes(app: App, { pool, answers, secretKey, outlet }: WebhookRouteDeps): void {
   app.post(PATH_B, {
     onRequest,
     schema: {
@@ -158,7 +164,7 @@ function formBRoutes(app: App, { pool, answers, secretKey, outlet }: ApiDeps): v
 }
 
 /** For a webhook of either form. */
-function toolRoutes(app: App, { pool, answers, secretKey, outlet, clock }: ApiDeps): void {
+function toolRoutes(app: App, { pool, answers, secretKey, outlet, clock }: WebhookRouteDeps): void {
   app.post(`${PATH_A}/secret`, {
     onRequest,
     schema: {

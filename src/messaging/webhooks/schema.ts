@@ -1,9 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { PostResult } from '../../platform/outbound/post.ts';
 import type { Endpoint } from './sql.ts';
-
-const instant = (description: string) => Type.String({ format: 'date-time', description });
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+import { instant, orNull } from '../../platform/lib/schema.ts';
 
 const Url = Type.String({
   minLength: 1,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { EntryOut, ledgerFilter, toEntries } from './ledger/schema.ts';
 import { countLedger, findAvailableAfter, listLedger } from './ledger/sql.ts';
@@ -10,7 +10,7 @@ import { creditOf } from './show.ts';
 const EntriesQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
 /** Contract 7 and 12: what the account has to spend. */
-export function creditRoutes(app: App, { pool }: ApiDeps): void {
+export function creditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/services/sms/credit', {
     schema: {
       tags: ['Account'],

@@ -1,9 +1,9 @@
+import { notifyRoutingChange } from '../../network/connections/sql.ts';
 import { GATEWAY, operatorOf, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { toMicros } from '../../platform/lib/money.ts';
-import { notifyRoutes } from '../../network/routing/sql.ts';
 import { deletePrice, insertPrice, type Price } from './sql.ts';
 
 type Place = { readonly channel: Channel; readonly prefix: string };
@@ -42,5 +42,5 @@ export async function removePrice(tx: Db, { by, ...place }: Place & { readonly b
 async function record(tx: Db, by: string, action: string, { channel, prefix }: Place, detail: object): Promise<void> {
   const subject = `price:${channel}/${prefix}`;
   await recordAudit(tx, operatorOf(GATEWAY, by), { action, subject, detail: { ...detail } });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
 }

@@ -1,10 +1,10 @@
+import { notifyRoutingChange } from '../connections/sql.ts';
 import type { Pool } from 'pg';
 import { GATEWAY, operatorName, operatorOf, recordAudit } from '../../identity/audit/record.ts';
 import type { ConnectionKind } from '../connections/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { AppError } from '../../platform/errors.ts';
-import { notifyRoutes } from '../routing/sql.ts';
 import { moveTemplatesOwner } from '../templates/sql.ts';
 import { bareAgentId } from '../../carriers/rcs/agent-id.ts';
 import * as db from '../senders/sql.ts';
@@ -29,7 +29,7 @@ export async function giveSender(tx: Db, by: string, input: db.NewSender): Promi
   const row = await db.insertSender(tx, sender);
   if (sender.channel === 'WHATSAPP') await followOwner(tx, sender, before);
   await recordSender(tx, { by, ownerId: sender.ownerId, action: 'sender.assign' }, sender);
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
   return row;
 }
 
@@ -61,7 +61,7 @@ export async function registerAgent(
   if (!registered) throw new AppError('not_found', { message: `No agent ${input.id} waits to be registered` });
   const { ownerId } = registered;
   await recordSender(tx, { by, ownerId, action: 'sender.register' }, { ...agent, channel: 'RCS' });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
 }
 
 const explainTaken =
@@ -82,7 +82,7 @@ export async function removeSender(
   const gone = await db.deleteSender(tx, { channel, identity });
   if (!gone) throw new AppError('not_found', { message: `There is no sender ${identity} on ${channel}` });
   await recordSender(tx, { by, ownerId: gone.ownerId, action: 'sender.remove' }, { channel, identity });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
 }
 
 /** In the log of the account that has it; what is everybody's is in that of the gateway. */

@@ -1,10 +1,9 @@
 import { GATEWAY, operatorOf, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
-import { notifyRoutes } from '../routing/sql.ts';
 import { connectionNamed } from './find.ts';
 import { moveLinks, secretOf } from './save.ts';
-import { claimConnection, type Connection, moveConnectionStatus } from './sql.ts';
+import { claimConnection, type Connection, moveConnectionStatus, notifyRoutingChange } from './sql.ts';
 
 type Change = {
   readonly name: string;
@@ -27,7 +26,7 @@ export async function changeConnection(tx: Db, key: SecretKey, change: Change): 
   if (change.settings !== undefined || change.secret !== undefined)
     await moveLinks(tx, key, known, { settings: settingsOf(known, change), secret: newSecret(known, key, change) });
   if (status !== undefined) await moveConnectionStatus(tx, { name, status });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
   const detail = {
     ...(status && { status }),
     ...(change.settings && { settings: change.settings }),

@@ -2,8 +2,6 @@ import { GATEWAY, operatorOf, recordAudit } from '../../identity/audit/record.ts
 import type { Db } from '../../platform/db/query.ts';
 import { countQueued, deleteAlternate } from '../dispatch/sql.ts';
 import { AppError } from '../../platform/errors.ts';
-import { countRoutesOf, notifyRoutes } from '../routing/sql.ts';
-import { countSendersOf } from '../senders/sql.ts';
 import { unknownConnection } from './find.ts';
 import * as db from './sql.ts';
 
@@ -18,16 +16,15 @@ export async function removeConnection(tx: Db, { name, by }: { name: string; by:
   await deleteAlternate(tx, { connectionId: connection.id });
   await db.deleteConnection(tx, connection).catch(explainNumbers(name));
   await recordAudit(tx, operatorOf(GATEWAY, by), { action: 'connection.remove', subject: `connection:${name}` });
-  await notifyRoutes(tx);
+  await db.notifyRoutingChange(tx);
 }
 
 async function refuseWhileInUse(tx: Db, { id: connectionId, name }: db.Connection): Promise<void> {
-  const routes = await countRoutesOf(tx, { connectionId });
+  const { routes, senders } = await db.countUses(tx, { connectionId });
   if (routes > 0)
     throw inUse(
       `${routes} routes lead to connection ${name}: take them away with "route remove" ("route list" shows them)`,
     );
-  const senders = await countSendersOf(tx, { connectionId });
   if (senders > 0)
     throw inUse(
       `${senders} senders are of connection ${name}: take them away with "sender remove" ("sender list" shows them)`,

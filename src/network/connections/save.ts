@@ -1,10 +1,10 @@
+import { notifyRoutingChange } from './sql.ts';
 import type { Pool } from 'pg';
 import { faultsIn } from '../../carriers/parse-settings.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { AppError, type FieldError } from '../../platform/errors.ts';
 import { open, seal, type SecretKey } from '../../platform/lib/secret-box.ts';
-import { notifyRoutes } from '../routing/sql.ts';
 import { kindOf } from './kinds/kinds.ts';
 import * as db from './sql.ts';
 
@@ -42,7 +42,7 @@ export async function insertLinks(tx: Db, key: SecretKey, input: NewConnection):
   const row = await db.insertConnection(tx, { name, kind, sandbox, settings });
   if (!row) throw new AppError('conflict', { message: `A connection named ${name} exists` });
   await db.moveConnectionSettings(tx, { id: row.id, settings, secret: seal(key, secret, placeOf(row.id)) });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
   return row;
 }
 
@@ -61,7 +61,7 @@ type Known = Pick<db.Connection, 'id' | 'kind'>;
 export async function moveLinks(tx: Db, key: SecretKey, { id, kind }: Known, input: Links): Promise<void> {
   const { settings, secret } = checkLinks(kind, input);
   await db.moveConnectionSettings(tx, { id, settings, secret: seal(key, secret, placeOf(id)) });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
 }
 
 /** `moveLinks` in a transaction of its own. */

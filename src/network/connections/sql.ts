@@ -188,6 +188,26 @@ export async function deleteDeadConnectionStatus(db: Db): Promise<number> {
   return exec(db, sql`DELETE FROM connection_status WHERE NOT ${isAlive(raw('connection_status.worker'))}`);
 }
 
+/** NOTIFY channel that every program follows: connections, routes, senders, prices or the restore guard changed. */
+export const ROUTING_CHANNEL = 'heliograph_routing';
+
+/** Makes all programs load connections, routes, senders and prices again once the transaction commits. */
+export async function notifyRoutingChange(db: Db): Promise<void> {
+  await exec(db, sql`SELECT pg_notify(${ROUTING_CHANNEL}, '')`);
+}
+
+/** Counts the routes and the senders that use a connection. */
+export async function countUses(
+  db: Db,
+  { connectionId }: { connectionId: number },
+): Promise<{ routes: number; senders: number }> {
+  return one(
+    db,
+    sql`SELECT (SELECT count(*) FROM route WHERE connection_id = ${connectionId}) AS routes,
+               (SELECT count(*) FROM sender WHERE connection_id = ${connectionId}) AS senders`,
+  );
+}
+
 /** NOTIFY channel that is raised when what a worker sees of a connection changes. */
 export const LINKS_CHANNEL = 'heliograph_links';
 

@@ -6,7 +6,7 @@ import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { receipt } from '../../../test/support/receipts.ts';
-import { createScriptedCarrier } from '../../../test/support/scripted-carrier.ts';
+import { createScriptedCarrier } from '../../../test/support/carriers/scripted-carrier.ts';
 import * as db from './sql.ts';
 import { type SuperviseDeps, superviseConnections } from './supervise.ts';
 

@@ -70,7 +70,7 @@ export function superviseConnections(deps: SuperviseDeps): Supervisor {
   }
 
   async function forgetErrors(runs: readonly Running[]): Promise<void> {
-    const whole = runs.filter(({ carrier }) => carrier.state().whole).map(({ connection }) => connection.id);
+    const whole = runs.filter(({ carrier }) => carrier.state().allLinksUp).map(({ connection }) => connection.id);
     if (whole.length > 0) await db.deleteConnectionErrors(deps.pool, { worker: deps.owner, connectionIds: whole });
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { accepted, createScriptedCarrier, retry } from '../../../test/support/scripted-carrier.ts';
+import { accepted, createScriptedCarrier, retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import { createTally, tallied } from './tally.ts';
 
 const at = new Date('2026-03-01T12:00:00Z');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../carriers/outcome.ts';
-import { retry } from '../../../test/support/scripted-carrier.ts';
+import { retry } from '../../../test/support/carriers/scripted-carrier.ts';
 import type { HeldChunk } from './held.ts';
 import { judge } from './judge.ts';
 

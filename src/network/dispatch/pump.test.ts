@@ -16,7 +16,7 @@ import {
   createScriptedCarrier,
   retry,
   type ScriptedCarrier,
-} from '../../../test/support/scripted-carrier.ts';
+} from '../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../test/support/until.ts';
 import { type Pump, type PumpDeps, startPump } from './pump.ts';
 import { deleteChunks, moveChunkToQueue } from './sql.ts';

@@ -1,10 +1,10 @@
 import { GATEWAY, operatorOf, recordAudit } from '../../identity/audit/record.ts';
-import { findConnection } from '../connections/sql.ts';
+import { findConnection, notifyRoutingChange } from '../connections/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { OnUnknown } from '../dispatch/sql.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
-import { deleteRoute, insertRoute, notifyRoutes } from './sql.ts';
+import { deleteRoute, insertRoute } from './sql.ts';
 
 export type RouteInput = {
   readonly channel: Channel;
@@ -38,7 +38,7 @@ export async function addRoute(
   if (!connection) throw new AppError('not_found', { message: `There is no connection ${name}` });
   const route = await insertRoute(tx, { ...rest, prefix, priority, connectionId: connection.id });
   await recordAudit(tx, operatorOf(GATEWAY, by), { action: 'route.add', subject: `route:${route.id}`, detail: input });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
   return route;
 }
 
@@ -49,5 +49,5 @@ export async function removeRoute(tx: Db, { id, by }: { readonly id: number; rea
   const detail = Number.isSafeInteger(id) ? await deleteRoute(tx, { id }) : undefined;
   if (!detail) throw new AppError('not_found', { message: 'There is no such route' });
   await recordAudit(tx, operatorOf(GATEWAY, by), { action: 'route.remove', subject: `route:${id}`, detail });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
 }

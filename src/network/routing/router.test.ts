@@ -1,7 +1,13 @@
 import type { Pool } from 'pg';
 import { fc, test as propertyTest } from '@fast-check/vitest';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { insertConnection, moveConnectionStatus } from '../connections/sql.ts';
+import {
+  insertConnection,
+  moveConnectionStatus,
+  ROUTING_CHANNEL,
+  notifyRoutingChange,
+  countUses,
+} from '../connections/sql.ts';
 import { createAccount } from '../../operations/accounts/create.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { insertSender } from '../senders/sql.ts';
@@ -9,7 +15,7 @@ import type { Channel } from '../../platform/lib/channel.ts';
 import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
-import { createRouter, ROUTING_CHANNEL } from './router.ts';
+import { createRouter } from './router.ts';
 import * as db from './sql.ts';
 
 let database: TestDatabase;
@@ -143,7 +149,7 @@ test('routes of one connection are taken away together', async () => {
   await add('39', 0);
   await add('351', 0);
   await add('', 1);
-  expect(await db.countRoutesOf(pool, { connectionId: connectionIds[0] ?? 0 })).toBe(2);
+  expect(await countUses(pool, { connectionId: connectionIds[0] ?? 0 })).toMatchObject({ routes: 2 });
   expect(await db.deleteRoutesOf(pool, { connectionId: connectionIds[0] ?? 0 })).toBe(2);
   expect((await db.listRoutes(pool)).map((r) => r.prefix)).toEqual(['']);
 });
@@ -172,7 +178,7 @@ test('a change is told to every process', async () => {
     onNotify: (channel) => void heard.push(channel),
     log: silentLog,
   });
-  await db.notifyRoutes(pool);
+  await notifyRoutingChange(pool);
   await expect.poll(() => heard).toEqual([ROUTING_CHANNEL]);
   await session.close();
 });

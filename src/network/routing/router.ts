@@ -5,9 +5,6 @@ import { type PrefixTable, prefixTable } from '../../platform/lib/prefix-table.t
 import { listRegisteredSenders } from '../senders/sql.ts';
 import { listRoutes, type Route } from './sql.ts';
 
-/** NOTIFY channel that is raised by every change of routes, connections and prices. */
-export const ROUTING_CHANNEL = 'heliograph_routing';
-
 /**
  * The connections that a number on a channel is routed to, best first: the others are for when that one fails. Empty
  * when no route leads there. `destination` is E.164 with its plus. On RCS and WhatsApp the sender decides, and there is

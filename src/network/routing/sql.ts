@@ -56,18 +56,6 @@ export async function deleteRoute(db: Db, { id }: { id: number }): Promise<Delet
   );
 }
 
-export async function notifyRoutes(db: Db): Promise<void> {
-  await exec(db, sql`SELECT pg_notify('heliograph_routing', '')`);
-}
-
-export async function countRoutesOf(db: Db, { connectionId }: { connectionId: number }): Promise<number> {
-  const row = await one<{ count: number }>(
-    db,
-    sql`SELECT count(*) AS count FROM route WHERE connection_id = ${connectionId}`,
-  );
-  return row.count;
-}
-
 /** Takes all routes of a connection away. */
 export async function deleteRoutesOf(db: Db, { connectionId }: { connectionId: number }): Promise<number> {
   return exec(db, sql`DELETE FROM route WHERE connection_id = ${connectionId}`);

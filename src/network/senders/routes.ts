@@ -1,7 +1,7 @@
 import { tenant } from '../../platform/db/tenant.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { once } from '../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery, type PageRequest } from '../../platform/http/page.ts';
 import { requestAgent } from './request-agent.ts';
@@ -11,7 +11,7 @@ import { countUsableSenders, listUsableSenders, type Sender, type SenderChannel 
 const MS = '/api/message-server';
 
 /** Contract 7: what an account may send as on WhatsApp and RCS. */
-export function senderRoutes(app: App, deps: ApiDeps): void {
+export function senderRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
 
   app.get(`${MS}/whatsapp/phone-numbers`, {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Sender } from './sql.ts';
+import { orNull } from '../../platform/lib/schema.ts';
 
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const Words = (maxLength: number, description: string) => Type.String({ minLength: 1, maxLength, description });
 const Url = (description: string) =>
   Type.String({ pattern: '^https://[^\\s]{1,2040}$', description, 'x-message': 'must be an https address' });

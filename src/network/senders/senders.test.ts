@@ -4,7 +4,7 @@ import { createAccount } from '../../operations/accounts/create.ts';
 import { listAuditEntries } from '../../identity/audit/sql.ts';
 import { registerConnectionCommands } from '../connections/commands.ts';
 import { removeConnection } from '../connections/remove.ts';
-import { insertConnection } from '../connections/sql.ts';
+import { insertConnection, countUses } from '../connections/sql.ts';
 import { exec, sql } from '../../platform/db/query.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { insertTemplate } from '../templates/sql.ts';
@@ -102,7 +102,7 @@ test('what the network says of its numbers is kept, of those that are registered
 test('a connection stays while senders are of it', async () => {
   await assign('106', ours);
   await expect(removeConnection(pool, { name: 'meta', by: 'ada' })).rejects.toThrow('sender remove');
-  expect(await db.countSendersOf(pool, { connectionId: whatsapp })).toBe(1);
+  expect(await countUses(pool, { connectionId: whatsapp })).toMatchObject({ senders: 1 });
   await removeSender(pool, 'ada', { channel: 'WHATSAPP', identity: '106' });
   await expect(removeSender(pool, 'ada', { channel: 'WHATSAPP', identity: '106' })).rejects.toMatchObject({
     code: 'not_found',

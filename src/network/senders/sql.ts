@@ -153,14 +153,6 @@ export async function deleteSendersOf(db: Db, { connectionId }: { connectionId: 
   return exec(db, sql`DELETE FROM sender WHERE connection_id = ${connectionId}`);
 }
 
-export async function countSendersOf(db: Db, { connectionId }: { connectionId: number }): Promise<number> {
-  const row = await one<{ count: number }>(
-    db,
-    sql`SELECT count(*) AS count FROM sender WHERE connection_id = ${connectionId}`,
-  );
-  return row.count;
-}
-
 /**
  * Whose the senders of each of these connections are: one account's, or every account's (null). Connections without a
  * sender are left out.

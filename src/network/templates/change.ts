@@ -1,10 +1,9 @@
 import { editTemplate } from '../../carriers/whatsapp/templates.ts';
-import { lookAtTemplates } from '../../engagement/campaigns/lifecycle/templates.ts';
 import { recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
-import { askFor } from './network.ts';
+import { askFor, type ChangeDeps } from './network.ts';
 import { type SampleDeps, withSample } from './sample.ts';
 import { findOwn } from './own.ts';
 import { WhatsappTemplatePatch } from './schema.ts';
@@ -18,7 +17,7 @@ const FIELDS = Object.keys(WhatsappTemplatePatch.properties);
  * first, and to approval again. Errors: 404; 403 for a common one; 400; 502.
  */
 export async function changeWhatsappTemplate(
-  deps: SampleDeps,
+  deps: SampleDeps & ChangeDeps,
   tx: Db,
   actor: Actor,
   id: string,
@@ -34,7 +33,7 @@ export async function changeWhatsappTemplate(
   const status = (await tellNetwork(deps, tx, template, patch)) ? 'PENDING' : undefined;
   const moved = { content: components, category, status, variables, headerLink };
   await db.moveTemplate(tx, { ...moved, accountId: actor.accountId, channel: 'WHATSAPP', id });
-  await lookAtTemplates(tx, [{ channel: 'WHATSAPP', id }]);
+  await deps.onTemplatesChange(tx, [{ channel: 'WHATSAPP', id }]);
   const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'template.update', subject: `template:${id}`, detail });
 }

@@ -3,10 +3,23 @@ import { createGraphClient, type GraphClient, type GraphResult } from '../../car
 import { parseWhatsappSecrets, parseWhatsappSettings } from '../../carriers/whatsapp/settings.ts';
 import { secretOf } from '../connections/save.ts';
 import { type Connection, listConnections } from '../connections/sql.ts';
+import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
 
 export type NetworkDeps = { readonly pool: Pool; readonly secretKey: SecretKey };
+
+/** A template by its channel and our id. */
+export type TemplateKey = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
+
+/**
+ * Called inside the transaction that changes templates or removes them, with all that changed. The composition passes in
+ * who has to follow: campaigns that send one of them.
+ */
+export type OnTemplatesChange = (tx: Db, templates: readonly TemplateKey[]) => Promise<void>;
+
+/** What changes templates: it asks the network, and reports what changed. */
+export type ChangeDeps = NetworkDeps & { readonly onTemplatesChange: OnTemplatesChange };
 
 /** A caller waits for the answer, and a transaction with him. */
 const TIMEOUT_SECONDS = 10;

@@ -1,4 +1,4 @@
-import { listIn, wordsIn } from '../../carriers/json.ts';
+import { getList, getText } from '../../carriers/json.ts';
 import { valuesIn } from '../../platform/lib/walk.ts';
 import type { Placeholder, Sendable } from './template.ts';
 
@@ -23,7 +23,7 @@ function inComponent({ type, text, buttons }: Component): Placeholder[] {
     return namesIn(text).map((name) => ({ place: 'header', name, index: 0, label: `header.${name}` }));
   if (type === 'BODY') return namesIn(text).map((name) => ({ place: 'body', name, index: 0, label: name }));
   return buttons.flatMap((button, index) =>
-    namesIn(wordsIn(button, 'url')).map((name) => ({ place: 'button', name, index, label: `button.${index}.${name}` })),
+    namesIn(getText(button, 'url')).map((name) => ({ place: 'button', name, index, label: `button.${index}.${name}` })),
   );
 }
 
@@ -49,10 +49,10 @@ export function componentsOf(content: unknown): Component[] {
   const components: unknown[] = Array.isArray(content) ? content : [];
   return components
     .map((component) => ({
-      type: wordsIn(component, 'type').toUpperCase(),
-      format: wordsIn(component, 'format').toUpperCase(),
-      text: wordsIn(component, 'text'),
-      buttons: listIn(component, 'buttons'),
+      type: getText(component, 'type').toUpperCase(),
+      format: getText(component, 'format').toUpperCase(),
+      text: getText(component, 'text'),
+      buttons: getList(component, 'buttons'),
     }))
     .sort((a, b) => placeOf(a) - placeOf(b));
 }

@@ -1,5 +1,4 @@
-import type { Pool } from 'pg';
-import { lookAtTemplates } from '../../engagement/campaigns/lifecycle/templates.ts';
+import type { ChangeDeps, TemplateKey } from './network.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { moveTemplateStatuses } from './sql.ts';
 
@@ -10,7 +9,7 @@ export type TemplateStatusChange = { readonly id: string; readonly status: strin
  * send one any more are paused.
  */
 export async function receiveTemplateChanges(
-  pool: Pool,
+  { pool, onTemplatesChange }: Pick<ChangeDeps, 'pool' | 'onTemplatesChange'>,
   connectionId: number,
   changes: readonly TemplateStatusChange[],
 ): Promise<void> {
@@ -18,9 +17,9 @@ export async function receiveTemplateChanges(
   if (last.size === 0) return;
   await transaction(pool, async (tx) => {
     const ids = await moveTemplateStatuses(tx, { connectionId, changes: [...last.values()] });
-    await lookAtTemplates(tx, ids.map(ofWhatsapp));
+    await onTemplatesChange(tx, ids.map(ofWhatsapp));
   });
 }
 
 /** What networks tell of is WhatsApp's: RCS has no templates of its own. */
-export const ofWhatsapp = (id: string) => ({ channel: 'WHATSAPP', id }) as const;
+export const ofWhatsapp = (id: string): TemplateKey => ({ channel: 'WHATSAPP', id });

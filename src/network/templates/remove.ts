@@ -1,9 +1,8 @@
 import { deleteTemplate } from '../../carriers/whatsapp/templates.ts';
-import { lookAtTemplates } from '../../engagement/campaigns/lifecycle/templates.ts';
 import { recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { Actor } from '../../platform/http/actor.ts';
-import { askFor, type NetworkDeps } from './network.ts';
+import { askFor, type ChangeDeps } from './network.ts';
 import { findOwn } from './own.ts';
 import * as db from './sql.ts';
 import type { TemplateChannel } from './template.ts';
@@ -13,7 +12,7 @@ import type { TemplateChannel } from './template.ts';
  * 404; 403 for a common one; 400; 502.
  */
 export async function removeTemplate(
-  deps: NetworkDeps,
+  deps: ChangeDeps,
   tx: Db,
   actor: Actor,
   { channel, id }: { channel: TemplateChannel; id: string },
@@ -24,6 +23,6 @@ export async function removeTemplate(
     await askFor(deps, connectionId, (client) => deleteTemplate(client, { name, id }));
   }
   await db.deleteTemplate(tx, { accountId: actor.accountId, channel, id });
-  await lookAtTemplates(tx, [{ channel, id }]);
+  await deps.onTemplatesChange(tx, [{ channel, id }]);
   await recordAudit(tx, actor, { action: 'template.delete', subject: `template:${id}`, detail: { channel, name } });
 }

@@ -1,3 +1,4 @@
+import { wakeCampaignsOf } from '../../engagement/campaigns/lifecycle/templates.ts';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
@@ -6,7 +7,7 @@ import { loadConfig } from '../../platform/config.ts';
 import { many, sql } from '../../platform/db/query.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import type { Answer, Client } from '../../../test/support/client.ts';
-import { formOf } from '../../../test/support/form.ts';
+import { formOf } from '../../../test/support/http/form.ts';
 import { connectGraph, type TestGraph } from '../../../test/support/networks.ts';
 import { operate } from '../../../test/support/operator.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
@@ -50,7 +51,7 @@ const syncNow = async () => {
   const secretKey = await loadSecretKey(loadConfig(environment));
   const connection = await findConnection(pool, { name: 'meta' });
   if (!connection) throw new Error('no connection');
-  return syncConnection({ pool, secretKey }, connection);
+  return syncConnection({ pool, secretKey, onTemplatesChange: wakeCampaignsOf }, connection);
 };
 
 test('a template goes to the network and is kept as its owner’s, with what its placeholders are called', async () => {
@@ -176,7 +177,13 @@ test('the operator asks for a sync by hand', async () => {
 
 test('the periodic sync passes over what is paused and what is the sandbox’s', async () => {
   const { pool, environment } = program;
-  const deps = { pool, secretKey: await loadSecretKey(loadConfig(environment)), log: silentLog, sandbox: () => false };
+  const deps = {
+    pool,
+    onTemplatesChange: wakeCampaignsOf,
+    secretKey: await loadSecretKey(loadConfig(environment)),
+    log: silentLog,
+    sandbox: () => false,
+  };
   const before = network.graph.ledger.counts();
   await syncTemplates(deps);
   expect(network.graph.ledger.counts()).not.toEqual(before);

@@ -4,12 +4,13 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Actor } from '../../platform/http/actor.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { once } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, pageOf } from '../../platform/http/page.ts';
 import { changeWhatsappTemplate } from './change.ts';
 import { createRcsTemplate, createWhatsappTemplate } from './create.ts';
 import { createTurns } from './turns.ts';
+import type { OnTemplatesChange } from './network.ts';
 import { removeTemplate } from './remove.ts';
 import * as schema from './schema.ts';
 import { countUsableTemplates, findUsableTemplate, listUsableTemplates, type Template } from './sql.ts';
@@ -18,13 +19,15 @@ import type { TemplateChannel } from './template.ts';
 const MS = '/api/message-server';
 const TemplatesQuery = Type.Object({ ...pageFields, ...schema.filterFields });
 
+export type TemplateRouteDeps = PlatformDeps & { readonly onTemplatesChange: OnTemplatesChange };
+
 /** Contract 7: templates of WhatsApp, which the network approves, and of RCS, which are ours. */
-export function templateRoutes(app: App, deps: ApiDeps): void {
+export function templateRoutes(app: App, deps: TemplateRouteDeps): void {
   whatsappRoutes(app, deps);
   rcsRoutes(app, deps);
 }
 
-function whatsappRoutes(app: App, deps: ApiDeps): void {
+function whatsappRoutes(app: App, deps: TemplateRouteDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('WHATSAPP');
   const PATH = `${MS}/whatsapp/templates`;
@@ -110,7 +113,7 @@ function whatsappRoutes(app: App, deps: ApiDeps): void {
   });
 }
 
-function rcsRoutes(app: App, deps: ApiDeps): void {
+function rcsRoutes(app: App, deps: TemplateRouteDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('RCS');
   const PATH = `${MS}/rcs/templates`;

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { memberOf, wordsIn } from '../../carriers/json.ts';
+import { getMember, getText } from '../../carriers/json.ts';
 import { uploadSample } from '../../carriers/whatsapp/samples.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { invalidFields } from '../../platform/errors.ts';
@@ -27,14 +27,14 @@ const fault = (message: string) => invalidFields([{ field: 'headerMediaId', mess
 export async function withSample(deps: SampleDeps, db: Db, wanted: Wanted): Promise<readonly object[]> {
   const { accountId, connectionId, components, mediaId } = wanted;
   if (mediaId === undefined) return components;
-  const header = components.find((one) => WITH_FILES.includes(wordsIn(one, 'format').toUpperCase()));
+  const header = components.find((one) => WITH_FILES.includes(getText(one, 'format').toUpperCase()));
   if (!header) throw fault('the template has no header with a file');
   const media = await findUpload(db, { accountId, id: mediaId });
   if (!media) throw fault('there is no such file');
   const bytes = await buffer(await deps.storage.get(media.fileKey));
   const file = { bytes, mimeType: media.mimeType, fileName: media.name };
   const handle = await askFor(deps, connectionId, (client) => uploadSample(client, file));
-  const example = { ...objectOf(memberOf(header, 'example')), header_handle: [handle] };
+  const example = { ...objectOf(getMember(header, 'example')), header_handle: [handle] };
   return components.map((one) => (one === header ? { ...header, example } : one));
 }
 

@@ -2,8 +2,7 @@ import { type Static, Type } from 'typebox';
 import { placeholdersOf } from './placeholders.ts';
 import { RcsBody } from './rcs-body.ts';
 import type { Template } from './sql.ts';
-
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+import { orNull } from '../../platform/lib/schema.ts';
 
 const Variables = Type.Array(
   Type.String({

@@ -5,14 +5,14 @@ import {
   type NetworkTemplate,
   type PhoneNumber,
 } from '../../carriers/whatsapp/templates.ts';
-import { lookAtTemplates } from '../../engagement/campaigns/lifecycle/templates.ts';
-import { type Connection, listConnections } from '../connections/sql.ts';
+import { type Connection, findConnection, listConnections } from '../connections/sql.ts';
+import { AppError } from '../../platform/errors.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import { listOwnersOfConnections, moveSenderDetails } from '../senders/sql.ts';
 import { ofWhatsapp } from './receive-changes.ts';
-import { askNetwork, type NetworkDeps } from './network.ts';
+import { askNetwork, type ChangeDeps, type OnTemplatesChange } from './network.ts';
 import * as db from './sql.ts';
 import { variablesFor } from './variables.ts';
 
@@ -23,22 +23,28 @@ export type Synced = { readonly ok: true; readonly templates: number } | { reado
  * Brings templates, and names and quality of the numbers, into line with what the network has. Templates that were made
  * there are the account's that has the numbers; those that an account is making at this moment are its own.
  */
-export async function syncConnection(deps: NetworkDeps, connection: Connection): Promise<Synced> {
+export async function syncConnection(deps: ChangeDeps, connection: Connection): Promise<Synced> {
   const before = await db.findNow(deps.pool);
   const told = await askNetwork(deps, connection, listAll);
   if (!told.ok) return { ok: false, why: `${told.fault.text} (${told.fault.code})` };
-  await transaction(deps.pool, (tx) => storeAll(tx, connection.id, told.value, before));
+  await transaction(deps.pool, (tx) =>
+    storeAll(tx, deps.onTemplatesChange, { connectionId: connection.id, all: told.value, before }),
+  );
   return { ok: true, templates: told.value.templates.length };
 }
 
-async function storeAll(tx: Db, connectionId: number, { templates, numbers }: All, before: Date): Promise<void> {
+async function storeAll(
+  tx: Db,
+  onTemplatesChange: OnTemplatesChange,
+  { connectionId, all: { templates, numbers }, before }: { connectionId: number; all: All; before: Date },
+): Promise<void> {
   await db.claimSync(tx, { connectionId });
   const [owner] = await listOwnersOfConnections(tx, { connectionIds: [connectionId] });
   const seen = templates.map(toSeen);
   const ownerId = owner?.ownerId ?? null;
   const changed = seen.length > 0 ? await db.insertSeenTemplates(tx, { connectionId, ownerId, seen }) : [];
   const gone = await db.moveTemplatesGone(tx, { connectionId, present: templates.map(({ id }) => id), before });
-  await lookAtTemplates(tx, [...changed, ...gone].map(ofWhatsapp));
+  await onTemplatesChange(tx, [...changed, ...gone].map(ofWhatsapp));
   if (numbers.length > 0) await moveSenderDetails(tx, { connectionId, senders: numbers.map(toDetails) });
 }
 
@@ -73,7 +79,7 @@ const toDetails = ({ id: identity, verifiedName, displayNumber, quality }: Phone
 
 /** Every connection to WhatsApp that is active, one after the other. */
 export async function syncTemplates(
-  deps: NetworkDeps & { readonly log: Log; readonly sandbox: () => boolean },
+  deps: ChangeDeps & { readonly log: Log; readonly sandbox: () => boolean },
 ): Promise<void> {
   for (const connection of await listConnections(deps.pool)) {
     const { kind, status, sandbox, name } = connection;
@@ -81,4 +87,12 @@ export async function syncTemplates(
     const synced = await syncConnection(deps, connection);
     if (!synced.ok) deps.log.warn({ connection: name, reason: synced.why }, 'templates were not brought up to date');
   }
+}
+
+/** `syncConnection`, of a connection that somebody names. Errors: 404 when there is none of this name to WhatsApp. */
+export async function syncNamed(deps: ChangeDeps, name: string): Promise<Synced> {
+  const connection = await findConnection(deps.pool, { name });
+  if (connection?.kind !== 'whatsapp')
+    throw new AppError('not_found', { message: `There is no connection ${name} to WhatsApp` });
+  return syncConnection(deps, connection);
 }

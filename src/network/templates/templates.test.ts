@@ -12,6 +12,8 @@ import { receiveTemplateChanges } from './receive-changes.ts';
 import { createResolver } from './resolve.ts';
 import * as db from './sql.ts';
 
+const noFollower = () => Promise.resolve();
+
 let database: TestDatabase;
 let pool: Pool;
 let ours: number;
@@ -72,7 +74,9 @@ test('another account reads of it as of one that there is not', async () => {
 
 test('each thing that is wrong has its sentence', async () => {
   await add({ status: 'APPROVED', variables: ['planet'] });
-  await receiveTemplateChanges(pool, connectionId, [{ id: '900', status: 'PAUSED', reason: 'FIRST_PAUSE' }]);
+  await receiveTemplateChanges({ pool, onTemplatesChange: noFollower }, connectionId, [
+    { id: '900', status: 'PAUSED', reason: 'FIRST_PAUSE' },
+  ]);
   expect(await check({ sender: '107' })).toEqual([
     'the template offer is PAUSED (FIRST_PAUSE), not APPROVED',
     'the template is not of the business account of this phone number',
@@ -93,7 +97,9 @@ test('without one field for each placeholder, or with a header that nothing fill
 
 test('a callback about another business account changes nothing', async () => {
   await add();
-  await receiveTemplateChanges(pool, otherConnection, [{ id: '900', status: 'DISABLED', reason: null }]);
+  await receiveTemplateChanges({ pool, onTemplatesChange: noFollower }, otherConnection, [
+    { id: '900', status: 'DISABLED', reason: null },
+  ]);
   expect(await check()).toEqual([]);
 });
 

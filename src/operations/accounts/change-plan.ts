@@ -2,7 +2,7 @@ import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import { moveUnlimited } from '../../money/credit/sql.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { Plan } from '../../platform/http/actor.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 import { movePlan } from '../../identity/accounts/sql.ts';
 
 /**

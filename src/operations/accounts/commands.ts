@@ -3,13 +3,13 @@ import { operatorOf } from '../../identity/audit/record.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
-import type { Plan } from '../../platform/http/actor.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 import { toMicros } from '../../platform/lib/money.ts';
 import { createAccount, type NewAccount } from './create.ts';
 import { changeStatus } from '../../identity/accounts/change-status.ts';
 import { findAccount } from '../../identity/accounts/find.ts';
 import { registerChannelsCommand } from '../subscription/commands.ts';
-import { PLANS } from '../../identity/accounts/plans.ts';
+import { PLANS } from '../../platform/lib/plan.ts';
 import { registerSecurityCommands } from '../../identity/accounts/security/commands.ts';
 import { type AccountRow, type AccountStatus, listAccounts } from '../../identity/accounts/sql.ts';
 

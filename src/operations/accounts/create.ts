@@ -3,7 +3,7 @@ import { operatorOf, recordAudit } from '../../identity/audit/record.ts';
 import { createKey } from '../../identity/api-keys/create.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { transaction } from '../../platform/db/transaction.ts';
-import type { Plan } from '../../platform/http/actor.ts';
+import type { Plan } from '../../platform/lib/plan.ts';
 import { scopesOfRole } from '../../platform/lib/scope.ts';
 import { topUp } from '../../money/credit/charge.ts';
 import { insertBook } from '../../engagement/contacts/book/sql.ts';

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Config } from '../../platform/config.ts';
 import { secretOf } from '../../network/connections/save.ts';
 import { type ConnectionSeen, listConnections, listConnectionStatus } from '../../network/connections/sql.ts';
-import { findFence } from '../../messaging/restore-guard/sql.ts';
+import { findGuardStatus } from '../../messaging/restore-guard/sql.ts';
 import { loadSecretKey } from '../../platform/secret-key.ts';
 import { findClock, findDurability } from './sql.ts';
 
@@ -47,7 +47,7 @@ async function checkDatabase(pool: Pool): Promise<Finding> {
 }
 
 async function checkFence(pool: Pool): Promise<Finding> {
-  const { state, reason } = await findFence(pool);
+  const { state, reason } = await findGuardStatus(pool);
   return {
     name: 'sending',
     ok: state !== 'paused',

@@ -1,16 +1,12 @@
 import { Type } from 'typebox';
-import { CHANNELS } from '../../platform/lib/channel.ts';
+import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
 export const PATH = '/api/operator/v1';
 
-export const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-export const instant = (description = 'UTC') => Type.String({ format: 'date-time', description });
 export const amount = (description = 'Currency units.') => Type.Number({ description });
-export const ChannelName = Type.Enum([...CHANNELS], { type: 'string' });
 
-const id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-export const Id = Type.Object({ id });
-export const accountId = id;
+export const Id = Type.Object({ id: id() });
+export const accountId = id();
 
 export const search = (description: string) => Type.Optional(Type.String({ maxLength: 200, description }));
 export const connectionField = Type.Optional(Type.String({ maxLength: 63, description: 'Name of a connection.' }));

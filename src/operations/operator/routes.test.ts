@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildApi } from '../../app/api.ts';
-import { apiDeps } from '../../../test/support/api.ts';
-import { type OperatorApi, openOperatorApi } from '../../../test/support/operator-api.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { type OperatorApi, openOperatorApi } from '../../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../../test/support/program.ts';
 import { PATH } from './fields.ts';
 

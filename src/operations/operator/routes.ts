@@ -1,8 +1,8 @@
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { operatorAccountRoutes } from './accounts/routes.ts';
 import { operatorAuditRoutes } from './audit/routes.ts';
 import { operatorConnectionRoutes } from './connections/routes.ts';
-import { operatorFenceRoutes } from '../restore-guard/routes.ts';
+import { operatorFenceRoutes } from './restore-guard/routes.ts';
 import { operatorOverviewRoutes } from './overview/routes.ts';
 import { operatorPriceRoutes } from './prices/routes.ts';
 import { operatorQueueRoutes } from './queues/routes.ts';
@@ -15,7 +15,7 @@ import { operatorUnknownRoutes } from './unknowns/routes.ts';
  * What the operators of the gateway do at the console: the commands' verbs, under their names. Every route asks for an
  * operator (403 to all others, API keys too), runs with the rights of the program, and writes down who changed what.
  */
-export function operatorRoutes(app: App, deps: ApiDeps): void {
+export function operatorRoutes(app: App, deps: PlatformDeps): void {
   operatorOverviewRoutes(app, deps);
   operatorAccountRoutes(app, deps);
   operatorPriceRoutes(app, deps);

@@ -3,8 +3,8 @@ import { operatorName } from '../../identity/audit/record.ts';
 import { type CommandContext, table } from '../../platform/cli.ts';
 import { confirmQueued, discardQueued } from './decide.ts';
 import {
-  type FenceRow,
-  findFence,
+  type GuardStatus,
+  findGuardStatus,
   listUnsent,
   listUnsentCampaigns,
   type Unsent,
@@ -21,7 +21,7 @@ export function registerFenceCommands(program: Command, context: CommandContext)
     .action(async () =>
       context.report(
         await context.withDatabase(async (pool) => ({
-          ...(await findFence(pool)),
+          ...(await findGuardStatus(pool)),
           unsent: await listUnsent(pool),
           campaigns: await listUnsentCampaigns(pool),
         })),
@@ -48,7 +48,7 @@ export function registerFenceCommands(program: Command, context: CommandContext)
     });
 }
 
-type Shown = FenceRow & { readonly unsent: readonly Unsent[]; readonly campaigns: readonly UnsentCampaign[] };
+type Shown = GuardStatus & { readonly unsent: readonly Unsent[]; readonly campaigns: readonly UnsentCampaign[] };
 
 const show = ({ state, reason, since, decidedBy, unsent, campaigns }: Shown): string =>
   [

@@ -1,3 +1,4 @@
+import { notifyRoutingChange } from '../../network/connections/sql.ts';
 import type { Pool } from 'pg';
 import { GATEWAY, operatorOf, recordAudit } from '../../identity/audit/record.ts';
 import { discardCampaigns } from '../../engagement/campaigns/worker/discard.ts';
@@ -7,7 +8,6 @@ import { AppError } from '../../platform/errors.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import { cancelMessages } from '../../messaging/cancellation/cancel.ts';
 import { deleteFallbacksBefore } from '../../messaging/messages/fallback/sql.ts';
-import { notifyRoutes } from '../../network/routing/sql.ts';
 import * as db from '../../messaging/restore-guard/sql.ts';
 
 type Decision = {
@@ -37,7 +37,7 @@ export function confirmQueued(pool: Pool, { by }: Decision): Promise<void> {
 /** In the log of the gateway. The notification makes every worker look at the fence. */
 async function record(tx: Db, by: string, action: string, detail: Readonly<Record<string, unknown>>): Promise<void> {
   await recordAudit(tx, operatorOf(GATEWAY, by), { action, subject: 'sending', detail });
-  await notifyRoutes(tx);
+  await notifyRoutingChange(tx);
 }
 
 const notPaused = (): AppError => new AppError('conflict', { message: 'Sending is not paused: nothing to decide' });
@@ -48,7 +48,7 @@ const notPaused = (): AppError => new AppError('conflict', { message: 'Sending i
  * interrupted. Answers how many messages it withdrew. Errors: 409 when nothing is paused.
  */
 export async function discardQueued(pool: Pool, { by, now }: Decision & { readonly now: Date }): Promise<number> {
-  const { state, since } = await db.findFence(pool);
+  const { state, since } = await db.findGuardStatus(pool);
   if (state !== 'paused') throw notPaused();
   const endId = firstIdAt(since);
   let discarded = 0;

@@ -8,8 +8,8 @@ import { firstIdAt } from '../../platform/lib/ids.ts';
 import { silentLog } from '../../platform/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { removeOld } from './remove-old.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
 
-const DAY_MS = 86_400_000;
 const DAYS = 90;
 /** When the old things happened, and a moment at which they are 90 days and some hours old. */
 const THEN = new Date('2031-03-31T12:00:00Z');

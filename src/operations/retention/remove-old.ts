@@ -5,10 +5,8 @@ import { claimInboxes } from '../../engagement/inbox/sql.ts';
 import { firstIdAt } from '../../platform/lib/ids.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import * as db from './sql.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../platform/lib/time.ts';
 
-const DAY_MS = 86_400_000;
-const SECOND_MS = 1000;
-const HOUR_MS = 3600 * SECOND_MS;
 const BATCH = 5000;
 
 type Deps = { readonly pool: Pool; readonly log: Log; readonly now: () => Date };

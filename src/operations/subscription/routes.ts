@@ -6,13 +6,14 @@ import { CreditOut } from '../../money/credit/schema.ts';
 import { creditOf } from '../../money/credit/show.ts';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { CHANNELS } from '../../platform/lib/channel.ts';
-import { PLANS } from '../../identity/accounts/plans.ts';
+import { PLANS } from '../../platform/lib/plan.ts';
+import { channelName } from '../../platform/lib/schema.ts';
 
 const SubscriptionOut = Type.Object({
   plan: Type.Enum([...PLANS], { type: 'string', description: 'What its traffic counts as, and which limits it has.' }),
-  channels: Type.Array(Type.Enum([...CHANNELS], { type: 'string' }), {
+  channels: Type.Array(channelName(), {
     description: 'Sends, campaigns and templates of other channels are 403.',
   }),
   contacts: LimitsOut,
@@ -20,7 +21,7 @@ const SubscriptionOut = Type.Object({
 });
 
 /** Contract 12: what the account may use. */
-export function subscriptionRoutes(app: App, { pool }: ApiDeps): void {
+export function subscriptionRoutes(app: App, { pool }: PlatformDeps): void {
   app.get('/api/partner-gateway/v1/subscription', {
     schema: {
       tags: ['Account'],

@@ -1,19 +1,19 @@
 import { hostname } from 'node:os';
 import type { Db } from '../../platform/db/query.ts';
-import type { Loop } from '../../platform/lib/loop.ts';
+import type { LastRun } from '../../platform/lib/loop.ts';
 import { insertWorker } from './sql.ts';
 
-/** Writes down that this process works, and how its tasks fare. */
+/** A task of a worker and how its last run went. */
+export type TaskState = { readonly name: string; readonly last: LastRun };
+
+/** Records that this process works, and how the last run of each of its tasks went. */
 export const reportWorker = (
   db: Db,
-  { owner, loops }: { readonly owner: number; readonly loops: Readonly<Record<string, Loop>> },
+  { owner, states }: { readonly owner: number; readonly states: readonly TaskState[] },
 ): Promise<void> =>
   insertWorker(db, {
     owner,
     host: hostname(),
     pid: process.pid,
-    tasks: Object.entries(loops).map(([name, loop]) => {
-      const { ranAt, error } = loop.last();
-      return { name, ranAt: ranAt?.toISOString() ?? null, error };
-    }),
+    tasks: states.map(({ name, last: { ranAt, error } }) => ({ name, ranAt: ranAt?.toISOString() ?? null, error })),
   });

@@ -7,8 +7,12 @@ import { join, raw, type Sql, sql } from './query.ts';
  * value; the others as arrays in PostgreSQL's binary form, which needs no quoting here and no parsing there. With
  * fifteen text arrays the same insert took twice the time on both sides.
  */
-export function rowsOf<R>(rows: readonly R[], columns: Readonly<Record<string, ColumnOf<R>>>): Sql {
-  const named = Object.entries(columns).map(([name, make]) => [name, make(rows)] as const);
+export const rowsOf = <R>(rows: readonly R[], columns: Readonly<Record<string, ColumnOf<R>>>): Sql =>
+  tableOf(Object.entries(columns).map(([name, make]) => [name, make(rows)] as const));
+
+type NamedColumn = readonly [name: string, column: ColumnValues];
+
+function tableOf(named: readonly NamedColumn[]): Sql {
   const varying = named.filter(([, column]) => !column.same);
   const arrays = varying.length > 0 ? varying : named.slice(0, 1);
   const inArrays = new Set(arrays.map(([name]) => name));
@@ -18,12 +22,78 @@ export function rowsOf<R>(rows: readonly R[], columns: Readonly<Record<string, C
   )}))`;
 }
 
-/** One column of a batch, made from its rows. */
-type ColumnOf<R> = (rows: readonly R[]) => {
+/** The type that a column needs for the values of a field. */
+type TypeFor<V> = ColumnType<NonNullable<V>>;
+
+/**
+ * What becomes of each field of a row: its column has the name of the field in snake case. A type stores the field as it
+ * is, `type(read)` stores what the function reads, `input(type)` only offers it to expressions, `null` leaves it out.
+ */
+export type RowColumns<R> = { readonly [K in keyof R]-?: TypeFor<R[K]> | ColumnOf<R> | Input | null };
+
+type Entry<R> = ColumnType<never> | ColumnOf<R> | Input | null;
+
+type Input = { readonly input: ColumnType<never> };
+
+/** Offers a field to the expressions of an insert (as `u.name`) without storing it. */
+export const input = (type: ColumnType<never>): Input => ({ input: type });
+
+/**
+ * `INSERT INTO table (…) SELECT …` of a batch; what follows it (`ON CONFLICT`, `RETURNING`) stands behind it in the
+ * template. The list of columns is made of the keys of the row, so a field that is added to the row does not compile until
+ * it is stored here. `expressions` are further columns, by their SQL names, over the row `u`.
+ */
+export function insertRows<R>(
+  table: string,
+  rows: readonly R[],
+  fields: RowColumns<R>,
+  expressions: Readonly<Record<string, Sql>> = {},
+): Sql {
+  const named: NamedColumn[] = [];
+  const stored: string[] = [];
+  for (const [key, entry] of Object.entries(fields) as [string, Entry<R>][]) {
+    if (entry === null) continue;
+    const name = snakeCase(key);
+    if (!('input' in entry)) stored.push(name);
+    named.push([name, valuesOf(rows, key, 'input' in entry ? entry.input : entry)]);
+  }
+  const computed = Object.entries(expressions);
+  const into = raw([...stored, ...computed.map(([name]) => name)].join(', '));
+  if (computed.length === 0 && stored.length === named.length)
+    return sql`INSERT INTO ${raw(table)} (${into}) ${tableOf(named)}`;
+  const items = [...stored.map((name) => raw(`u.${name}`)), ...computed.map(([, expression]) => expression)];
+  return sql`INSERT INTO ${raw(table)} (${into}) SELECT ${join(items)} FROM ${tableOf(named)} AS u`;
+}
+
+const valuesOf = <R>(rows: readonly R[], key: string, entry: ColumnType<never> | ColumnOf<R>): ColumnValues =>
+  'field' in entry ? entry.field(rows, key) : entry(rows);
+
+const snakeNames = new Map<string, string>();
+
+function snakeCase(key: string): string {
+  const known = snakeNames.get(key);
+  if (known !== undefined) return known;
+  const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  snakeNames.set(key, name);
+  return name;
+}
+
+/** One column of a batch. */
+type ColumnValues = {
   /** Whether all rows have the value `one`. */
   readonly same: boolean;
   readonly one: Sql;
   array(): Sql;
+};
+
+/** Makes a column of a batch from its rows. */
+export type ColumnOf<R> = (rows: readonly R[]) => ColumnValues;
+
+/** A type of column: called with a function, it makes a column of what that reads from each row. */
+export type ColumnType<T> = {
+  <R>(read: (row: R, index: number) => T | null): ColumnOf<R>;
+  /** The column of the field `key`: what `insertRows` uses. */
+  readonly field: (rows: readonly unknown[], key: string) => ColumnValues;
 };
 
 type Kind<T> = {
@@ -36,18 +106,32 @@ type Kind<T> = {
   write(out: Buffer, value: T, at: number): number;
 };
 
-const column =
-  <T extends string | number | boolean | Date | Uint8Array>(kind: Kind<T>) =>
-  <R>(read: (row: R, index: number) => T | null): ColumnOf<R> =>
-  (rows) => {
-    const first = rows.length === 0 ? null : read(rows[0] as R, 0);
-    const values = valuesFrom(first, rows, read);
-    return {
-      same: values === null,
-      one: sql`${first}${raw(`::${kind.type}`)}`,
-      array: () => sql`${arrayOf(kind, values ?? rows.map(() => first))}${raw(`::${kind.type}[]`)}`,
-    };
+type Scalar = string | number | boolean | Date | Uint8Array;
+
+const column = <T extends Scalar>(kind: Kind<T>): ColumnType<T> =>
+  Object.assign(
+    <R>(read: (row: R, index: number) => T | null): ColumnOf<R> =>
+      (rows) =>
+        columnOf(kind, rows, read),
+    {
+      field: (rows: readonly unknown[], key: string): ColumnValues =>
+        columnOf(kind, rows as readonly Readonly<Record<string, T | null>>[], (row) => row[key] ?? null),
+    },
+  );
+
+function columnOf<R, T extends Scalar>(
+  kind: Kind<T>,
+  rows: readonly R[],
+  read: (row: R, index: number) => T | null,
+): ColumnValues {
+  const first = rows.length === 0 ? null : read(rows[0] as R, 0);
+  const values = valuesFrom(first, rows, read);
+  return {
+    same: values === null,
+    one: sql`${first}${raw(`::${kind.type}`)}`,
+    array: () => sql`${arrayOf(kind, values ?? rows.map(() => first))}${raw(`::${kind.type}[]`)}`,
   };
+}
 
 /**
  * Null when all are as the first. A plain loop, as below; nothing is collected before the first that differs: of the two

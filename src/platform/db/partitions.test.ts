@@ -3,8 +3,8 @@ import { firstIdAt } from '../lib/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { DAY_TABLES, ensurePartitions } from './partitions.ts';
 import { exec, many, one, sql } from './query.ts';
+import { DAY_MS } from '../lib/time.ts';
 
-const DAY_MS = 86_400_000;
 const TABLES = Object.keys(DAY_TABLES).length;
 /** Far from the days that the template has. */
 const NOON = new Date('2031-03-31T12:00:00Z');

@@ -2,8 +2,8 @@ import type { Pool } from 'pg';
 import { firstIdAt } from '../lib/ids.ts';
 import { type Db, exec, many, raw, sql } from './query.ts';
 import { transaction } from './transaction.ts';
+import { DAY_MS } from '../lib/time.ts';
 
-const DAY_MS = 86_400_000;
 const AHEAD_DAYS = 7;
 /** Ids are made by the program's clock, which may be behind the database's at midnight. */
 const BEHIND_DAYS = 1;

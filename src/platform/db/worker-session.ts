@@ -11,6 +11,9 @@ export type WorkerSession = {
   close(): Promise<void>;
 };
 
+/** A random advisory lock key for a worker. */
+export const newOwner = (): number => randomInt(1, 2 ** 47);
+
 /**
  * A worker's own session: it holds the advisory lock that dies with the worker, and listens. When the connection is
  * lost it is opened again under the same key; meanwhile other workers may take this one's chunks, which the fence of
@@ -19,6 +22,8 @@ export type WorkerSession = {
  * @param channels NOTIFY channels; `onNotify` also hears each of them once after a reconnection, with payload ''
  */
 export async function openWorkerSession(options: {
+  /** The advisory lock key; made up where nobody needs it before. */
+  owner?: number;
   connectionString: string;
   channels: readonly string[];
   onNotify: (channel: string, payload: string) => void;
@@ -26,7 +31,7 @@ export async function openWorkerSession(options: {
   onLost?: () => void;
   log: Log;
 }): Promise<WorkerSession> {
-  const owner = randomInt(1, 2 ** 47);
+  const owner = options.owner ?? newOwner();
   let client: pg.Client | null = null;
   let closed = false;
 

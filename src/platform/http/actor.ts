@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Channel } from '../lib/channel.ts';
+import type { Plan } from '../lib/plan.ts';
 import type { Role, Scope } from '../lib/scope.ts';
-
-/** The plan of an account: what its traffic counts as and which limits it has. */
-export type Plan = 'production' | 'trial' | 'unlimited';
 
 /** A person who is signed in, as they are in their own account, whichever one they look at. */
 export type Session = {

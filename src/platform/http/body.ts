@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { valuesIn } from '../lib/walk.ts';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 
 type Done = (error: Error | null, body?: unknown) => void;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { apiDeps } from '../../../test/support/api.ts';
-import { listening, sendRaw } from '../../../test/support/listen.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { listening, sendRaw } from '../../../test/support/http/listen.ts';
 import { createServer } from './server.ts';
 
 function testServer() {

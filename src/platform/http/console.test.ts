@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../config.ts';
-import { apiDeps } from '../../../test/support/api.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { createConsole } from './console.ts';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 import { createServer } from './server.ts';
 
 const PAGE = '<meta property="csp-nonce" nonce="CSP_NONCE"><script src="/assets/a-1.js" nonce="CSP_NONCE"></script>';

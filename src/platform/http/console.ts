@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 
 /** What scripts/build-console.ts makes of web/. */
 const BUILT = fileURLToPath(new URL('../../../web/dist', import.meta.url));

@@ -1,6 +1,6 @@
 import { runInNewContext, Script } from 'node:vm';
 import { expect, test } from 'vitest';
-import { apiDeps } from '../../../test/support/api.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
 import { docsRoutes } from './docs.ts';
 import { describeApi } from './openapi.ts';
 import { createServer } from './server.ts';

@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyReply } from 'fastify';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 
 /** The reference page. Its script stands in files of ours, since the policy below runs nothing that stands in a page. */
 const PAGE = `<!doctype html>

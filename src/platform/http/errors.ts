@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { AppLog } from '../log.ts';
 import type { Pages } from './console.ts';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 import { errorForm } from './error-body.ts';
 import { asAppError } from './failure.ts';
 import { clientRequestId, routeOf } from './request-id.ts';

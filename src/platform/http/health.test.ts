@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { apiDeps } from '../../../test/support/api.ts';
-import type { Probe } from './deps.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import type { Probe } from './health.ts';
 import { healthRoutes } from './health.ts';
 import { describeApi } from './openapi.ts';
 import { createServer } from './server.ts';

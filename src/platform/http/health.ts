@@ -1,5 +1,16 @@
 import { Type } from 'typebox';
-import type { ApiDeps, App, Probe } from './deps.ts';
+import type { Metrics } from '../metrics.ts';
+import type { App } from './app.ts';
+
+/** One question that /health/ready asks. `detail` is public: no addresses, no secrets. */
+export type Probe = {
+  readonly name: string;
+  /** The failure of a critical probe makes the program unfit for requests (503); that of another is only reported. */
+  readonly critical: boolean;
+  check(): Promise<{ readonly ok: boolean; readonly detail: string }>;
+};
+
+export type HealthDeps = { readonly probes: readonly Probe[]; readonly metrics: Metrics };
 
 /** A probe that has not answered by then counts as failed: whoever asks has little patience. */
 const PROBE_TIMEOUT_MS = 2_000;
@@ -16,7 +27,7 @@ const Ready = Type.Object({
 const open = { tags: ['Operation'], security: [] };
 
 /** For load balancers, supervisors and Prometheus; no credentials. */
-export function healthRoutes(app: App, { probes, metrics }: Pick<ApiDeps, 'probes' | 'metrics'>): void {
+export function healthRoutes(app: App, { probes, metrics }: HealthDeps): void {
   app.get('/health/live', {
     schema: { ...open, operationId: 'healthLive', summary: 'The process runs', response: { 200: Live } },
     handler: () => ({ status: 'ok' as const }),

@@ -6,11 +6,11 @@ import { AppError } from '../errors.ts';
 import { createAnswers, type Answers } from '../idempotency/answers.ts';
 import { createSecretKey } from '../lib/secret-box.ts';
 import { createSignal } from '../lib/signal.ts';
-import { apiDeps } from '../../../test/support/api.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { actor } from '../../../test/support/drafts.ts';
 import { authentication } from './auth.ts';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 import { keeping, once, takeIdempotencyKeys } from './idempotency.ts';
 import { createServer } from './server.ts';
 

@@ -8,7 +8,7 @@ import { transaction } from '../db/transaction.ts';
 import { AppError, invalidFields } from '../errors.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import type { Key, SealedAnswer } from '../idempotency/sql.ts';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
-import { apiDeps } from '../../../test/support/api.ts';
-import { listening } from '../../../test/support/listen.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { listening } from '../../../test/support/http/listen.ts';
 import { listen } from './listen.ts';
 import { createServer } from './server.ts';
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import { StartupError } from '../db/startup-error.ts';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 import { originOf } from './server.ts';
 
 /** A port, and the setting that says so. */

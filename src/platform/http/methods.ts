@@ -1,4 +1,4 @@
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 
 /**
  * Remembers which methods every path pattern has, for 405 and its Allow header. Call it before the routes are

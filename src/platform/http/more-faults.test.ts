@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { afterAll, expect, test } from 'vitest';
-import { apiDeps } from '../../../test/support/api.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
 import { bodyFaults } from './more-faults.ts';
 import { createServer } from './server.ts';
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import { apiDeps } from '../../../test/support/api.ts';
-import type { App } from './deps.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import type { App } from './app.ts';
 import { describeApi } from './openapi.ts';
 import { ErrorOut, ref } from './schema.ts';
 import { createServer } from './server.ts';

@@ -3,7 +3,7 @@ import type { FastifySchema, RouteOptions } from 'fastify';
 import { STATUS_CODES } from 'node:http';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type TSchema, Type } from 'typebox';
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 import { takesKey } from './idempotency.ts';
 import { SHARED_SCHEMAS } from './schema.ts';
 

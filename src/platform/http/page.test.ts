@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import { apiDeps } from '../../../test/support/api.ts';
-import type { App } from './deps.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import type { App } from './app.ts';
 import { offsetOf, PageOf, pageFields, pageOf } from './page.ts';
 import { createServer } from './server.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
-import { apiDeps } from '../../../test/support/api.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
 import { createServer } from './server.ts';
 
 /** A server whose log lines are kept, with a route that holds an id and one that fails. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { NewAccount } from '../../operations/accounts/create.ts';
-import { PG } from '../../../test/support/routes.ts';
-import { type Headers, HOST, openSessionStage, OWN_PAGES, SESSION } from '../../../test/support/session-stage.ts';
+import { PG } from '../../../test/support/http/routes.ts';
+import { type Headers, HOST, openSessionStage, OWN_PAGES, SESSION } from '../../../test/support/http/session-stage.ts';
 
 const stage = await openSessionStage();
 afterAll(() => stage[Symbol.asyncDispose]());

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { apiDeps } from '../../../test/support/api.ts';
-import type { ApiDeps, App } from './deps.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import type { PlatformDeps, App } from './app.ts';
 import { createServer } from './server.ts';
 
 const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -16,7 +16,7 @@ const Query = Type.Object({
 });
 
 /** One route of each kind under both interfaces, and one for each way to fail. */
-function testServer(overrides: Partial<ApiDeps> = {}): App {
+function testServer(overrides: Partial<PlatformDeps> = {}): App {
   const app = createServer(apiDeps(overrides));
   app.register(async (scope: App) => {
     for (const prefix of ['/api', '/services']) {

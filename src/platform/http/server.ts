@@ -11,7 +11,7 @@ import { canonicalUrl } from './aliases.ts';
 import { readJsonBodies } from './body.ts';
 import { answerClientErrors } from './client-error.ts';
 import type { Pages } from './console.ts';
-import type { ApiDeps, App } from './deps.ts';
+import type { PlatformDeps, App } from './app.ts';
 import { answerErrors, noRoute, sendFailure } from './errors.ts';
 import { asAppError } from './failure.ts';
 import { collectMethods } from './methods.ts';
@@ -60,7 +60,7 @@ export const originOf = (app: App, { tls }: Config): string =>
  * validation, measurements. No routes yet, not listening, no database needed. `pages` answers what is no route.
  */
 export function createServer(
-  { config, log, metrics }: Pick<ApiDeps, 'config' | 'log' | 'metrics'>,
+  { config, log, metrics }: Pick<PlatformDeps, 'config' | 'log' | 'metrics'>,
   pages?: Pages,
 ): App {
   const isTrusted = trustedProxies(config.trustProxy);

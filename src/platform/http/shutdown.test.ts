@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { expect, test } from 'vitest';
-import { apiDeps } from '../../../test/support/api.ts';
-import { listening } from '../../../test/support/listen.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { listening } from '../../../test/support/http/listen.ts';
 import { createServer } from './server.ts';
 import { closeWithin } from './shutdown.ts';
 

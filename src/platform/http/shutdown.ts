@@ -1,4 +1,4 @@
-import type { App } from './deps.ts';
+import type { App } from './app.ts';
 
 const SWEEP_MS = 50;
 

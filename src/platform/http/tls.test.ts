@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Config, loadConfig } from '../config.ts';
-import { TEST_CERT, TEST_KEY } from '../../../test/support/certificate.ts';
-import { apiDeps } from '../../../test/support/api.ts';
-import { listening } from '../../../test/support/listen.ts';
+import { TEST_CERT, TEST_KEY } from '../../../test/support/http/certificate.ts';
+import { apiDeps } from '../../../test/support/http/api.ts';
+import { listening } from '../../../test/support/http/listen.ts';
 import { createServer, originOf } from './server.ts';
 
 let dir: string;

@@ -1,5 +1,5 @@
 import type { Log } from './log.ts';
-import { createSignal } from './signal.ts';
+import { createSignal, type Signal } from './signal.ts';
 
 /** How the last run went; `ranAt` is null before the first has ended. */
 export type LastRun = { readonly ranAt: Date | null; readonly error: string | null };
@@ -16,8 +16,12 @@ export type Loop = {
  * Does a piece of work again and again, never twice at a time. `work` answers how long to wait until the next run (ms;
  * 0 goes on at once). A failure is logged and tried again after a second.
  */
-export function startLoop(name: string, work: () => Promise<number>, log: Log): Loop {
-  const signal = createSignal();
+export function startLoop(
+  name: string,
+  work: () => Promise<number>,
+  log: Log,
+  signal: Signal = createSignal(),
+): Loop {
   let stopped = false;
   let last: LastRun = { ranAt: null, error: null };
   async function run(): Promise<void> {

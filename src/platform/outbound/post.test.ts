@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { TEST_CERT } from '../../../test/support/certificate.ts';
-import { type Receiver, startReceiver } from '../../../test/support/receiver.ts';
+import { TEST_CERT } from '../../../test/support/http/certificate.ts';
+import { type Receiver, startReceiver } from '../../../test/support/http/receiver.ts';
 import { createGuard } from './guard.ts';
 import { createPoster, type Poster } from './post.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startNameServer, type Zone } from '../../../test/support/name-server.ts';
+import { startNameServer, type Zone } from '../../../test/support/http/name-server.ts';
 import { addressesIn, createResolve } from './resolve.ts';
 
 const HOSTS = `

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseRetryAfter } from './retry-after.ts';
+import { DAY_MS } from '../lib/time.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
-const DAY_MS = 24 * 3600 * 1000;
 
 test.each([
   ['30', 30_000],

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../config.ts';
-import { type S3Server, startS3 } from '../../../test/support/s3.ts';
+import { type S3Server, startS3 } from '../../../test/support/files/s3.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { openStorage } from './open.ts';
 import { until } from '../../../test/support/until.ts';

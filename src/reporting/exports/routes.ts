@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { once } from '../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../platform/http/page.ts';
 import { sendFile } from '../../platform/http/send-file.ts';
@@ -24,13 +24,13 @@ const QUEUED =
   'Answers at once; a worker writes the file. `GET /exports/{exportId}` says how far it is, and where it is.';
 
 /** Contract 8: files of messages and contacts. */
-export function exportRoutes(app: App, deps: ApiDeps): void {
+export function exportRoutes(app: App, deps: PlatformDeps): void {
   askingRoutes(app, deps);
   readingRoutes(app, deps);
   endingRoutes(app, deps);
 }
 
-function askingRoutes(app: App, { pool, answers }: ApiDeps): void {
+function askingRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const ask = (operationId: string, summary: string) => ({
     tags,
     operationId,
@@ -69,7 +69,7 @@ function askingRoutes(app: App, { pool, answers }: ApiDeps): void {
   });
 }
 
-function readingRoutes(app: App, { pool, config, links }: ApiDeps): void {
+function readingRoutes(app: App, { pool, config, links }: PlatformDeps): void {
   app.get(PATH, {
     onRequest,
     schema: {
@@ -113,7 +113,7 @@ function readingRoutes(app: App, { pool, config, links }: ApiDeps): void {
   }
 }
 
-function endingRoutes(app: App, { pool, answers }: ApiDeps): void {
+function endingRoutes(app: App, { pool, answers }: PlatformDeps): void {
   app.post(ONE, {
     onRequest,
     schema: {
@@ -148,7 +148,7 @@ function endingRoutes(app: App, { pool, answers }: ApiDeps): void {
 const LINK = 'The link is not valid, or not any more';
 
 /** Where links lead: without credentials, since a link says itself whose it is. */
-export function exportFileRoutes(app: App, { pool, storage, links, clock }: ApiDeps): void {
+export function exportFileRoutes(app: App, { pool, storage, links, clock }: PlatformDeps): void {
   app.get(FILE, {
     schema: {
       tags,

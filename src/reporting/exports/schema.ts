@@ -1,13 +1,9 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS } from '../../platform/lib/channel.ts';
 import { instantField } from '../../platform/lib/instant.ts';
 import { STATUS_NAMES } from '../../messaging/states.ts';
 import { EXPORT_FORMATS, EXPORT_TYPES } from './filters.ts';
 import type { ExportRow } from './sql.ts';
-
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const id = () => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-const instant = (description: string) => Type.String({ format: 'date-time', description });
+import { channelName, id, instant, orNull } from '../../platform/lib/schema.ts';
 
 const format = Type.Optional(
   Type.Enum([...EXPORT_FORMATS], {
@@ -25,7 +21,7 @@ const span = {
 
 export const HistoryIn = Type.Object({
   ...span,
-  channel: Type.Optional(Type.Enum([...CHANNELS], { type: 'string' })),
+  channel: Type.Optional(channelName()),
   status: Type.Optional(Type.Enum([...STATUS_NAMES], { type: 'string', description: 'As `deliveryStatus`.' })),
   sender: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'The whole sender.' })),
   recipient: Type.Optional(Type.String({ maxLength: 50, description: 'The whole number, with its country code.' })),

@@ -24,6 +24,7 @@ import { expireExports } from './expire.ts';
 import type { ExportFormat, Wanted } from './filters.ts';
 import * as db from './sql.ts';
 import { createExporter } from './work.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
 
 let database: TestDatabase;
 let folder: string;
@@ -40,7 +41,6 @@ beforeEach(async () => {
   ({ accountId } = await createAccount(database.pool, { name: 'Acme', plan: 'unlimited' }));
 });
 
-const DAY_MS = 86_400_000;
 const span = () => ({
   startDateTime: new Date(Date.now() - DAY_MS).toISOString(),
   endDateTime: new Date(Date.now() + DAY_MS).toISOString(),

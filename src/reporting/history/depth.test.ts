@@ -5,8 +5,8 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/dat
 import { createDepth } from './depth.ts';
 import { idsFrom } from './list.ts';
 import { type HistoryFilter, listHistoryIds } from './sql.ts';
+import { HOUR_MS } from '../../platform/lib/time.ts';
 
-const HOUR_MS = 3_600_000;
 /** Its partition is there, and the one of the day before. */
 const NOON = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 12 * HOUR_MS;
 const at = (hours: number): Date => new Date(NOON + hours * HOUR_MS);

@@ -2,9 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/db/query.ts';
 import { firstIdAt, timeOfId } from '../../platform/lib/ids.ts';
 import { countBetween, findFirstId, type HistoryFilter } from './sql.ts';
+import { DAY_MS, HOUR_MS } from '../../platform/lib/time.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Ninety days of one channel have 2,160. */
 const HOURS = 100_000;
 

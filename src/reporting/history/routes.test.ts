@@ -7,7 +7,7 @@ import { STATUS, STATUS_NAMES } from '../../messaging/states.ts';
 import { at, idAt, MINUTE, NOW } from '../../../test/support/noon.ts';
 import { explain } from '../../../test/support/plans.ts';
 import { crowdMessages, newMessage } from '../../../test/support/queue.ts';
-import { openRoutes } from '../../../test/support/routes.ts';
+import { openRoutes } from '../../../test/support/http/routes.ts';
 import { idsFrom } from './list.ts';
 import { historyRoutes } from './routes.ts';
 import { listHistoryIds } from './sql.ts';

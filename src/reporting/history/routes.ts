@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { pageFields } from '../../platform/http/page.ts';
 import { StatusRecord } from '../../messaging/tracking/schema.ts';
 import { toStatusRecord } from '../../messaging/tracking/status.ts';
@@ -12,7 +12,7 @@ import { SearchOut, SearchQuery } from './search/schema.ts';
 import { searchMessages } from './search/search.ts';
 
 /** Contract 5: what was sent, page by page. */
-export function historyRoutes(app: App, { pool, clock }: ApiDeps): void {
+export function historyRoutes(app: App, { pool, clock }: PlatformDeps): void {
   const list = createHistory();
 
   app.get('/api/partner-gateway/v1/messages/history', {

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { CHANNELS } from '../../platform/lib/channel.ts';
 import { instantField } from '../../platform/lib/instant.ts';
 import { STATUS_NAMES } from '../../messaging/states.ts';
+import { channelName } from '../../platform/lib/schema.ts';
 
 /** What the history is asked for, besides its page. */
 export const historyFields = {
-  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  channel: channelName(),
   from: instantField('The first time at which a message may have been accepted.'),
   to: instantField('The last one.'),
   status: Type.Optional(Type.Enum([...STATUS_NAMES], { type: 'string', description: 'As `deliveryStatus`.' })),

@@ -10,8 +10,8 @@ import { insertMessages } from '../../messaging/messages/sql.ts';
 import { insertRoute } from '../../network/routing/sql.ts';
 import { explain } from '../../../test/support/plans.ts';
 import { newMessage } from '../../../test/support/queue.ts';
-import { newKey, openRoutes, PG } from '../../../test/support/routes.ts';
-import { countTraffic, type Delta } from '../../messaging/traffic/count.ts';
+import { newKey, openRoutes, PG } from '../../../test/support/http/routes.ts';
+import { countTraffic, type TrafficDelta } from '../../messaging/traffic/count.ts';
 import { foldTraffic } from '../../messaging/traffic/folding/fold.ts';
 import { overviewRoutes } from './routes.ts';
 import { countAccepted, listActiveCampaigns, listHours } from './sql.ts';
@@ -36,7 +36,7 @@ const overview = async (query = '') => (await get(query, account.apiKey)).body;
 type Item = { kind: string; severity: string };
 const attention = async (): Promise<Item[]> => (await overview()).attention;
 
-const count = (at: Date, what: Partial<Delta>, channel: Channel = 'SMS') =>
+const count = (at: Date, what: Partial<TrafficDelta>, channel: Channel = 'SMS') =>
   countTraffic(pool, [
     { accountId: account.accountId, id: firstIdAt(at), campaignId: null, channel: bitOf(channel), ...what },
   ]);

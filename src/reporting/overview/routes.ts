@@ -1,10 +1,10 @@
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { OverviewOut, OverviewQuery } from './schema.ts';
 import { createOverview } from './show.ts';
 
 /** What the first page of the console shows. */
-export function overviewRoutes(app: App, { pool, clock }: ApiDeps): void {
+export function overviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
   const show = createOverview(pool);
 
   app.get('/api/partner-gateway/v1/overview', {

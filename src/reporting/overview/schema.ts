@@ -1,9 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { SENDING_MODES } from '../../engagement/campaigns/mode.ts';
-import { CHANNELS } from '../../platform/lib/channel.ts';
+import { channelName, instant, orNull } from '../../platform/lib/schema.ts';
 
-const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 const count = (description: string) => Type.Integer({ description });
 const perSecond = (description: string) => Type.Number({ description });
 
@@ -81,7 +79,7 @@ export const OverviewOut = Type.Object({
   series: Type.Array(
     Type.Object({
       bucket: instant('The start of an hour, UTC.'),
-      channel: Type.Enum([...CHANNELS], { type: 'string' }),
+      channel: channelName(),
       sent: Type.Integer(),
       delivered: Type.Integer(),
       failed: Type.Integer(),

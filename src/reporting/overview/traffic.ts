@@ -4,10 +4,7 @@ import { fromMicros } from '../../platform/lib/money.ts';
 import type { Db } from '../../platform/db/query.ts';
 import type { OverviewOut } from './schema.ts';
 import { countAccepted, type HourRow } from './sql.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-const MINUTE_MS = 60_000;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
 
 const startOf = (at: number, unitMs: number): Date => new Date(Math.floor(at / unitMs) * unitMs);
 const midnightOf = (now: Date): Date => startOf(now.getTime(), DAY_MS);

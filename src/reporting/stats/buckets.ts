@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/db/query.ts';
 import { type BucketRow, listActiveHours, listBuckets, type StatsFilter } from './sql.ts';
+import { HOUR_MS } from '../../platform/lib/time.ts';
 
-const HOUR_MS = 3_600_000;
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** A page of the buckets that are not empty, and how many there are in all: whatever the range, in milliseconds. */

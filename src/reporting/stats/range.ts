@@ -1,8 +1,8 @@
 import { type FieldError, invalidFields } from '../../platform/errors.ts';
 import type { Range } from './sql.ts';
+import { DAY_MS } from '../../platform/lib/time.ts';
 
 const MAX_YEARS = 10;
-const DAY_MS = 86_400_000;
 
 type Days = { readonly startDate?: string | undefined; readonly endDate?: string | undefined };
 

@@ -6,7 +6,7 @@ import { firstIdAt } from '../../platform/lib/ids.ts';
 import { SCOPES } from '../../platform/lib/scope.ts';
 import { countTraffic } from '../../messaging/traffic/count.ts';
 import { foldTraffic } from '../../messaging/traffic/folding/fold.ts';
-import { newKey, openRoutes, PG } from '../../../test/support/routes.ts';
+import { newKey, openRoutes, PG } from '../../../test/support/http/routes.ts';
 import { statsRoutes } from './routes.ts';
 
 const PRICE_MICROS = 45_000;

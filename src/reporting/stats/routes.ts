@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { tenant } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import { requireScope } from '../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../platform/http/page.ts';
 import { findBuckets } from './buckets.ts';
 import { campaignBuckets } from './campaign-buckets.ts';
@@ -22,7 +22,7 @@ const HOW =
   'became known. Buckets in which nothing was are left out. Tests of campaigns are not counted.';
 
 /** Contract 3: what came of campaigns, over time. */
-export function statsRoutes(app: App, { pool }: ApiDeps): void {
+export function statsRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireScope('campaigns');
   const tags = ['Campaigns'];
 

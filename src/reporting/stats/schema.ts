@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { SENDING_MODES } from '../../engagement/campaigns/mode.ts';
-import { CHANNELS } from '../../platform/lib/channel.ts';
 import { UNITS } from './sql.ts';
+import { channelName, id } from '../../platform/lib/schema.ts';
 
 const day = (description: string) => Type.String({ format: 'date', description: `yyyy-MM-dd, UTC; ${description}` });
 const MODE = SENDING_MODES.join('|');
@@ -38,7 +38,7 @@ export const campaignStatsFields = {
   endDate: Type.Optional(day('the last day, itself included. Default: to the end.')),
 };
 
-export const CampaignId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+export const CampaignId = Type.Object({ id: id() });
 
 const whole = (description: string) => Type.Integer({ description });
 
@@ -74,7 +74,7 @@ export const CampaignBucketOut = Type.Object({
   campaigns: whole('1'),
   ...counts,
   skipped: SKIPPED,
-  channels: Type.Array(Type.Object({ channel: Type.Enum([...CHANNELS], { type: 'string' }), ...counts }), {
+  channels: Type.Array(Type.Object({ channel: channelName(), ...counts }), {
     description: 'The same by channel, those without messages left out.',
   }),
 });

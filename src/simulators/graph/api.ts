@@ -1,5 +1,5 @@
-import { parseJson, wordsIn } from '../../carriers/json.ts';
-import { sameText } from '../../platform/lib/constant-time-equal.ts';
+import { parseJson, getText } from '../../carriers/json.ts';
+import { constantTimeEqual } from '../../platform/lib/constant-time-equal.ts';
 import type { SandboxAnswer, SandboxRequest } from '../http/server.ts';
 import { type Answer, faultAnswer, noObject, ok } from './answer.ts';
 import type { LedgerWriter } from './ledger.ts';
@@ -8,7 +8,7 @@ import type { MessageDesk, PhoneNumber } from './messages.ts';
 import type { Samples } from './samples.ts';
 import type { Templates } from './templates.ts';
 
-export type ApiDeps = {
+export type PlatformDeps = {
   readonly accessToken: string;
   readonly wabaId: string;
   readonly numbers: readonly PhoneNumber[];
@@ -27,7 +27,7 @@ export type ApiDeps = {
 type Response = SandboxAnswer | Promise<SandboxAnswer>;
 
 /** The paths of the network (protocol sheet whatsapp, sections 2 to 5), each asked for with our token. */
-export function createApi(deps: ApiDeps): (request: SandboxRequest) => Response {
+export function createApi(deps: PlatformDeps): (request: SandboxRequest) => Response {
   const { ledger, numbers, wabaId, media } = deps;
   const byId = new Map(numbers.map((number) => [number.id, number]));
 
@@ -51,13 +51,13 @@ export function createApi(deps: ApiDeps): (request: SandboxRequest) => Response 
 
 function isAuthorized({ headers }: SandboxRequest, accessToken: string): boolean {
   const [scheme, token = ''] = (headers.authorization ?? '').split(' ');
-  return (scheme === 'Bearer' || scheme === 'OAuth') && sameText(token, accessToken);
+  return (scheme === 'Bearer' || scheme === 'OAuth') && constantTimeEqual(token, accessToken);
 }
 
 const unknownPath = ({ method, path }: SandboxRequest): Answer =>
   faultAnswer({ code: 2500, details: `Unknown path components: ${method} ${path}` });
 
-function onNumber(deps: ApiDeps, number: PhoneNumber, edge: string, request: SandboxRequest): Response {
+function onNumber(deps: PlatformDeps, number: PhoneNumber, edge: string, request: SandboxRequest): Response {
   const { method } = request;
   if (method === 'POST' && (edge === 'messages' || edge === 'marketing_messages')) {
     const body = parseJson(request.body.toString());
@@ -69,7 +69,7 @@ function onNumber(deps: ApiDeps, number: PhoneNumber, edge: string, request: San
 
 const noJson = (): Answer => faultAnswer({ code: 100, details: 'The body is no JSON.' });
 
-function onAccount(deps: ApiDeps, edge: string, request: SandboxRequest): Response {
+function onAccount(deps: PlatformDeps, edge: string, request: SandboxRequest): Response {
   const { templates } = deps;
   switch (`${request.method} ${edge}`) {
     case 'GET phone_numbers':
@@ -97,9 +97,9 @@ function withBody(request: SandboxRequest, act: (body: unknown) => Answer): Answ
   return body === undefined ? noJson() : act(body);
 }
 
-async function subscribe(deps: ApiDeps, request: SandboxRequest): Promise<Answer> {
+async function subscribe(deps: PlatformDeps, request: SandboxRequest): Promise<Answer> {
   const body = parseJson(request.body.toString());
-  const [url, token] = [wordsIn(body, 'override_callback_uri'), wordsIn(body, 'verify_token')];
+  const [url, token] = [getText(body, 'override_callback_uri'), getText(body, 'verify_token')];
   if (url === '' && token === '') return ok({ success: true });
   const verified = URL.canParse(url) && (await deps.subscribe(url, token));
   return verified
@@ -107,7 +107,7 @@ async function subscribe(deps: ApiDeps, request: SandboxRequest): Promise<Answer
     : faultAnswer({ code: 100, details: 'override_callback_uri: the callback verification failed' });
 }
 
-function onObject({ templates, media }: ApiDeps, id: string, request: SandboxRequest): Answer {
+function onObject({ templates, media }: PlatformDeps, id: string, request: SandboxRequest): Answer {
   const { method } = request;
   if (method === 'GET') return templates.show(id) ?? media.show(id);
   if (method === 'DELETE') return media.remove(id);

@@ -20,7 +20,7 @@ export type Event = {
 );
 
 export type Events = {
-  tell(event: Event): void;
+  publish(event: Event): void;
   setUrl(url: string | null): void;
   /** Events that are not told yet. */
   waiting(): number;
@@ -88,7 +88,7 @@ export function createEvents({ script, ledger, wabaId, appSecret, displayNumber 
   }
 
   return {
-    tell,
+    publish: tell,
     setUrl(to) {
       url = to;
     },

@@ -46,7 +46,7 @@ export function injectInbound(deps: InboundDeps, draft: InboundDraft): Promise<{
   const sender = script.payload === 'bsuid' ? { from_user_id: userIdOf(from) } : { from };
   const timestamp = String(Math.floor(Date.now() / 1000));
   return new Promise((resolve) => {
-    events.tell({
+    events.publish({
       entry: ledger.recordEvent({ kind: 'inbound', id, what: type }),
       done: (acked) => resolve({ id, acked }),
       list: 'messages',

@@ -39,7 +39,7 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
 const DOCUMENT = 100 * MEGA;
 const DOCUMENTS = /^(text\/plain|application\/(pdf|msword|vnd\..+))$/;
 /** All files together; beyond it the oldest go. */
-const MOST_BYTES = 256 * MEGA;
+const MAX_TOTAL_BYTES = 256 * MEGA;
 const FIRST_ID = 1_000_000_000_000_000;
 
 /** The files of the sandbox, in memory. */
@@ -53,7 +53,7 @@ export function createMediaStore({ ledger, urlMs, baseUrl }: MediaDeps): MediaSt
     files.set(id, { bytes, mimeType, sha256: createHash('sha256').update(bytes).digest('hex') });
     bytesKept += bytes.length;
     for (const [oldest] of files) {
-      if (bytesKept <= MOST_BYTES || oldest === id) break;
+      if (bytesKept <= MAX_TOTAL_BYTES || oldest === id) break;
       drop(oldest);
     }
     return id;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { memberOf, wordsIn } from '../../carriers/json.ts';
+import { getMember, getText } from '../../carriers/json.ts';
 import type { SandboxAnswer } from '../http/server.ts';
 import type { Random } from '../smsc/random.ts';
 import { createRecentMap } from '../smsc/recent-map.ts';
@@ -35,17 +35,17 @@ export type MessageDesk = {
 };
 
 /** Of the sandbox, the newest destinations that were refused for a number of times. */
-const REFUSALS_KEPT = 10_000;
+const MAX_REFUSALS = 10_000;
 
 type Accepted = { readonly to: string; readonly category: string };
 
 /** Takes messages as the network does (protocol sheet whatsapp, sections 2 and 10). */
 export function createMessageDesk(deps: MessageDeps): MessageDesk {
   const { script, ledger, random, limits, windows, templates, statuses, hasMedia } = deps;
-  const refusals = createRecentMap<number>(() => REFUSALS_KEPT);
+  const refusals = createRecentMap<number>(() => MAX_REFUSALS);
 
   function post(number: PhoneNumber, body: unknown): SandboxAnswer | Promise<SandboxAnswer> {
-    if (memberOf(body, 'status') !== undefined) return markRead(body);
+    if (getMember(body, 'status') !== undefined) return markRead(body);
     const judged = judge(number, body);
     if ('code' in judged) return refuse(number, body, judged);
     const entry = take(number, body, judged);
@@ -70,8 +70,8 @@ export function createMessageDesk(deps: MessageDeps): MessageDesk {
   }
 
   function categoryOf(body: unknown, recipient: Recipient): string | Fault {
-    const type = wordsIn(body, 'type') || 'text';
-    const content = memberOf(body, type);
+    const type = getText(body, 'type') || 'text';
+    const content = getMember(body, type);
     if (type !== 'template') return contentFault(type, content, hasMedia) ?? 'service';
     const checked = templates.check(content);
     if ('code' in checked) return checked;
@@ -91,7 +91,7 @@ export function createMessageDesk(deps: MessageDeps): MessageDesk {
   }
 
   function refuse(number: PhoneNumber, body: unknown, fault: Fault): SandboxAnswer {
-    ledger.recordMessage(noteOf(number, body, wordsIn(body, 'to'), null, fault.code));
+    ledger.recordMessage(noteOf(number, body, getText(body, 'to'), null, fault.code));
     return faultAnswer(fault);
   }
 
@@ -109,7 +109,7 @@ export function createMessageDesk(deps: MessageDeps): MessageDesk {
     const held = outcomeFor(script, to).held === true;
     return ok({
       messaging_product: 'whatsapp',
-      contacts: [{ input: wordsIn(body, 'to') || to, ...personOf(to, script.payload) }],
+      contacts: [{ input: getText(body, 'to') || to, ...personOf(to, script.payload) }],
       messages: [{ id: entry.id, message_status: held ? 'held_for_quality_assessment' : 'accepted' }],
     });
   }
@@ -125,8 +125,8 @@ const personOf = (to: string, payload: GraphScript['payload']): object =>
 function markRead(body: unknown): SandboxAnswer {
   const fault = frameFault(body);
   if (fault) return faultAnswer(fault);
-  if (memberOf(body, 'status') !== 'read') return faultAnswer({ code: 131009, details: 'status' });
-  if (!wordsIn(body, 'message_id').startsWith('wamid.')) return faultAnswer({ code: 131009, details: 'message_id' });
+  if (getMember(body, 'status') !== 'read') return faultAnswer({ code: 131009, details: 'status' });
+  if (!getText(body, 'message_id').startsWith('wamid.')) return faultAnswer({ code: 131009, details: 'message_id' });
   return ok({ success: true });
 }
 
@@ -137,9 +137,9 @@ function noteOf(
   id: string | null,
   code: number,
 ): Omit<MessageEntry, 'kind' | 'n' | 'at' | 'answered'> {
-  const type = wordsIn(body, 'type') || 'text';
-  const opaque = wordsIn(body, 'biz_opaque_callback_data') || null;
-  return { phoneNumberId, to: to.replace('+', ''), type, content: memberOf(body, type), opaque, id, code };
+  const type = getText(body, 'type') || 'text';
+  const opaque = getText(body, 'biz_opaque_callback_data') || null;
+  return { phoneNumberId, to: to.replace('+', ''), type, content: getMember(body, type), opaque, id, code };
 }
 
 /** As long as those of the network. */

@@ -12,9 +12,9 @@ export type Samples = {
 };
 
 const TYPES = ['image/jpeg', 'image/png', 'video/mp4', 'application/pdf'];
-const MOST_BYTES = 100 * 1024 * 1024;
+const MAX_FILE_BYTES = 100 * 1024 * 1024;
 /** The oldest go: a sandbox outlives few templates. */
-const MOST_KEPT = 1000;
+const MAX_SAMPLES = 1000;
 
 export function createSamples(): Samples {
   const awaited = new Map<string, number>();
@@ -48,7 +48,7 @@ export function createSamples(): Samples {
 
 function beginFault(query: URLSearchParams): Fault | null {
   const length = Number(query.get('file_length'));
-  if (!Number.isInteger(length) || length < 1 || length > MOST_BYTES) return { code: 100, details: 'file_length' };
+  if (!Number.isInteger(length) || length < 1 || length > MAX_FILE_BYTES) return { code: 100, details: 'file_length' };
   if (!query.get('file_name')) return { code: 100, details: 'file_name' };
   const type = query.get('file_type') ?? '';
   return TYPES.includes(type) ? null : { code: 100, details: `file_type: ${type} is not supported` };
@@ -56,5 +56,5 @@ function beginFault(query: URLSearchParams): Fault | null {
 
 function dropOldest(kept: Map<string, number> | Set<string>): void {
   const [oldest] = kept.keys();
-  if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+  if (kept.size > MAX_SAMPLES && oldest !== undefined) kept.delete(oldest);
 }

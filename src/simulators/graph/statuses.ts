@@ -57,7 +57,7 @@ export function createStatusPlanner({ script, ledger, random, events }: StatusDe
   function tell({ message, step }: Due): void {
     const { id, phoneNumberId } = message;
     const bsuid = script.payload === 'bsuid';
-    events.tell({
+    events.publish({
       entry: ledger.recordEvent({ kind: 'status', id, what: step.status }),
       list: 'statuses',
       phoneNumberId,

@@ -1,14 +1,14 @@
-import { listIn, memberOf, wordsIn } from '../../carriers/json.ts';
+import { getList, getMember, getText } from '../../carriers/json.ts';
 import type { Fault } from './answer.ts';
 import { variablesIn } from './template-parameters.ts';
 
 const CATEGORIES = ['MARKETING', 'UTILITY', 'AUTHENTICATION'];
 const FORMATS = ['TEXT', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION'];
 const LIMITS: Readonly<Record<string, number>> = { HEADER: 60, BODY: 1024, FOOTER: 60 };
-const LONGEST_BUTTON = 25;
-const MOST_BUTTONS = 10;
+const MAX_BUTTON_LENGTH = 25;
+const MAX_BUTTONS = 10;
 /** Of one template; other types are bounded by the sum only. */
-const MOST_OF_TYPE: Readonly<Record<string, number>> = { URL: 2, PHONE_NUMBER: 1, COPY_CODE: 1 };
+const MAX_BUTTONS_OF_TYPE: Readonly<Record<string, number>> = { URL: 2, PHONE_NUMBER: 1, COPY_CODE: 1 };
 
 const wrong = (details: string): Fault => ({ code: 100, details });
 
@@ -17,15 +17,15 @@ type Rules = { readonly category: string; readonly isSample: IsSample };
 
 /** Checks a template that is to be created (protocol sheet whatsapp, section 4); null when it may go to approval. */
 export function draftFault(body: unknown, isSample: IsSample): Fault | null {
-  if (!/^[a-z0-9_]{1,512}$/.test(wordsIn(body, 'name'))) return wrong('name: 1 to 512 of a-z, 0-9 and _');
-  if (!/^[a-z]{2,3}(_[A-Z]{2,4})?$/.test(wordsIn(body, 'language'))) return wrong('language: such as pt_PT');
-  if (!CATEGORIES.includes(wordsIn(body, 'category'))) return wrong(`category: one of ${CATEGORIES.join(', ')}`);
-  return componentsFault(listIn(body, 'components'), { category: wordsIn(body, 'category'), isSample });
+  if (!/^[a-z0-9_]{1,512}$/.test(getText(body, 'name'))) return wrong('name: 1 to 512 of a-z, 0-9 and _');
+  if (!/^[a-z]{2,3}(_[A-Z]{2,4})?$/.test(getText(body, 'language'))) return wrong('language: such as pt_PT');
+  if (!CATEGORIES.includes(getText(body, 'category'))) return wrong(`category: one of ${CATEGORIES.join(', ')}`);
+  return componentsFault(getList(body, 'components'), { category: getText(body, 'category'), isSample });
 }
 
 /** The same of the parts alone: a template may be edited. */
 export function componentsFault(components: readonly unknown[], rules: Rules): Fault | null {
-  const types = components.map((component) => wordsIn(component, 'type').toUpperCase());
+  const types = components.map((component) => getText(component, 'type').toUpperCase());
   const odd = types.find((type) => !['HEADER', 'BODY', 'FOOTER', 'BUTTONS'].includes(type));
   if (odd !== undefined) return wrong(`components: type ${odd || 'missing'}`);
   if (new Set(types).size !== types.length) return wrong('components: each type once');
@@ -38,17 +38,17 @@ export function componentsFault(components: readonly unknown[], rules: Rules): F
 }
 
 function componentFault(type: string, component: unknown, { category, isSample }: Rules): Fault | null {
-  if (type === 'BUTTONS') return buttonsFault(listIn(component, 'buttons'));
-  const format = wordsIn(component, 'format');
+  if (type === 'BUTTONS') return buttonsFault(getList(component, 'buttons'));
+  const format = getText(component, 'format');
   if (type === 'HEADER' && !FORMATS.includes(format)) return { code: 2388047, details: 'HEADER: format' };
   if (type === 'HEADER' && format !== 'TEXT') return format === 'LOCATION' ? null : sampleFault(component, isSample);
   // The network writes the text of a one-time password itself.
-  return category === 'AUTHENTICATION' ? null : textFault(type, wordsIn(component, 'text'));
+  return category === 'AUTHENTICATION' ? null : textFault(type, getText(component, 'text'));
 }
 
 /** The network wants to see a file like those that will be sent. */
 function sampleFault(component: unknown, isSample: IsSample): Fault | null {
-  const [handle] = listIn(memberOf(component, 'example'), 'header_handle');
+  const [handle] = getList(getMember(component, 'example'), 'header_handle');
   const known = typeof handle === 'string' && isSample(handle);
   return known ? null : { code: 2388047, details: 'HEADER: example.header_handle of an uploaded sample' };
 }
@@ -74,11 +74,11 @@ function sequenceFault(variables: readonly string[]): Fault | null {
 }
 
 function buttonsFault(buttons: readonly unknown[]): Fault | null {
-  if (buttons.length === 0 || buttons.length > MOST_BUTTONS) return wrong(`BUTTONS: 1 to ${MOST_BUTTONS}`);
-  const types = buttons.map((button) => wordsIn(button, 'type'));
-  for (const [type, most] of Object.entries(MOST_OF_TYPE)) {
+  if (buttons.length === 0 || buttons.length > MAX_BUTTONS) return wrong(`BUTTONS: 1 to ${MAX_BUTTONS}`);
+  const types = buttons.map((button) => getText(button, 'type'));
+  for (const [type, most] of Object.entries(MAX_BUTTONS_OF_TYPE)) {
     if (types.filter((one) => one === type).length > most) return wrong(`BUTTONS: at most ${most} of ${type}`);
   }
-  const long = buttons.find((button) => wordsIn(button, 'text').length > LONGEST_BUTTON);
-  return long === undefined ? null : { code: 2388040, details: `BUTTONS: text of at most ${LONGEST_BUTTON}` };
+  const long = buttons.find((button) => getText(button, 'text').length > MAX_BUTTON_LENGTH);
+  return long === undefined ? null : { code: 2388040, details: `BUTTONS: text of at most ${MAX_BUTTON_LENGTH}` };
 }

@@ -1,4 +1,4 @@
-import { listIn, memberOf, wordsIn } from '../../carriers/json.ts';
+import { getList, getMember, getText } from '../../carriers/json.ts';
 import type { Fault } from './answer.ts';
 
 /** What a template asks for when it is sent; `components` as they were created. */
@@ -8,8 +8,8 @@ export type TemplateShape = {
   readonly components: readonly unknown[];
 };
 
-const LONGEST_BODY = 1024;
-const LONGEST_CODE = 15;
+const MAX_BODY_LENGTH = 1024;
+const MAX_CODE_LENGTH = 15;
 
 const count = (details: string): Fault => ({ code: 132000, details });
 const format = (details: string): Fault => ({ code: 132012, details });
@@ -31,34 +31,34 @@ export function parameterFault(template: TemplateShape, sent: readonly unknown[]
   );
 }
 
-const typeOf = (component: unknown): string => wordsIn(component, 'type').toLowerCase();
+const typeOf = (component: unknown): string => getText(component, 'type').toLowerCase();
 
 const parametersOf = (sent: readonly unknown[], type: string): readonly unknown[] =>
-  listIn(
+  getList(
     sent.find((component) => typeOf(component) === type),
     'parameters',
   );
 
 const componentOf = (template: TemplateShape, type: string): unknown =>
-  template.components.find((component) => wordsIn(component, 'type').toUpperCase() === type);
+  template.components.find((component) => getText(component, 'type').toUpperCase() === type);
 
 function headerFault(template: TemplateShape, parameters: readonly unknown[]): Fault | null {
   const header = componentOf(template, 'HEADER');
-  const kind = wordsIn(header, 'format').toLowerCase();
-  if (kind === '' || kind === 'text') return textsFault(template, 'header', wordsIn(header, 'text'), parameters);
+  const kind = getText(header, 'format').toLowerCase();
+  if (kind === '' || kind === 'text') return textsFault(template, 'header', getText(header, 'text'), parameters);
   const [only] = parameters;
-  if (parameters.length !== 1 || wordsIn(only, 'type') !== kind) return format(`header: one parameter of type ${kind}`);
-  const value = memberOf(only, kind);
-  if (kind === 'location') return typeof memberOf(value, 'latitude') === 'number' ? null : format('header: latitude');
-  return wordsIn(value, 'id') === '' && wordsIn(value, 'link') === '' ? format(`header: ${kind} id or link`) : null;
+  if (parameters.length !== 1 || getText(only, 'type') !== kind) return format(`header: one parameter of type ${kind}`);
+  const value = getMember(only, kind);
+  if (kind === 'location') return typeof getMember(value, 'latitude') === 'number' ? null : format('header: latitude');
+  return getText(value, 'id') === '' && getText(value, 'link') === '' ? format(`header: ${kind} id or link`) : null;
 }
 
 function bodyFault(template: TemplateShape, parameters: readonly unknown[]): Fault | null {
-  const text = isAuthentication(template) ? '{{1}}' : wordsIn(componentOf(template, 'BODY'), 'text');
+  const text = isAuthentication(template) ? '{{1}}' : getText(componentOf(template, 'BODY'), 'text');
   const fault = textsFault(template, 'body', text, parameters);
   if (fault) return fault;
   const letters = parameters.reduce<number>((sum, parameter) => sum + textOf(parameter).length, text.length);
-  return letters > LONGEST_BODY ? { code: 132005, details: `body: more than ${LONGEST_BODY} characters` } : null;
+  return letters > MAX_BODY_LENGTH ? { code: 132005, details: `body: more than ${MAX_BODY_LENGTH} characters` } : null;
 }
 
 const isAuthentication = ({ category }: TemplateShape): boolean => category === 'AUTHENTICATION';
@@ -77,7 +77,7 @@ function textsFault(
   const odd = parameters.find((parameter) => textOf(parameter) === '');
   if (odd !== undefined) return format(`${where}: a parameter is not a text, a currency or a date_time with a value`);
   if (template.parameterFormat !== 'NAMED') return null;
-  const names = parameters.map((parameter) => wordsIn(parameter, 'parameter_name'));
+  const names = parameters.map((parameter) => getText(parameter, 'parameter_name'));
   return variables.every((name) => names.includes(name))
     ? null
     : format(`${where}: parameter_name ${variables.join()}`);
@@ -85,13 +85,13 @@ function textsFault(
 
 /** What stands in the place of a variable; empty when the value has none of the forms. */
 function textOf(parameter: unknown): string {
-  const type = wordsIn(parameter, 'type');
-  if (type === 'text') return wordsIn(parameter, 'text');
-  return type === 'currency' || type === 'date_time' ? wordsIn(memberOf(parameter, type), 'fallback_value') : '';
+  const type = getText(parameter, 'type');
+  if (type === 'text') return getText(parameter, 'text');
+  return type === 'currency' || type === 'date_time' ? getText(getMember(parameter, type), 'fallback_value') : '';
 }
 
 function buttonsFault(template: TemplateShape, sent: readonly unknown[]): Fault | null {
-  const buttons = listIn(componentOf(template, 'BUTTONS'), 'buttons');
+  const buttons = getList(componentOf(template, 'BUTTONS'), 'buttons');
   const given = sent.filter((component) => typeOf(component) === 'button');
   const stray = given.find((component) => buttons[indexOf(component)] === undefined);
   if (stray !== undefined) return count(`button: the template has no button ${indexOf(stray)}`);
@@ -102,10 +102,10 @@ function buttonsFault(template: TemplateShape, sent: readonly unknown[]): Fault 
   return null;
 }
 
-const indexOf = (component: unknown): number => Number(wordsIn(component, 'index') || numberIn(component, 'index'));
+const indexOf = (component: unknown): number => Number(getText(component, 'index') || numberIn(component, 'index'));
 
 function numberIn(json: unknown, name: string): number {
-  const value = memberOf(json, name);
+  const value = getMember(json, name);
   return typeof value === 'number' ? value : Number.NaN;
 }
 
@@ -116,19 +116,19 @@ function buttonFault(button: unknown, index: number, given: readonly unknown[], 
   const wanted = wantedBy(button);
   if (wanted === null) return null;
   const component = given.find((one) => indexOf(one) === index);
-  const [only, ...more] = listIn(component, 'parameters');
+  const [only, ...more] = getList(component, 'parameters');
   if (only === undefined || more.length > 0) return count(`button ${index}: one parameter`);
-  if (wordsIn(component, 'sub_type').toLowerCase() !== wanted.subType) return format(`button ${index}: sub_type`);
-  const value = wordsIn(only, wanted.member);
-  if (wordsIn(only, 'type') !== wanted.member || value === '') return format(`button ${index}: ${wanted.member}`);
+  if (getText(component, 'sub_type').toLowerCase() !== wanted.subType) return format(`button ${index}: sub_type`);
+  const value = getText(only, wanted.member);
+  if (getText(only, 'type') !== wanted.member || value === '') return format(`button ${index}: ${wanted.member}`);
   if (code === null) return null;
-  return value === code && code.length <= LONGEST_CODE ? null : format(`button ${index}: the code of the body, ≤15`);
+  return value === code && code.length <= MAX_CODE_LENGTH ? null : format(`button ${index}: the code of the body, ≤15`);
 }
 
 function wantedBy(button: unknown): { readonly subType: string; readonly member: string } | null {
-  switch (wordsIn(button, 'type').toUpperCase()) {
+  switch (getText(button, 'type').toUpperCase()) {
     case 'URL':
-      return variablesIn(wordsIn(button, 'url')).length > 0 ? { subType: 'url', member: 'text' } : null;
+      return variablesIn(getText(button, 'url')).length > 0 ? { subType: 'url', member: 'text' } : null;
     case 'COPY_CODE':
       return { subType: 'copy_code', member: 'coupon_code' };
     case 'OTP':

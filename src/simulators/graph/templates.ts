@@ -1,4 +1,4 @@
-import { listIn, memberOf, wordsIn } from '../../carriers/json.ts';
+import { getList, getMember, getText } from '../../carriers/json.ts';
 import { type Answer, type Fault, faultAnswer, noObject, ok } from './answer.ts';
 import type { Events } from './events.ts';
 import type { LedgerWriter } from './ledger.ts';
@@ -47,7 +47,7 @@ export type TemplateDeps = {
   readonly isSample: (handle: string) => boolean;
 };
 
-const MOST_TEMPLATES = 250;
+const MAX_TEMPLATES = 250;
 const FIRST_ID = 900_000_000_000_000;
 const EDITABLE = ['APPROVED', 'REJECTED', 'PAUSED'];
 /** What a template is after an event that is not named like it. */
@@ -69,18 +69,18 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
 
   function add(body: unknown, status: string, id = String(nextId)): SandboxTemplate {
     nextId = Math.max(nextId, Number(id)) + 1;
-    const [name, language] = [wordsIn(body, 'name'), wordsIn(body, 'language')];
-    const parameterFormat = wordsIn(body, 'parameter_format') || 'POSITIONAL';
-    const [category, components] = [wordsIn(body, 'category'), listIn(body, 'components')];
+    const [name, language] = [getText(body, 'name'), getText(body, 'language')];
+    const parameterFormat = getText(body, 'parameter_format') || 'POSITIONAL';
+    const [category, components] = [getText(body, 'category'), getList(body, 'components')];
     const template = { id, name, language, category, parameterFormat, components, status };
     templates.set(id, template);
     return template;
   }
 
   function seed(draft: unknown): boolean {
-    const id = wordsIn(draft, 'id');
-    if (templates.has(id) || find(wordsIn(draft, 'name'), wordsIn(draft, 'language'))) return false;
-    const template = add(draft, wordsIn(draft, 'status') || 'APPROVED', id || undefined);
+    const id = getText(draft, 'id');
+    if (templates.has(id) || find(getText(draft, 'name'), getText(draft, 'language'))) return false;
+    const template = add(draft, getText(draft, 'status') || 'APPROVED', id || undefined);
     if (template.status === 'PENDING') decideSoon(template);
     return true;
   }
@@ -99,7 +99,7 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
     if (!template) return false;
     if (event === 'DELETED') templates.delete(id);
     else if (!WARNINGS.includes(event)) templates.set(id, { ...template, status: AFTER.get(event) ?? event });
-    events.tell({
+    events.publish({
       entry: ledger.recordEvent({ kind: 'template', id, what: event }),
       field: 'message_template_status_update',
       value: changeOf(template, event, why),
@@ -108,24 +108,24 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
   }
 
   function create(body: unknown): Answer {
-    const fault = draftFault(body, isSample) ?? roomFault(body);
+    const fault = draftFault(body, isSample) ?? capacityFault(body);
     if (fault) return faultAnswer(fault);
     const template = add(body, 'PENDING');
     decideSoon(template);
     return ok({ id: template.id, status: template.status, category: template.category });
   }
 
-  function roomFault(body: unknown): Fault | null {
-    if (templates.size >= MOST_TEMPLATES) return { code: 2388019, details: `at most ${MOST_TEMPLATES} templates` };
-    const taken = find(wordsIn(body, 'name'), wordsIn(body, 'language'));
+  function capacityFault(body: unknown): Fault | null {
+    if (templates.size >= MAX_TEMPLATES) return { code: 2388019, details: `at most ${MAX_TEMPLATES} templates` };
+    const taken = find(getText(body, 'name'), getText(body, 'language'));
     return taken ? { code: 100, details: 'There is already content in this language for this template' } : null;
   }
 
   function edit(id: string, body: unknown): Answer | null {
     const template = templates.get(id);
     if (!template) return null;
-    const category = wordsIn(body, 'category') || template.category;
-    const components = memberOf(body, 'components') === undefined ? template.components : listIn(body, 'components');
+    const category = getText(body, 'category') || template.category;
+    const components = getMember(body, 'components') === undefined ? template.components : getList(body, 'components');
     const fault = EDITABLE.includes(template.status)
       ? componentsFault(components, { category, isSample })
       : { code: 100, details: `a template that is ${template.status} cannot be edited` };
@@ -145,13 +145,13 @@ export function createTemplates({ script, ledger, events, isSample }: TemplateDe
   }
 
   function check(content: unknown): Fault | { category: string } {
-    const [name, language] = [wordsIn(content, 'name'), wordsIn(memberOf(content, 'language'), 'code')];
+    const [name, language] = [getText(content, 'name'), getText(getMember(content, 'language'), 'code')];
     if (name === '' || language === '') return { code: 131008, details: 'template: name and language.code' };
     const template = find(name, language);
     if (template?.status === 'PAUSED') return { code: 132015, details: `${name} is paused` };
     if (template?.status === 'DISABLED') return { code: 132016, details: `${name} is disabled` };
     if (template?.status !== 'APPROVED') return { code: 132001, details: `${name} does not exist in ${language}` };
-    return parameterFault(template, listIn(content, 'components')) ?? { category: template.category.toLowerCase() };
+    return parameterFault(template, getList(content, 'components')) ?? { category: template.category.toLowerCase() };
   }
 
   return {

@@ -1,4 +1,4 @@
-import { listIn, memberOf, wordsIn } from '../../carriers/json.ts';
+import { getList, getMember, getText } from '../../carriers/json.ts';
 import type { Fault } from './answer.ts';
 
 const missing = (details: string): Fault => ({ code: 131008, details: `interactive.${details}` });
@@ -9,21 +9,21 @@ const OTHER_TYPES = ['product', 'product_list', 'catalog_message', 'order_detail
 
 /** An interactive message (protocol sheet whatsapp, section 2.2); null when it has the form. */
 export function interactiveFault(content: unknown): Fault | null {
-  const type = wordsIn(content, 'type');
-  const action = memberOf(content, 'action');
+  const type = getText(content, 'type');
+  const action = getMember(content, 'action');
   if (typeof action !== 'object' || action === null) return missing('action');
   const fault = lengthFault(content, ['header', 'text', 60], ['body', 'text', 1024], ['footer', 'text', 60]);
   if (fault) return fault;
-  if (!OTHER_TYPES.includes(type) && wordsIn(memberOf(content, 'body'), 'text') === '') return missing('body.text');
+  if (!OTHER_TYPES.includes(type) && getText(getMember(content, 'body'), 'text') === '') return missing('body.text');
   switch (type) {
     case 'button':
-      return buttonsFault(listIn(action, 'buttons'));
+      return buttonsFault(getList(action, 'buttons'));
     case 'list':
       return headerIsText(content) ? listFault(action) : bad('header: a list has a text');
     case 'cta_url':
-      return urlFault(memberOf(action, 'parameters'));
+      return urlFault(getMember(action, 'parameters'));
     case 'flow':
-      return flowFault(memberOf(action, 'parameters'));
+      return flowFault(getMember(action, 'parameters'));
     default:
       return [...OTHER_TYPES, 'location_request_message', 'call_permission_request'].includes(type)
         ? null
@@ -34,35 +34,35 @@ export function interactiveFault(content: unknown): Fault | null {
 type Bound = readonly [member: string, name: string, most: number];
 
 function lengthFault(content: unknown, ...bounds: readonly Bound[]): Fault | null {
-  const long = bounds.find(([member, name, most]) => wordsIn(memberOf(content, member), name).length > most);
+  const long = bounds.find(([member, name, most]) => getText(getMember(content, member), name).length > most);
   return long ? bad(`${long[0]}.${long[1]}: at most ${long[2]} characters`) : null;
 }
 
 const headerIsText = (content: unknown): boolean => {
-  const header = memberOf(content, 'header');
-  return header === undefined || wordsIn(header, 'type') === 'text';
+  const header = getMember(content, 'header');
+  return header === undefined || getText(header, 'type') === 'text';
 };
 
 const fits = (text: string, most: number): boolean => text !== '' && text.length <= most;
 
 function buttonsFault(buttons: readonly unknown[]): Fault | null {
   if (buttons.length === 0 || buttons.length > 3) return bad('action.buttons: 1 to 3');
-  const replies = buttons.map((button) => memberOf(button, 'reply'));
-  if (buttons.some((button) => wordsIn(button, 'type') !== 'reply')) return bad('action.buttons.type');
-  if (!replies.every((reply) => fits(wordsIn(reply, 'id'), 256))) return bad('action.buttons.reply.id');
-  if (!replies.every((reply) => fits(wordsIn(reply, 'title'), 20))) return bad('action.buttons.reply.title');
-  return unique(replies.map((reply) => wordsIn(reply, 'id'))) ? null : bad('action.buttons.reply.id: each once');
+  const replies = buttons.map((button) => getMember(button, 'reply'));
+  if (buttons.some((button) => getText(button, 'type') !== 'reply')) return bad('action.buttons.type');
+  if (!replies.every((reply) => fits(getText(reply, 'id'), 256))) return bad('action.buttons.reply.id');
+  if (!replies.every((reply) => fits(getText(reply, 'title'), 20))) return bad('action.buttons.reply.title');
+  return unique(replies.map((reply) => getText(reply, 'id'))) ? null : bad('action.buttons.reply.id: each once');
 }
 
 const unique = (ids: readonly string[]): boolean => new Set(ids).size === ids.length;
 
 function listFault(action: unknown): Fault | null {
-  const sections = listIn(action, 'sections');
-  const rows = sections.flatMap((section) => listIn(section, 'rows'));
-  if (!fits(wordsIn(action, 'button'), 20)) return bad('action.button');
+  const sections = getList(action, 'sections');
+  const rows = sections.flatMap((section) => getList(section, 'rows'));
+  if (!fits(getText(action, 'button'), 20)) return bad('action.button');
   if (sections.length === 0 || sections.length > 10) return bad('action.sections: 1 to 10');
   if (rows.length === 0 || rows.length > 10) return bad('action.sections.rows: 1 to 10 in all');
-  const titles = sections.map((section) => wordsIn(section, 'title'));
+  const titles = sections.map((section) => getText(section, 'title'));
   if (titles.some((title) => title.length > 24 || (title === '' && titles.length > 1))) {
     return bad('action.sections.title');
   }
@@ -70,21 +70,21 @@ function listFault(action: unknown): Fault | null {
 }
 
 function rowsFault(rows: readonly unknown[]): Fault | null {
-  if (!rows.every((row) => fits(wordsIn(row, 'id'), 200))) return bad('action.sections.rows.id');
-  if (!rows.every((row) => fits(wordsIn(row, 'title'), 24))) return bad('action.sections.rows.title');
-  if (rows.some((row) => wordsIn(row, 'description').length > 72)) return bad('action.sections.rows.description');
-  return unique(rows.map((row) => wordsIn(row, 'id'))) ? null : bad('action.sections.rows.id: each once');
+  if (!rows.every((row) => fits(getText(row, 'id'), 200))) return bad('action.sections.rows.id');
+  if (!rows.every((row) => fits(getText(row, 'title'), 24))) return bad('action.sections.rows.title');
+  if (rows.some((row) => getText(row, 'description').length > 72)) return bad('action.sections.rows.description');
+  return unique(rows.map((row) => getText(row, 'id'))) ? null : bad('action.sections.rows.id: each once');
 }
 
 function urlFault(parameters: unknown): Fault | null {
-  if (!fits(wordsIn(parameters, 'display_text'), 20)) return bad('action.parameters.display_text');
-  return /^https?:\/\//.test(wordsIn(parameters, 'url')) ? null : bad('action.parameters.url');
+  if (!fits(getText(parameters, 'display_text'), 20)) return bad('action.parameters.display_text');
+  return /^https?:\/\//.test(getText(parameters, 'url')) ? null : bad('action.parameters.url');
 }
 
 function flowFault(parameters: unknown): Fault | null {
-  if (wordsIn(parameters, 'flow_id') === '' && wordsIn(parameters, 'flow_name') === '') {
+  if (getText(parameters, 'flow_id') === '' && getText(parameters, 'flow_name') === '') {
     return missing('action.parameters.flow_id');
   }
-  const absent = ['flow_message_version', 'flow_cta'].find((name) => wordsIn(parameters, name) === '');
+  const absent = ['flow_message_version', 'flow_cta'].find((name) => getText(parameters, name) === '');
   return absent === undefined ? null : missing(`action.parameters.${absent}`);
 }

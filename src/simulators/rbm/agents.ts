@@ -1,6 +1,6 @@
 import { newId } from '../../platform/lib/ids.ts';
 import { createTokenBucket, type TokenBucket } from '../../platform/lib/token-bucket.ts';
-import { memberOf, parseJson, wordsIn } from '../../carriers/json.ts';
+import { getMember, parseJson, getText } from '../../carriers/json.ts';
 import type { SandboxAnswer } from '../http/server.ts';
 import { type Fault, faultOf, invalid, ok, refuse } from './answer.ts';
 import { createRecentMap } from '../smsc/recent-map.ts';
@@ -25,15 +25,15 @@ export type Agents = {
 };
 
 const FILE_LIFE_MS = 60 * 24 * 3_600_000;
-const KEPT_FILES = 10_000;
-const LARGEST_FILE = 100 << 20;
+const MAX_FILES = 10_000;
+const MAX_FILE_BYTES = 100 << 20;
 /** Of an agent in a day; a sandbox rarely lives longer. */
-const MOST_TESTERS = 20;
+const MAX_TESTERS_PER_AGENT = 20;
 const SAMPLE = 75;
 
 export function createAgents(known: readonly string[], script: RbmScript, ledger: LedgerWriter): Agents {
   const testers = new Map<string, Set<string>>();
-  const files = createRecentMap<number>(() => KEPT_FILES);
+  const files = createRecentMap<number>(() => MAX_FILES);
   const rates = new Map<string, TokenBucket>();
   const batches = createTokenBucket(script.batchesPerMinute / 60);
   const reaches = (phone: string): boolean => outcomeFor(script, phone).refuse !== 'NOT_FOUND';
@@ -76,7 +76,7 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
       ledger.count('batchChecks');
       const json = parseJson(body.toString());
       const fault =
-        faultOfBatch(json, script.batchMinimum) ?? faultOfAgent(this.spell(wordsIn(json, 'agentId') || agentId));
+        faultOfBatch(json, script.batchMinimum) ?? faultOfAgent(this.spell(getText(json, 'agentId') || agentId));
       if (fault) return refuse(fault);
       if (!batches.ready()) return refuse(faultOf('RESOURCE_EXHAUSTED'));
       batches.take(1);
@@ -86,7 +86,7 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
       const fault = faultOfAgent(agentId);
       if (fault) return refuse(fault);
       const all = testers.get(agentId) ?? new Set();
-      if (all.size >= MOST_TESTERS) return refuse(faultOf('RESOURCE_EXHAUSTED'));
+      if (all.size >= MAX_TESTERS_PER_AGENT) return refuse(faultOf('RESOURCE_EXHAUSTED'));
       testers.set(agentId, all.add(phone));
       return ok({ name: `phones/${phone}/testers`, inviteStatus: 'ACCEPTED' });
     },
@@ -94,7 +94,7 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
       const fault = faultOfFile(parseJson(body.toString()));
       return fault ? refuse(fault) : keepFile();
     },
-    upload: (bytes) => (bytes.length > 0 && bytes.length <= LARGEST_FILE ? keepFile() : refuse(invalid('No media'))),
+    upload: (bytes) => (bytes.length > 0 && bytes.length <= MAX_FILE_BYTES ? keepFile() : refuse(invalid('No media'))),
     hasFile: (name) => (files.get(name) ?? 0) > Date.now(),
   };
 }
@@ -102,7 +102,7 @@ export function createAgents(known: readonly string[], script: RbmScript, ledger
 const bare = (agentId: string): string => agentId.replace(/@rbm\.goog$/, '');
 
 function reachabilityOf(json: unknown, reaches: (phone: string) => boolean): object {
-  const users = memberOf(json, 'users');
+  const users = getMember(json, 'users');
   const numbers: string[] = Array.isArray(users) ? [...new Set(users)] : [];
   const reachableUsers = numbers.filter(reaches);
   const share = numbers.length === 0 ? 0 : reachableUsers.length / numbers.length;

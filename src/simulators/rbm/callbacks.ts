@@ -6,7 +6,7 @@ import type { EventEntry, LedgerWriter } from './ledger.ts';
 import type { RbmScript } from './script.ts';
 
 /** Something that the client is told. */
-export type Telling = {
+export type OutgoingEvent = {
   readonly kind: EventEntry['kind'];
   /** The message that it is about. */
   readonly id: string;
@@ -18,7 +18,7 @@ export type Telling = {
 
 export type Callbacks = {
   /** Resolves with whether the client has answered 200; false at once when there is no address, or no room to wait. */
-  tell(telling: Telling): Promise<boolean>;
+  tell(telling: OutgoingEvent): Promise<boolean>;
   /**
    * Proves to the address that it is us, and sends the events there from then on; false, and nothing changes, when its
    * answer is not the secret (protocol sheet rcs, section 6).
@@ -40,14 +40,15 @@ export function createCallbacks({ script, ledger, clientToken }: CallbackOptions
   const poster = createPoster(script);
   let url: string | null = null;
 
-  function tell(telling: Telling): Promise<boolean> {
+  function tell(telling: OutgoingEvent): Promise<boolean> {
     const entry = ledger.recordEvent(telling);
     return new Promise((resolve) => {
       const end = (result: { acked: boolean; tries: number }): void => {
         ledger.recordResult(entry, result);
         resolve(result.acked);
       };
-      if (url === null || !poster.push({ url, ...sealed(telling, clientToken) }, end)) end({ acked: false, tries: 0 });
+      if (url === null || !poster.push({ url, ...envelopeOf(telling, clientToken) }, end))
+        end({ acked: false, tries: 0 });
     });
   }
 
@@ -70,7 +71,7 @@ export function createCallbacks({ script, ledger, clientToken }: CallbackOptions
 const TYPES = { event: 'event', inbound: 'message', launch: 'agent_launch_event' } as const;
 
 /** The envelope of an event, and the signature of what is in it. */
-function sealed({ kind, what, agentId, event }: Telling, clientToken: string): SealedCallback {
+function envelopeOf({ kind, what, agentId, event }: OutgoingEvent, clientToken: string): SealedCallback {
   const data = Buffer.from(JSON.stringify(event));
   const attributes = { type: TYPES[kind], business_id: agentId, product: 'RBM', event_type: what };
   const message = {

@@ -1,4 +1,4 @@
-import { listIn, memberOf, wordsIn } from '../../carriers/json.ts';
+import { getList, getMember, getText } from '../../carriers/json.ts';
 import type { Feature } from './script.ts';
 
 const ACTIONS: readonly (readonly [string, Feature])[] = [
@@ -11,16 +11,16 @@ const ACTIONS: readonly (readonly [string, Feature])[] = [
 /** What a handset must be able to do for a message that is well formed (protocol sheet rcs, sections 2 and 3). */
 export function featuresOf(message: unknown): Set<Feature> {
   const needed = new Set<Feature>();
-  const content = memberOf(message, 'contentMessage');
+  const content = getMember(message, 'contentMessage');
   addActions(content, needed);
-  const card = memberOf(content, 'richCard');
+  const card = getMember(content, 'richCard');
   if (card === undefined) return needed;
-  const standalone = memberOf(card, 'standaloneCard');
+  const standalone = getMember(card, 'standaloneCard');
   needed.add(standalone === undefined ? 'RICHCARD_CAROUSEL' : 'RICHCARD_STANDALONE');
   const cards =
     standalone === undefined
-      ? listIn(memberOf(card, 'carouselCard'), 'cardContents')
-      : [memberOf(standalone, 'cardContent')];
+      ? getList(getMember(card, 'carouselCard'), 'cardContents')
+      : [getMember(standalone, 'cardContent')];
   for (const each of cards) {
     addActions(each, needed);
     if (holdsPdf(each)) needed.add('PDF_IN_RICH_CARDS');
@@ -29,18 +29,18 @@ export function featuresOf(message: unknown): Set<Feature> {
 }
 
 function addActions(owner: unknown, needed: Set<Feature>): void {
-  for (const suggestion of listIn(owner, 'suggestions')) {
-    const action = memberOf(suggestion, 'action');
-    for (const [name, feature] of ACTIONS) if (memberOf(action, name) !== undefined) needed.add(feature);
-    const openUrl = memberOf(action, 'openUrlAction');
+  for (const suggestion of getList(owner, 'suggestions')) {
+    const action = getMember(suggestion, 'action');
+    for (const [name, feature] of ACTIONS) if (getMember(action, name) !== undefined) needed.add(feature);
+    const openUrl = getMember(action, 'openUrlAction');
     if (openUrl === undefined) continue;
     needed.add('ACTION_OPEN_URL');
-    if (wordsIn(openUrl, 'application') === 'WEBVIEW') needed.add('ACTION_OPEN_URL_IN_WEBVIEW');
+    if (getText(openUrl, 'application') === 'WEBVIEW') needed.add('ACTION_OPEN_URL_IN_WEBVIEW');
   }
 }
 
 const holdsPdf = (card: unknown): boolean =>
-  /\.pdf($|\?)/i.test(wordsIn(memberOf(memberOf(card, 'media'), 'contentInfo'), 'fileUrl'));
+  /\.pdf($|\?)/i.test(getText(getMember(getMember(card, 'media'), 'contentInfo'), 'fileUrl'));
 
 /** Names of uploaded files that a message holds. */
 export function uploadsOf(message: unknown): string[] {

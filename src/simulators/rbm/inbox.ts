@@ -10,7 +10,7 @@ import { featuresOf, uploadsOf } from './features.ts';
 import type { LedgerWriter } from './ledger.ts';
 import type { Messages, Taken } from './messages.ts';
 import { FEATURES, type Outcome, outcomeFor, type RbmScript } from './script.ts';
-import { faultOfMessage, lifeOf } from './validate.ts';
+import { faultOfMessage, ttlMsOf } from './validate.ts';
 
 export type MessageRequest = {
   readonly agentId: string;
@@ -34,13 +34,13 @@ export type InboxOptions = {
 };
 
 /** Of a whole message as JSON. */
-const LARGEST_MESSAGE = 250_000;
+const MAX_MESSAGE_BYTES = 250_000;
 /** Numbers whose refusals are counted, the newest. */
-const REFUSED_NUMBERS = 100_000;
+const MAX_REFUSED_NUMBERS = 100_000;
 
 export function createInbox({ script, ledger, random, agents, messages }: InboxOptions): Inbox {
   /** By number: how often a message was refused because of `refuseTimes` since one was taken. */
-  const refusals = createRecentMap<number>(() => REFUSED_NUMBERS);
+  const refusals = createRecentMap<number>(() => MAX_REFUSED_NUMBERS);
 
   async function create(request: MessageRequest): Promise<SandboxAnswer> {
     const message = parseJson(request.body.toString());
@@ -62,7 +62,7 @@ export function createInbox({ script, ledger, random, agents, messages }: InboxO
 
   function faultOfRequest({ agentId, phone, messageId, body }: MessageRequest, message: unknown): Fault | null {
     if (!isUuid(messageId)) return invalid('messageId must be a UUID.');
-    if (body.length > LARGEST_MESSAGE) return invalid('The message is larger than 250 KB.');
+    if (body.length > MAX_MESSAGE_BYTES) return invalid('The message is larger than 250 KB.');
     return (
       agents.faultOf(agentId, phone) ??
       faultOfMessage(message, Date.now()) ??
@@ -97,7 +97,7 @@ export function createInbox({ script, ledger, random, agents, messages }: InboxO
     const { agentId, phone, messageId } = request;
     const outcome = outcomeFor(script, phone);
     const entry = record(request, message, 'OK');
-    await messages.take({ agentId, phone, messageId, entry }, outcome, lifeOf(message, Date.now()));
+    await messages.take({ agentId, phone, messageId, entry }, outcome, ttlMsOf(message, Date.now()));
     if (random.chance(script.cutShare)) return 'cut';
     if (random.chance(script.dropAnswerShare)) return 'silent';
     return answer(request, outcome, 1);

@@ -2,7 +2,7 @@ import { newId } from '../../platform/lib/ids.ts';
 import type { Random } from '../smsc/random.ts';
 import { createRecentMap } from '../smsc/recent-map.ts';
 import { createTimeline } from '../smsc/timeline.ts';
-import type { Telling } from './callbacks.ts';
+import type { OutgoingEvent } from './callbacks.ts';
 import type { LedgerWriter, MessageEntry } from './ledger.ts';
 import { DELIVERED, type EventStep, type Outcome, type RbmScript } from './script.ts';
 
@@ -38,7 +38,7 @@ export type MessagesOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
   readonly random: Random;
-  readonly tell: (telling: Telling) => Promise<boolean>;
+  readonly tell: (telling: OutgoingEvent) => Promise<boolean>;
 };
 
 type Planned = { readonly message: Taken; readonly step: EventStep; readonly untold?: boolean };
@@ -49,7 +49,7 @@ const OF_DELIVERY: ReadonlySet<EventStep['event']> = new Set(['DELIVERED', 'READ
 /** The messages that the network has taken, the newest `keepMessages` of them, and what becomes of each. */
 export function createMessages({ script, ledger, random, tell }: MessagesOptions): Messages {
   const taken = createRecentMap<Taken>(() => script.keepMessages);
-  const plan = createTimeline<Planned>((planned) => void happen(planned));
+  const plan = createTimeline<Planned>((planned) => void applyStep(planned));
   const keyOf = (agentId: string, messageId: string): string => `${agentId} ${messageId}`;
 
   async function take(
@@ -59,12 +59,12 @@ export function createMessages({ script, ledger, random, tell }: MessagesOptions
   ): Promise<void> {
     const message: Taken = { agentId, phone, messageId, entry, requests: 1, delivered: false, revoked: false };
     taken.set(keyOf(agentId, messageId), message);
-    const steps = (outcome.steps ?? DELIVERED).map((step) => inLife(step, lifeMs));
+    const steps = (outcome.steps ?? DELIVERED).map((step) => withinTtl(step, lifeMs));
     const [first, ...rest] = outcome.doubled ? steps.flatMap((step) => [step, step]) : steps;
-    const untold = outcome.untold ?? false;
+    const untold = outcome.unreported ?? false;
     for (const step of rest) schedule({ message, step, untold });
     if (!first) return;
-    if (outcome.early) await happen({ message, step: first });
+    if (outcome.early) await applyStep({ message, step: first });
     else schedule({ message, step: first, untold });
   }
 
@@ -76,13 +76,13 @@ export function createMessages({ script, ledger, random, tell }: MessagesOptions
     if (random.chance(script.doubleEventShare)) plan.after(planned.step.afterMs, planned);
   }
 
-  async function happen({ message, step: { event }, untold }: Planned): Promise<void> {
+  async function applyStep({ message, step: { event }, untold }: Planned): Promise<void> {
     if (message.revoked && event !== 'UNSUBSCRIBE') return;
     if (OF_DELIVERY.has(event)) deliver(message);
     else if (event === 'TTL_EXPIRATION_REVOKED' && !message.delivered) markRevoked(message);
     if (untold) return;
-    if (random.chance(script.foreignEventShare)) void tell(tellingOf({ ...message, messageId: newId() }, event));
-    await tell(tellingOf(message, event));
+    if (random.chance(script.foreignEventShare)) void tell(outgoingEvent({ ...message, messageId: newId() }, event));
+    await tell(outgoingEvent(message, event));
   }
 
   function deliver(message: Taken): void {
@@ -116,13 +116,13 @@ export function createMessages({ script, ledger, random, tell }: MessagesOptions
 }
 
 /** The end of a message's life is when the message says so, unless the script is faster. */
-function inLife(step: EventStep, lifeMs: number | null): EventStep {
+function withinTtl(step: EventStep, lifeMs: number | null): EventStep {
   if (lifeMs === null || lifeMs >= step.afterMs || !step.event.startsWith('TTL_')) return step;
   return { ...step, afterMs: lifeMs };
 }
 
 /** Events of the network name the phone; events of a person name the sender, and are of no message when it is typing. */
-function tellingOf({ agentId, phone, messageId }: Taken, what: EventStep['event']): Telling {
+function outgoingEvent({ agentId, phone, messageId }: Taken, what: EventStep['event']): OutgoingEvent {
   const common = { eventType: what, eventId: newId(), sendTime: new Date().toISOString(), agentId };
   const whose = what.startsWith('TTL_') ? { phoneNumber: phone } : { senderPhoneNumber: phone };
   const event = { ...whose, ...(what !== 'UNSUBSCRIBE' && { messageId }), ...common };

@@ -1,5 +1,5 @@
 import { createPublicKey, randomBytes, verify, type KeyObject } from 'node:crypto';
-import { memberOf, parseJson, wordsIn } from '../../carriers/json.ts';
+import { getMember, parseJson, getText } from '../../carriers/json.ts';
 import { GRANT_TYPE, SCOPE } from '../../carriers/rcs/jwt.ts';
 import { ok } from './answer.ts';
 import type { SandboxAnswer, SandboxRequest } from '../http/server.ts';
@@ -28,9 +28,9 @@ export type OAuthOptions = {
 };
 
 /** Seconds that the clocks may differ. */
-const SKEW = 60;
+const MAX_CLOCK_SKEW_SECONDS = 60;
 /** Tokens that count at a time; the oldest goes. */
-const MOST_TOKENS = 1000;
+const MAX_TOKENS = 1000;
 
 export function createOAuth(options: OAuthOptions): OAuth {
   const { script, ledger } = options;
@@ -42,7 +42,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
     const token = `ya29.${randomBytes(24).toString('base64url')}`;
     tokens.set(token, performance.now() + script.tokenSeconds * 1000);
     const [oldest] = tokens.keys();
-    if (tokens.size > MOST_TOKENS && oldest !== undefined) tokens.delete(oldest);
+    if (tokens.size > MAX_TOKENS && oldest !== undefined) tokens.delete(oldest);
     ledger.count('tokens');
     return ok({ access_token: token, expires_in: script.tokenSeconds, token_type: 'Bearer' });
   }
@@ -73,7 +73,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
 function faultOfAssertion(assertion: string, key: KeyObject, options: OAuthOptions): string | null {
   const [header = '', claims = '', signature = ''] = assertion.split('.');
   const head = decode(header);
-  const isOurs = wordsIn(head, 'alg') === 'RS256' && wordsIn(head, 'kid') === options.privateKeyId;
+  const isOurs = getText(head, 'alg') === 'RS256' && getText(head, 'kid') === options.privateKeyId;
   const signed = Buffer.from(`${header}.${claims}`);
   if (!isOurs || !verify('RSA-SHA256', signed, key, Buffer.from(signature, 'base64url'))) {
     return 'Invalid JWT Signature.';
@@ -83,11 +83,12 @@ function faultOfAssertion(assertion: string, key: KeyObject, options: OAuthOptio
 
 function faultOfClaims(claims: unknown, { clientEmail, audience }: OAuthOptions): string | null {
   const now = Date.now() / 1000;
-  const [iat, exp] = [Number(memberOf(claims, 'iat')), Number(memberOf(claims, 'exp'))];
-  if (wordsIn(claims, 'iss') !== clientEmail) return 'Invalid grant: account not found';
-  if (wordsIn(claims, 'aud') !== audience()) return 'Invalid JWT: Failed audience check.';
-  if (!wordsIn(claims, 'scope').split(' ').includes(SCOPE)) return 'Invalid OAuth scope or ID token audience provided.';
-  const inTime = iat <= now + SKEW && exp > now - SKEW && exp - iat <= 3600 && exp > iat;
+  const [iat, exp] = [Number(getMember(claims, 'iat')), Number(getMember(claims, 'exp'))];
+  if (getText(claims, 'iss') !== clientEmail) return 'Invalid grant: account not found';
+  if (getText(claims, 'aud') !== audience()) return 'Invalid JWT: Failed audience check.';
+  if (!getText(claims, 'scope').split(' ').includes(SCOPE)) return 'Invalid OAuth scope or ID token audience provided.';
+  const inTime =
+    iat <= now + MAX_CLOCK_SKEW_SECONDS && exp > now - MAX_CLOCK_SKEW_SECONDS && exp - iat <= 3600 && exp > iat;
   return inTime ? null : 'Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe.';
 }
 

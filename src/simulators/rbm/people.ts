@@ -4,7 +4,7 @@ import { createRecentMap } from '../smsc/recent-map.ts';
 import type { Callbacks } from './callbacks.ts';
 
 /** What a person does on the handset: exactly one of the optional members beside `agentId`. */
-export type UserAct = {
+export type UserAction = {
   /** E.164 with the plus. */
   readonly from: string;
   /** The first agent when left out. */
@@ -25,29 +25,29 @@ export type UserAct = {
 
 export type People = {
   /** Tells what a person did; resolves with whether the client has answered 200. */
-  act(act: UserAct): Promise<boolean>;
+  act(act: UserAction): Promise<boolean>;
   /** A file that a person sent. */
   serve(id: string): SandboxAnswer | null;
 };
 
 /** Files of persons that are kept, the newest. */
-const KEPT_FILES = 500;
+const MAX_FILES = 500;
 
 export function createPeople(options: {
   readonly tell: Callbacks['tell'];
   readonly firstAgent: string;
   readonly filesUrl: () => string;
 }): People {
-  const files = createRecentMap<{ bytes: Uint8Array; mimeType: string }>(() => KEPT_FILES);
+  const files = createRecentMap<{ bytes: Uint8Array; mimeType: string }>(() => MAX_FILES);
 
-  function addressOf(file: NonNullable<UserAct['file']>): { fileUri: string; fileSizeBytes?: number } {
+  function addressOf(file: NonNullable<UserAction['file']>): { fileUri: string; fileSizeBytes?: number } {
     if ('url' in file) return { fileUri: file.url };
     const id = newId();
     files.set(id, { bytes: file.bytes, mimeType: file.mimeType });
     return { fileUri: `${options.filesUrl()}/${id}`, fileSizeBytes: file.bytes.length };
   }
 
-  function substanceOf({ text, tap, location, file }: UserAct): object {
+  function substanceOf({ text, tap, location, file }: UserAction): object {
     if (text !== undefined) return { text };
     if (tap) return { suggestionResponse: { ...tap, type: 'REPLY' } };
     if (location) return { location };

@@ -33,7 +33,7 @@ export type Outcome = {
   /** The first event is told before the request is answered. */
   readonly early?: boolean;
   /** What happens is not told: a delivered message stays unknown to the client, and cannot be taken back. */
-  readonly untold?: boolean;
+  readonly unreported?: boolean;
   /** Each event is told twice. */
   readonly doubled?: boolean;
   /** The answers to the first so many requests with one message are held back, although the first one took it. */

@@ -2,7 +2,7 @@ import { fc } from '@fast-check/vitest';
 import { createServer } from 'node:http';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createHttpClient, type HttpAnswer, type HttpClient } from '../../carriers/http/client.ts';
-import { memberOf, parseJson } from '../../carriers/json.ts';
+import { getMember, parseJson } from '../../carriers/json.ts';
 import { readRcsCallback, type ReadCallback } from '../../carriers/rcs/callbacks.ts';
 import { AGENT, NUMBER, startRbm, until } from '../../../test/support/carriers/rcs-harness.ts';
 import { createAssertions } from '../../carriers/rcs/jwt.ts';
@@ -17,7 +17,7 @@ beforeEach(async () => {
   http = createHttpClient({ connections: 10, connectTimeoutMs: 5000, timeoutMs: 10_000 });
   onTestFinished(() => http.close());
   rbm = await startRbm();
-  token = String(memberOf(bodyOf(await grant(createAssertions(rbm.secrets)())), 'access_token'));
+  token = String(getMember(bodyOf(await grant(createAssertions(rbm.secrets)())), 'access_token'));
 });
 
 function grant(assertion: string, grantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer'): Promise<HttpAnswer> {
@@ -57,7 +57,7 @@ describe('tokens', () => {
     ['nothing', () => ''],
   ])('are not given for %s', async (_, assertion) => {
     const answer = await grant(assertion());
-    expect([statusOf(answer), memberOf(bodyOf(answer), 'error')]).toEqual([400, 'invalid_grant']);
+    expect([statusOf(answer), getMember(bodyOf(answer), 'error')]).toEqual([400, 'invalid_grant']);
   });
 
   test('that are old or unknown do not admit', async () => {
@@ -110,7 +110,7 @@ describe('messages', () => {
 
   test('hold files that were uploaded, and no others', async () => {
     const fileUrl = 'https://cdn.example/a.pdf';
-    const fileName = memberOf(bodyOf(await call('POST', `/v1/files?agentId=${AGENT}`, { fileUrl })), 'name');
+    const fileName = getMember(bodyOf(await call('POST', `/v1/files?agentId=${AGENT}`, { fileUrl })), 'name');
     expect(statusOf(await send({ contentMessage: { uploadedRbmFile: { fileName } } }))).toBe(200);
     expect(statusOf(await send({ contentMessage: { uploadedRbmFile: { fileName: 'files/unknown' } } }))).toBe(400);
   });
@@ -227,7 +227,7 @@ describe('other requests', () => {
     call('GET', `/v1/phones/${number}/capabilities?requestId=${requestId}&agentId=${AGENT}`);
 
   test('capabilities are those of the handset, or 404', async () => {
-    expect(memberOf(bodyOf(await capabilities(NUMBER)), 'features')).toContain('RICHCARD_CAROUSEL');
+    expect(getMember(bodyOf(await capabilities(NUMBER)), 'features')).toContain('RICHCARD_CAROUSEL');
     expect(bodyOf(await capabilities('+351912349901'))).toEqual({ features: [] });
     expect(statusOf(await capabilities('+351912340007'))).toBe(404);
     expect(statusOf(await capabilities(NUMBER, '1'))).toBe(400);
@@ -236,7 +236,7 @@ describe('other requests', () => {
   test('a batch needs 500 different numbers', async () => {
     const users = Array.from({ length: 500 }, (_, index) => `+351912340${String(index).padStart(3, '0')}`);
     const answer = bodyOf(await call('POST', '/v1/users:batchGet', { users, agentId: AGENT }));
-    expect(memberOf(answer, 'reachableUsers')).toHaveLength(499);
+    expect(getMember(answer, 'reachableUsers')).toHaveLength(499);
     expect(statusOf(await call('POST', '/v1/users:batchGet', { users: users.slice(1), agentId: AGENT }))).toBe(400);
     const doubled = [...users.slice(1), users[1]];
     expect(statusOf(await call('POST', '/v1/users:batchGet', { users: doubled, agentId: AGENT }))).toBe(400);

@@ -10,7 +10,7 @@ import { createInbox } from './inbox.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { createMessages } from './messages.ts';
 import { createOAuth } from './oauth.ts';
-import { createPeople, type UserAct } from './people.ts';
+import { createPeople, type UserAction } from './people.ts';
 import { createRoutes } from './routes.ts';
 import { defaultScript, outcomeFor, type RbmScript } from './script.ts';
 
@@ -33,7 +33,7 @@ export type SandboxRbmOptions = {
 /** A message that an earlier sandbox took, and has not told the end of. */
 export type OwedMessage = { readonly messageId: string; readonly agentId: string; readonly destination: string };
 
-export type LaunchAct = { readonly agentId: string; readonly from: string; readonly to: string };
+export type LaunchChange = { readonly agentId: string; readonly from: string; readonly to: string };
 
 export type SandboxRbm = {
   readonly port: number;
@@ -47,8 +47,8 @@ export type SandboxRbm = {
   /** Proves itself to the address and sends events there; false when the address did not answer as it must. */
   setCallback(url: string): Promise<boolean>;
   /** A person does something; resolves with whether the client took the callback. */
-  injectUser(act: UserAct): Promise<boolean>;
-  changeLaunch(act: LaunchAct): Promise<boolean>;
+  injectUser(act: UserAction): Promise<boolean>;
+  changeLaunch(act: LaunchChange): Promise<boolean>;
   /** Goes on with what an earlier sandbox has left open, as if it had just taken it. */
   resume(owed: readonly OwedMessage[]): void;
   /** No access token that was given counts any more. */
@@ -63,7 +63,7 @@ export type SandboxRbm = {
 };
 
 /** Media of the network are up to 100 MiB. */
-const LARGEST_BODY = (100 << 20) + 1024;
+const MAX_BODY_BYTES = (100 << 20) + 1024;
 const REGION = '/v1/regions/sandbox';
 
 /**
@@ -95,7 +95,7 @@ export async function startSandboxRbm(options: SandboxRbmOptions = {}): Promise<
   const server = await startServer({
     host: options.host,
     port: options.port,
-    maxBytes: LARGEST_BODY,
+    maxBytes: MAX_BODY_BYTES,
     handle(request) {
       ledger.count('requests');
       if (request.path === '/token') return oauth.grant(request);
@@ -107,7 +107,7 @@ export async function startSandboxRbm(options: SandboxRbmOptions = {}): Promise<
     },
   });
 
-  function changeLaunch({ agentId, from, to }: LaunchAct): Promise<boolean> {
+  function changeLaunch({ agentId, from, to }: LaunchChange): Promise<boolean> {
     const names = { agentId, botDisplayName: 'Sandbox', brandId: 'sandbox', brandDisplayName: 'Sandbox' };
     const states = { regionId: REGION, oldLaunchState: from, newLaunchState: to, actingParty: 'sandbox', comment: '' };
     const event = { eventId: newId(), ...names, ...states, sendTime: new Date().toISOString() };

@@ -1,4 +1,4 @@
-import { memberOf, wordsIn } from '../../carriers/json.ts';
+import { getMember, getText } from '../../carriers/json.ts';
 import { type Fault, invalid } from './answer.ts';
 import {
   anything,
@@ -117,11 +117,11 @@ const agentEvent = object({
   required: ['eventType'],
 });
 
-const LONGEST_LIFE_MS = 1_296_000_000;
+const MAX_TTL_MS = 1_296_000_000;
 
 /** How long a message lives, in milliseconds; null when it does not say. */
-export function lifeOf(message: unknown, now: number): number | null {
-  const [ttl, expireTime] = [wordsIn(message, 'ttl'), wordsIn(message, 'expireTime')];
+export function ttlMsOf(message: unknown, now: number): number | null {
+  const [ttl, expireTime] = [getText(message, 'ttl'), getText(message, 'expireTime')];
   if (ttl !== '') return Number.parseFloat(ttl) * 1000;
   return expireTime === '' ? null : Date.parse(expireTime) - now;
 }
@@ -129,16 +129,16 @@ export function lifeOf(message: unknown, now: number): number | null {
 export function faultOfMessage(message: unknown, now: number): Fault | null {
   const fault = agentMessage(message, 'agent_message');
   if (fault !== null) return invalid(fault);
-  const life = lifeOf(message, now);
-  if (life !== null && (life <= 0 || life > LONGEST_LIFE_MS)) return invalid('The life of a message is up to 15 days.');
+  const life = ttlMsOf(message, now);
+  if (life !== null && (life <= 0 || life > MAX_TTL_MS)) return invalid('The life of a message is up to 15 days.');
   return null;
 }
 
 export function faultOfEvent(event: unknown): Fault | null {
   const fault = agentEvent(event, 'agent_event');
   if (fault !== null) return invalid(fault);
-  const names = typeof memberOf(event, 'messageId') === 'string';
-  return names === (wordsIn(event, 'eventType') === 'READ') ? null : invalid('READ, and only READ, names a message.');
+  const names = typeof getMember(event, 'messageId') === 'string';
+  return names === (getText(event, 'eventType') === 'READ') ? null : invalid('READ, and only READ, names a message.');
 }
 
 const batch = object({
@@ -149,7 +149,7 @@ const batch = object({
 export function faultOfBatch(body: unknown, minimum: number): Fault | null {
   const fault = batch(body, 'batch_get_users_request');
   if (fault !== null) return invalid(fault);
-  const users = memberOf(body, 'users');
+  const users = getMember(body, 'users');
   const count = Array.isArray(users) ? new Set(users).size : 0;
   return count >= minimum ? null : invalid(`users must have at least ${minimum} different numbers`);
 }

@@ -5,14 +5,14 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { toE164 } from '../../platform/lib/phone.ts';
-import type { InboundAct } from './inbound.ts';
+import type { SandboxInbound } from './inbound.ts';
 import { RCS_NAME, WHATSAPP_NAME } from './networks.ts';
 import { SMSC_NAME } from './smsc.ts';
 import { notifySandbox } from './sql.ts';
 
 const NAMES: Readonly<Record<Channel, string>> = { SMS: SMSC_NAME, WHATSAPP: WHATSAPP_NAME, RCS: RCS_NAME };
 /** With the frame and the escapes of JSON it stays below what a NOTIFY carries. */
-const LONGEST_TEXT = 1600;
+const MAX_TEXT_LENGTH = 1600;
 
 type Flags = { channel: 'sms' | 'whatsapp' | 'rcs'; from: string; to: string; text: string };
 
@@ -37,12 +37,12 @@ export function registerSandboxInbound(sandbox: Command, context: CommandContext
 
 const CHANNEL_OF = { sms: 'SMS', whatsapp: 'WHATSAPP', rcs: 'RCS' } as const;
 
-function readFlags({ channel, from, to, text }: Flags): InboundAct {
+function readFlags({ channel, from, to, text }: Flags): SandboxInbound {
   const number = toE164(from);
   if (number === null) throw invalidFields([{ field: '--from', message: 'must be a number in E.164 form' }]);
   if (!/^\+?\d{1,20}$/.test(to)) throw invalidFields([{ field: '--to', message: 'must be up to 20 digits' }]);
-  if (text === '' || text.length > LONGEST_TEXT)
-    throw invalidFields([{ field: '--text', message: `must have 1 to ${LONGEST_TEXT} characters` }]);
+  if (text === '' || text.length > MAX_TEXT_LENGTH)
+    throw invalidFields([{ field: '--text', message: `must have 1 to ${MAX_TEXT_LENGTH} characters` }]);
   return { channel: CHANNEL_OF[channel], from: number, to, text };
 }
 

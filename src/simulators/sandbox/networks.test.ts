@@ -17,7 +17,7 @@ import { listRegisteredSenders } from '../../network/senders/sql.ts';
 import { insertTemplate, listUsableTemplates } from '../../network/templates/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
-import { readInboundAct } from './inbound.ts';
+import { readSandboxInbound } from './inbound.ts';
 import { RCS_NAME, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } from './networks.ts';
 
 let database: TestDatabase;
@@ -92,7 +92,7 @@ test('receipts that an earlier life owed come when there is a program to call ba
 
   const second = await start();
   const { origin, heard } = await listenAsProgram();
-  await second.callBack(origin);
+  await second.startCallbacks(origin);
   for (const { carrierId } of owed)
     await expect.poll(() => heard().includes(carrierId), { timeout: 20_000 }).toBe(true);
 });
@@ -134,5 +134,5 @@ test('retiring what never was, or a real connection of that name, changes nothin
 
 test.each(['', 'no JSON', '{}', '{"channel":"FAX","from":"+39"}', '{"channel":"SMS","text":"x"}'])(
   'a payload of others, %j, writes nothing',
-  (payload) => expect(readInboundAct(payload)).toBeNull(),
+  (payload) => expect(readSandboxInbound(payload)).toBeNull(),
 );

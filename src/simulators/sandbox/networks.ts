@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { parseJson, wordsIn } from '../../carriers/json.ts';
+import { parseJson, getText } from '../../carriers/json.ts';
 import { type SandboxGraph, startSandboxGraph } from '../graph/server.ts';
 import { type SandboxRbm, startSandboxRbm } from '../rbm/server.ts';
 import { createConnection, secretOf, updateConnection } from '../../network/connections/save.ts';
-import { type Connection, type ConnectionKind, findConnection } from '../../network/connections/sql.ts';
+import {
+  type Connection,
+  type ConnectionKind,
+  findConnection,
+  notifyRoutingChange,
+} from '../../network/connections/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
-import { notifyRoutes } from '../../network/routing/sql.ts';
 import { assignSender } from '../../network/assignments/assign.ts';
 import { deleteSendersOf } from '../../network/senders/sql.ts';
 import {
@@ -29,7 +33,7 @@ export type SandboxNetworks = {
   readonly graph: SandboxGraph;
   readonly rbm: SandboxRbm;
   /** Makes them call back to a program that listens at this origin, and go on with what an earlier life left open. */
-  callBack(origin: string): Promise<void>;
+  startCallbacks(origin: string): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -47,11 +51,11 @@ export async function startSandboxNetworks(pool: Pool, key: SecretKey): Promise<
     await graph.close();
     throw error;
   });
-  await notifyRoutes(pool);
+  await notifyRoutingChange(pool);
   return {
     graph,
     rbm,
-    async callBack(origin) {
+    async startCallbacks(origin) {
       const at = (path: string): string => `${origin}/api/callbacks/${path}`;
       await graph.verifyCallback(at(`whatsapp/${WHATSAPP_NAME}`), verifyToken);
       await rbm.setCallback(at(`rcs/${RCS_NAME}`));
@@ -122,7 +126,7 @@ async function startRcs(deps: Deps): Promise<{ rbm: SandboxRbm; goOn: () => void
   const { pool, key } = deps;
   const known = await findConnection(pool, { name: RCS_NAME });
   // Making an RSA key takes a second of CPU.
-  const privateKey = known && wordsIn(parseJson(secretOf(known, key)), 'privateKey');
+  const privateKey = known && getText(parseJson(secretOf(known, key)), 'privateKey');
   const rbm = await startSandboxRbm({
     agents: [AGENT],
     clientToken: newSecret(),
@@ -198,6 +202,6 @@ export async function retireSandboxNetworks(pool: Pool): Promise<void> {
     if (!known?.sandbox) continue;
     await deleteSendersOf(pool, { connectionId: known.id });
     await deleteCommonTemplates(pool, { ids: [...WHATSAPP_TEMPLATES, ...RCS_TEMPLATES].map(({ id }) => id) });
-    await notifyRoutes(pool);
+    await notifyRoutingChange(pool);
   }
 }

@@ -8,20 +8,20 @@ import { openWorkerSession } from '../../platform/db/worker-session.ts';
 import { insertNumber } from '../../messaging/inbound/sql.ts';
 import type { Log } from '../../platform/lib/log.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
-import { injectInbound, readInboundAct } from './inbound.ts';
+import { injectInbound, readSandboxInbound } from './inbound.ts';
 import { RCS_NAME, retireSandboxNetworks, startSandboxNetworks, WHATSAPP_NAME } from './networks.ts';
 import { retireSmsc, SMSC_NAME, startSmsc } from './smsc.ts';
 import { SANDBOX_CHANNEL } from './sql.ts';
 
 /** SANDBOX, or when that leaves it open: while no real carrier is configured. */
-export const wantsSandbox = async (config: Pick<Config, 'sandbox'>, pool: Pool): Promise<boolean> =>
+export const isSandboxWanted = async (config: Pick<Config, 'sandbox'>, pool: Pool): Promise<boolean> =>
   config.sandbox === 'auto' ? (await countRealConnections(pool)) === 0 : config.sandbox === 'on';
 
 export type Sandbox = {
   /** Makes the networks call back to this program. */
-  callBack(program: RequestListener): Promise<void>;
+  startCallbacks(program: RequestListener): Promise<void>;
   /** Stops the callbacks, so that the program can end. */
-  hangUp(): Promise<void>;
+  stopCallbacks(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -41,7 +41,7 @@ export async function startSandbox({ pool, secretKey, connectionString, log }: S
     channels: [SANDBOX_CHANNEL],
     log,
     onNotify(_channel, payload) {
-      const act = readInboundAct(payload);
+      const act = readSandboxInbound(payload);
       if (act) injectInbound({ smsc, networks }, act).catch((err: unknown) => log.warn({ err }, 'nothing was written'));
     },
   });
@@ -54,11 +54,11 @@ export async function startSandbox({ pool, secretKey, connectionString, log }: S
       door = null;
     });
   return {
-    async callBack(program) {
+    async startCallbacks(program) {
       door = await openDoor(program);
-      await networks.callBack(`http://127.0.0.1:${(door.address() as AddressInfo).port}`);
+      await networks.startCallbacks(`http://127.0.0.1:${(door.address() as AddressInfo).port}`);
     },
-    hangUp,
+    stopCallbacks: hangUp,
     async close() {
       await hangUp();
       await listening.close();
@@ -80,7 +80,7 @@ async function openDoor(program: RequestListener): Promise<http.Server> {
 }
 
 /** Makes an account the one that people write to in the sandbox. */
-export async function giveSandboxNumbers(pool: Pool, { accountId }: { accountId: number }): Promise<void> {
+export async function assignSandboxNumbers(pool: Pool, { accountId }: { accountId: number }): Promise<void> {
   for (const name of [SMSC_NAME, WHATSAPP_NAME, RCS_NAME]) {
     const connection = await findConnection(pool, { name });
     if (connection?.sandbox) await insertNumber(pool, { connectionId: connection.id, number: '*', accountId });

@@ -9,7 +9,7 @@ import { createSecretKey } from '../../platform/lib/secret-box.ts';
 import { settleOutcomes } from '../../messaging/messages/deliver.ts';
 import { insertMessages } from '../../messaging/messages/sql.ts';
 import { insertRoute, listRoutes } from '../../network/routing/sql.ts';
-import { wantsSandbox } from './sandbox.ts';
+import { isSandboxWanted } from './sandbox.ts';
 import { retireSmsc, startSmsc } from './smsc.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { newMessage, resultOf } from '../../../test/support/queue.ts';
@@ -32,13 +32,13 @@ async function start() {
 }
 
 test('the sandbox is wanted while no real carrier is configured, unless the setting says otherwise', async () => {
-  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(true);
+  expect(await isSandboxWanted({ sandbox: 'auto' }, pool)).toBe(true);
   await start();
-  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(true);
+  expect(await isSandboxWanted({ sandbox: 'auto' }, pool)).toBe(true);
   await real();
-  expect(await wantsSandbox({ sandbox: 'auto' }, pool)).toBe(false);
-  expect(await wantsSandbox({ sandbox: 'on' }, pool)).toBe(true);
-  expect(await wantsSandbox({ sandbox: 'off' }, pool)).toBe(false);
+  expect(await isSandboxWanted({ sandbox: 'auto' }, pool)).toBe(false);
+  expect(await isSandboxWanted({ sandbox: 'on' }, pool)).toBe(true);
+  expect(await isSandboxWanted({ sandbox: 'off' }, pool)).toBe(false);
 });
 
 test('a start points its connection at the port of this start, and every SMS without another route at it', async () => {

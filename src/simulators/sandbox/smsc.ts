@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import { type SandboxSmsc, startSandboxSmsc } from '../smsc/smsc.ts';
 import { createConnection, updateConnection } from '../../network/connections/save.ts';
-import { findConnection } from '../../network/connections/sql.ts';
+import { findConnection, notifyRoutingChange } from '../../network/connections/sql.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import type { SecretKey } from '../../platform/lib/secret-box.ts';
-import { deleteRoutesOf, insertRoute, notifyRoutes } from '../../network/routing/sql.ts';
+import { deleteRoutesOf, insertRoute } from '../../network/routing/sql.ts';
 import { listOwed } from './owed.ts';
 
 export const SMSC_NAME = 'sandbox';
@@ -54,6 +54,6 @@ export async function retireSmsc(pool: Pool): Promise<void> {
   if (!known?.sandbox) return;
   await transaction(pool, async (tx) => {
     await deleteRoutesOf(tx, { connectionId: known.id });
-    await notifyRoutes(tx);
+    await notifyRoutingChange(tx);
   });
 }

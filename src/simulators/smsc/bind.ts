@@ -4,8 +4,8 @@ import type { SandboxScript } from './script.ts';
 
 export type Bind = PduOf<'bind_transmitter'> | PduOf<'bind_receiver'> | PduOf<'bind_transceiver'>;
 
-const LONGEST_SYSTEM_ID = 15;
-const LONGEST_SYSTEM_TYPE = 12;
+const MAX_SYSTEM_ID_LENGTH = 15;
+const MAX_SYSTEM_TYPE_LENGTH = 12;
 const VERSIONS: ReadonlySet<number> = new Set([0x33, 0x34, 0x50]);
 
 /** The answer to a bind on a connection that is not bound yet; 0 when all of it is right. */
@@ -14,12 +14,12 @@ export function bindStatus(script: SandboxScript, pdu: Bind): number {
   if (!VERSIONS.has(pdu.interfaceVersion)) return STATUS.ESME_RBINDFAIL;
   if (!isSystemId(script, pdu.systemId)) return STATUS.ESME_RINVSYSID;
   if (!isPassword(script, pdu.password)) return STATUS.ESME_RINVPASWD;
-  if (pdu.systemType.length > LONGEST_SYSTEM_TYPE) return STATUS.ESME_RINVSYSTYP;
+  if (pdu.systemType.length > MAX_SYSTEM_TYPE_LENGTH) return STATUS.ESME_RINVSYSTYP;
   return STATUS.ESME_ROK;
 }
 
 function isSystemId(script: SandboxScript, systemId: string): boolean {
-  if (systemId.length === 0 || systemId.length > LONGEST_SYSTEM_ID) return false;
+  if (systemId.length === 0 || systemId.length > MAX_SYSTEM_ID_LENGTH) return false;
   return script.systemId === undefined || script.systemId === systemId;
 }
 

@@ -68,7 +68,7 @@ export type LedgerWriter = Ledger & {
   close(): void;
 };
 
-const VIOLATIONS_KEPT = 100;
+const MAX_VIOLATIONS = 100;
 
 /**
  * The record of what the sandbox took, answered and delivered, written before the answer leaves. It is what a proof
@@ -104,7 +104,7 @@ export function createLedger(options: LedgerOptions): LedgerWriter {
     },
     violation(text) {
       counts.violations++;
-      if (violations.length < VIOLATIONS_KEPT) violations.push(text);
+      if (violations.length < MAX_VIOLATIONS) violations.push(text);
     },
     recordSubmit(status, details) {
       counts.submits++;

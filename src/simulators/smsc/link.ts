@@ -28,7 +28,7 @@ export type Link = {
 };
 
 /** Above this, octets that the peer does not fetch stop the reading of its requests. */
-const UNREAD_LIMIT = 1 << 20;
+const MAX_UNREAD_OCTETS = 1 << 20;
 const CLOSE_MS = 500;
 
 /** Speaks PDUs over a socket: one write a turn of the event loop, generic_nack for what is no PDU. */
@@ -63,7 +63,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers): Link {
     const [first] = octets;
     if (first === undefined || !socket.writable) return;
     socket.write(octets.length === 1 ? first : Buffer.concat(octets));
-    congested = socket.writableLength > UNREAD_LIMIT;
+    congested = socket.writableLength > MAX_UNREAD_OCTETS;
     if (congested) socket.pause();
     for (const callback of callbacks) callback();
   }
@@ -74,7 +74,7 @@ export function createLink(socket: Socket, handlers: LinkHandlers): Link {
       if (ended) return;
       readFrame(frame);
     }
-    if (reader.bad() !== null && !ended) refuseLength(reader.bad());
+    if (reader.invalidLength() !== null && !ended) refuseLength(reader.invalidLength());
   }
 
   function readFrame(frame: Uint8Array): void {

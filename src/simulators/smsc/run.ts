@@ -28,7 +28,7 @@ export async function runSandbox({ signal, input, output, ...options }: RunOptio
   const smsc = await startSandboxSmsc(options);
   const say = (line: object): void => void output.write(`${JSON.stringify(line)}\n`);
   const lines = input ? createInterface({ input }) : null;
-  lines?.on('line', (line) => void obey(smsc, line).then(say));
+  lines?.on('line', (line) => void handleLine(smsc, line).then(say));
   say({ ok: true, port: smsc.port });
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();
@@ -38,16 +38,16 @@ export async function runSandbox({ signal, input, output, ...options }: RunOptio
   await smsc.close();
 }
 
-async function obey(smsc: SandboxSmsc, line: string): Promise<object> {
+async function handleLine(smsc: SandboxSmsc, line: string): Promise<object> {
   try {
     const command: SandboxCommand = JSON.parse(line);
-    return { ok: true, ...(await perform(smsc, command)) };
+    return { ok: true, ...(await execute(smsc, command)) };
   } catch (error) {
     return { ok: false, error: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function perform(smsc: SandboxSmsc, command: SandboxCommand): Promise<object | undefined> {
+async function execute(smsc: SandboxSmsc, command: SandboxCommand): Promise<object | undefined> {
   switch (command.do) {
     case 'script':
       return { script: Object.assign(smsc.script, command.set) };

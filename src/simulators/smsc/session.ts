@@ -51,7 +51,7 @@ export type Session = {
   destroy(): void;
 };
 
-const HIGHEST_SEQUENCE = 0x7fffffff;
+const MAX_SEQUENCE = 0x7fffffff;
 const RESPONSE_BIT = 0x80000000;
 
 /** Runs the server's side of SMPP 3.4 on a socket: bind states, liveness, and where each PDU goes. */
@@ -74,7 +74,7 @@ export function createSession(id: number, socket: Socket, services: Services): S
   }
 
   function nextSequence(): number {
-    sequence = sequence === HIGHEST_SEQUENCE ? 1 : sequence + 1;
+    sequence = sequence === MAX_SEQUENCE ? 1 : sequence + 1;
     return sequence;
   }
 
@@ -113,8 +113,8 @@ export function createSession(id: number, socket: Socket, services: Services): S
 
   function checkRequest(pdu: Pdu): void {
     if (pdu.status !== 0) breach(`${pdu.command} with command_status ${pdu.status}`);
-    if (pdu.sequence < 1 || pdu.sequence > HIGHEST_SEQUENCE) breach(`${pdu.command} with sequence ${pdu.sequence}`);
-    else if (pdu.sequence <= lastRequest && lastRequest !== HIGHEST_SEQUENCE) {
+    if (pdu.sequence < 1 || pdu.sequence > MAX_SEQUENCE) breach(`${pdu.command} with sequence ${pdu.sequence}`);
+    else if (pdu.sequence <= lastRequest && lastRequest !== MAX_SEQUENCE) {
       breach(`${pdu.command} repeats or goes back to sequence ${pdu.sequence}`);
     }
     lastRequest = pdu.sequence;

@@ -103,7 +103,8 @@ describe('binding', () => {
   });
 
   test('everything goes over TLS with a certificate', async () => {
-    const pem = (name: string) => readFileSync(new URL(`../../carriers/smpp/fixtures/${name}.pem`, import.meta.url), 'utf8');
+    const pem = (name: string) =>
+      readFileSync(new URL(`../../carriers/smpp/fixtures/${name}.pem`, import.meta.url), 'utf8');
     const smsc = await start({ tls: { key: pem('key'), cert: pem('cert') } });
     const client = await connectLibrary(smsc.port, { tls: true, ca: pem('cert'), servername: 'localhost' });
     const bind = { system_id: 'gw1', password: 'secret08', interface_version: 0x34 };

@@ -38,7 +38,7 @@ type Parts = {
 
 /** How much later than its first receipt a response comes that the script wants late. */
 const EARLY_GAP_MS = 30;
-const DESTINATIONS_COUNTED = 10_000;
+const MAX_DESTINATIONS = 10_000;
 
 /** Takes or refuses each submit_sm, notes it in the ledger, answers it as the script says, and plans its receipts. */
 export function createSubmitDesk({ script, ledger, random, store, receipts, nextId }: Parts): SubmitDesk {
@@ -109,7 +109,7 @@ export function createSubmitDesk({ script, ledger, random, store, receipts, next
 
 /** True for the first `times` submits to a destination, then false once, and so on; for the last destinations. */
 function createRefusalCounter(): (destination: string, times: number) => boolean {
-  const counts = createRecentMap<number>(() => DESTINATIONS_COUNTED);
+  const counts = createRecentMap<number>(() => MAX_DESTINATIONS);
   return (destination, times) => {
     const count = counts.get(destination) ?? 0;
     counts.set(destination, count < times ? count + 1 : 0);

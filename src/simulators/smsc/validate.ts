@@ -13,7 +13,7 @@ const CONCAT_16 = 0x08;
 const MESSAGE_TYPE = 0x3c;
 /** Default, SME delivery acknowledgement, SME user acknowledgement. */
 const MESSAGE_TYPES: ReadonlySet<number> = new Set([0x00, 0x08, 0x10]);
-const HIGHEST_TON = 6;
+const MAX_TON = 6;
 const ALPHANUMERIC = 5;
 const INTERNATIONAL = 1;
 const NPIS: ReadonlySet<number> = new Set([0, 1, 3, 4, 6, 8, 9, 10, 14, 18]);
@@ -77,7 +77,7 @@ function checkLength(message: Message): number {
 }
 
 function checkSource({ sourceTon, sourceNpi, source }: Message, script: SandboxScript): number {
-  if (sourceTon > HIGHEST_TON) return STATUS.ESME_RINVSRCTON;
+  if (sourceTon > MAX_TON) return STATUS.ESME_RINVSRCTON;
   if (!NPIS.has(sourceNpi)) return STATUS.ESME_RINVSRCNPI;
   if (source === '') return sourceTon === 0 && sourceNpi === 0 ? STATUS.ESME_ROK : STATUS.ESME_RINVSRCADR;
   if (sourceTon !== ALPHANUMERIC) return isNumber(source, sourceTon, script) ? STATUS.ESME_ROK : STATUS.ESME_RINVSRCADR;
@@ -86,7 +86,7 @@ function checkSource({ sourceTon, sourceNpi, source }: Message, script: SandboxS
 }
 
 function checkDestination({ destTon, destNpi, destination }: Message, script: SandboxScript): number {
-  if (destTon > HIGHEST_TON || destTon === ALPHANUMERIC) return STATUS.ESME_RINVDSTTON;
+  if (destTon > MAX_TON || destTon === ALPHANUMERIC) return STATUS.ESME_RINVDSTTON;
   if (!NPIS.has(destNpi)) return STATUS.ESME_RINVDSTNPI;
   return isNumber(destination, destTon, script) ? STATUS.ESME_ROK : STATUS.ESME_RINVDSTADR;
 }

@@ -99,7 +99,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
     test('the host hears when it has come up', async () => {
       await up();
       expect(changes).toBeGreaterThan(0);
-      expect(carrier.state()).toMatchObject({ up: true, whole: true, fault: null });
+      expect(carrier.state()).toMatchObject({ up: true, allLinksUp: true, fault: null });
       expect(failures).toEqual([]);
     });
 
@@ -107,7 +107,7 @@ export function carrierConformance<Peer extends ConformancePeer>(subject: Confor
       await peer.close();
       carrier.start(host);
       await until('the reason', () => failures.some((reason) => reason.includes('ECONNREFUSED')));
-      expect(carrier.state()).toMatchObject({ up: false, whole: false });
+      expect(carrier.state()).toMatchObject({ up: false, allLinksUp: false });
     });
 
     test('a message that the peer takes is accepted, with an id, and reaches the peer once', async () => {

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../api/client.ts';
-import type { ListSearch } from '../ui/data-table.tsx';
+import type { ListSearch } from '../ui/table/data-table.tsx';
 
 export const PG = '/api/partner-gateway/v1';
 export const MS = '/api/message-server';

@@ -3,8 +3,8 @@ import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { DialogForm } from '../ui/dialog-form.tsx';
+import { Dialog } from '../ui/dialog/dialog.tsx';
+import { DialogForm } from '../ui/dialog/dialog-form.tsx';
 import { MS } from './account.ts';
 
 type AgentDialogProps = { readonly opened: boolean; readonly onClose: () => void };

@@ -6,9 +6,9 @@ import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import type { Need } from '../api/session.ts';
 import { ErrorState } from '../ui/error-state.tsx';
-import { MayButton, useReason } from '../ui/may-button.tsx';
+import { MayButton, useReason } from '../ui/actions/may-button.tsx';
 import { Section } from '../ui/section.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { AccountFrame } from './account-frame.tsx';
 import { PG, type Policy, policyQuery } from './account.ts';
 

@@ -1,12 +1,12 @@
 import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../ui/data-table.tsx';
-import { DateTime } from '../ui/date-time.tsx';
-import { useFormat } from '../ui/format.ts';
-import { Money } from '../ui/money.tsx';
-import { Num } from '../ui/num.tsx';
-import { StatusBadge, type Tone } from '../ui/status-badge.tsx';
+import type { Column } from '../ui/table/data-table.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { useFormat } from '../ui/values/format.ts';
+import { Money } from '../ui/values/money.tsx';
+import { Num } from '../ui/values/num.tsx';
+import { StatusBadge, type Tone } from '../ui/values/status-badge.tsx';
 import type { Entry, Kind } from './account.ts';
 
 const TONES: Readonly<Record<Kind, Tone>> = { topup: 'good', freeze: 'paused', settle: 'neutral', return: 'progress' };

@@ -1,8 +1,8 @@
 import { Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
-import { MayIcon } from '../ui/may-button.tsx';
+import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
+import { MayIcon } from '../ui/actions/may-button.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { deleteTemplate, type Template } from './template.ts';
 

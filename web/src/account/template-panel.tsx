@@ -1,9 +1,9 @@
 import { Code, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { DateTime } from '../ui/date-time.tsx';
-import { SidePanel } from '../ui/dialog.tsx';
-import { Facts } from '../ui/facts.tsx';
-import { PhonePreview } from '../ui/phone-preview.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { SidePanel } from '../ui/dialog/dialog.tsx';
+import { Facts } from '../ui/values/facts.tsx';
+import { PhonePreview } from '../ui/message/phone-preview.tsx';
 import { useLast } from '../ui/use-last.ts';
 import type { Template } from './template.ts';
 import { TemplateStatus } from './template-columns.tsx';

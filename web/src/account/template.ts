@@ -1,6 +1,6 @@
 import { api, ok } from '../api/client.ts';
-import type { ListSearch } from '../ui/data-table.tsx';
-import type { Tone } from '../ui/status-badge.tsx';
+import type { ListSearch } from '../ui/table/data-table.tsx';
+import type { Tone } from '../ui/values/status-badge.tsx';
 import { MS } from './account.ts';
 
 export const CHANNELS = ['WHATSAPP', 'RCS'] as const;

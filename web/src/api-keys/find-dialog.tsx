@@ -4,9 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { ApiError } from '../api/errors.ts';
 import { useProblemText } from '../api/problem-text.ts';
-import { DateTime } from '../ui/date-time.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Facts } from '../ui/facts.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { Dialog } from '../ui/dialog/dialog.tsx';
+import { Facts } from '../ui/values/facts.tsx';
 import { type ApiKey, findApiKey, nameOf } from './api-key.ts';
 import { ScopeNames } from './scope-names.tsx';
 

@@ -1,6 +1,6 @@
 import { RefreshCw, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { MayIcon } from '../ui/may-button.tsx';
+import { MayIcon } from '../ui/actions/may-button.tsx';
 import { type ApiKey, nameOf, NEED } from './api-key.ts';
 
 type KeyActionsProps = { readonly apiKey: ApiKey; readonly onOpen: (what: 'rotate' | 'revoke') => void };

@@ -3,9 +3,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { DialogAnswer } from '../ui/dialog-form.tsx';
-import { SecretOnce } from '../ui/secret-once.tsx';
+import { Dialog } from '../ui/dialog/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog/dialog-form.tsx';
+import { SecretOnce } from '../ui/actions/secret-once.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { type ApiKey, KEYS, nameOf } from './api-key.ts';
 

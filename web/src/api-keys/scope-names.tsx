@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../ui/format.ts';
+import { useFormat } from '../ui/values/format.ts';
 import { Hint } from '../ui/hint.tsx';
 
 /** In the order in which they are shown. */

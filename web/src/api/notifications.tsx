@@ -3,7 +3,7 @@ import { Notifications, showNotification } from '@mantine/notifications';
 
 export { showNotification };
 
-/** Where notifications appear; `tell` shows them. */
+/** Where notifications appear; `showNotification` shows them. */
 export function Notices() {
   return <Notifications position="bottom-right" limit={4} />;
 }

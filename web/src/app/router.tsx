@@ -15,7 +15,7 @@ import { ErrorPage, NotFoundPage } from './error-page.tsx';
 import type { PageEntry } from './page-entry.ts';
 import { PageGate } from './page-gate.tsx';
 import { PageSkeleton } from './page-skeleton.tsx';
-import { Shell } from './shell.tsx';
+import { Shell } from './shell/shell.tsx';
 
 type Parts = { readonly pages: readonly PageEntry[]; readonly texts: i18n; readonly queries: () => QueryClient };
 

@@ -54,6 +54,16 @@ export function stateOf({ status, paused, cancelled, confirmedAt }: Told): State
   return confirmedAt === null ? 'READY' : 'SCHEDULED';
 }
 
+const TONES: Readonly<Partial<Record<State, 'running' | 'done' | 'failed' | 'paused'>>> = {
+  PAUSED: 'paused',
+  COMPLETED: 'done',
+  FAILED: 'failed',
+  CANCELLED: 'paused',
+};
+
+/** The color of a progress bar for a campaign in its state. */
+export const toneOf = (campaign: Campaign) => TONES[stateOf(campaign)] ?? 'running';
+
 /** Not confirmed: everything may still be changed. */
 export const isOpen = ({ confirmedAt }: Pick<Campaign, 'confirmedAt'>): boolean => confirmedAt === null;
 

@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { api, ok } from '../api/client.ts';
 import type { Need } from '../api/session.ts';
-import type { ListPage } from '../ui/data-table.tsx';
+import type { ListPage } from '../ui/table/data-table.tsx';
 import type { Query } from './search.ts';
 
 /** What one needs to change contacts and lists. */

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../ui/format.ts';
+import { useFormat } from '../ui/values/format.ts';
 import type { CustomField, CustomValue } from './contact.ts';
 
 /** What a text that somebody typed says in a custom field; null takes the value away. The server judges it. */

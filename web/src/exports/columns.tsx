@@ -1,11 +1,11 @@
 import { Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../ui/data-table.tsx';
-import { Countdown, DateTime } from '../ui/date-time.tsx';
-import { Bytes, Num } from '../ui/num.tsx';
-import { JobProgress } from '../ui/progress.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import type { Column } from '../ui/table/data-table.tsx';
+import { Countdown, DateTime } from '../ui/values/date-time.tsx';
+import { Bytes, Num } from '../ui/values/num.tsx';
+import { JobProgress } from '../ui/values/progress.tsx';
+import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
 import { type Export, formatKey } from './export.ts';
 import { FilterWords } from './filter-words.tsx';

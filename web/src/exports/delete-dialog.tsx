@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { type Export, EXPORTS } from './export.ts';
 

@@ -2,7 +2,7 @@ import { Download, RefreshCw, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { MayButton, MayIcon } from '../ui/may-button.tsx';
+import { MayButton, MayIcon } from '../ui/actions/may-button.tsx';
 import { type Export, EXPORTS, findFile, NEED } from './export.ts';
 
 type ExportActionsProps = { readonly row: Export; readonly onDelete: (row: Export) => void };

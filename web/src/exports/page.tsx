@@ -1,12 +1,12 @@
 import { FileDown } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { AddButton } from '../ui/add-button.tsx';
-import { DataTable } from '../ui/data-table.tsx';
+import { AddButton } from '../ui/actions/add-button.tsx';
+import { DataTable } from '../ui/table/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
+import { useListQuery } from '../ui/table/use-list-query.ts';
 import { useExportColumns } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { useSession } from '../api/session.ts';
 import { Hint } from '../ui/hint.tsx';
-import { useReason } from '../ui/may-button.tsx';
+import { useReason } from '../ui/actions/may-button.tsx';
 import { assignConversation, type Conversation, NEED } from './conversation.ts';
 import classes from './inbox.module.css';
 import { useAssignable } from './use-assignable.ts';

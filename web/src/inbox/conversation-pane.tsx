@@ -6,16 +6,16 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../api/errors.ts';
 import { useSession } from '../api/session.ts';
-import { SidePanel } from '../ui/dialog.tsx';
+import { SidePanel } from '../ui/dialog/dialog.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { ButtonLink } from '../ui/link.tsx';
-import { Composer } from './composer.tsx';
+import { Composer } from './answer/composer.tsx';
 import { ContactPane } from './contact-pane.tsx';
 import { ConversationHeader } from './conversation-header.tsx';
 import { type Conversation, findConversation, NEED, readConversation } from './conversation.ts';
 import classes from './inbox.module.css';
-import { Messages } from './messages.tsx';
+import { Messages } from './thread/messages.tsx';
 
 type ConversationPaneProps = {
   readonly chatId: string;

@@ -5,21 +5,23 @@ import { useNavigate } from '@tanstack/react-router';
 import { MessageSquarePlus, MessagesSquare } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog } from '../ui/dialog/dialog.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/may-button.tsx';
+import { MayButton } from '../ui/actions/may-button.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
 import { useUrlState } from '../ui/url-state.ts';
 import { Arrivals } from './arrivals.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
 import { countUnread, FIELDS, NEED, type Search } from './conversation.ts';
-import { createDrafts, DraftsContext } from './drafts.ts';
+import { createDrafts, DraftsContext } from './answer/drafts.ts';
 import classes from './inbox.module.css';
-import { ListPane } from './list-pane.tsx';
+import { ListPane } from './list/list-pane.tsx';
 import { useKeys } from './use-keys.ts';
 
-const NewConversation = lazy(() => import('./new-conversation.tsx').then((f) => ({ default: f.NewConversation })));
+const NewConversation = lazy(() =>
+  import('./answer/new-conversation.tsx').then((f) => ({ default: f.NewConversation })),
+);
 
 /** Wide enough for the person beside the conversation. */
 const WIDE = '(min-width: 80em)';

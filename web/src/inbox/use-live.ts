@@ -3,7 +3,7 @@ import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/r
 import { type StreamState, useStream } from '../api/stream.ts';
 import { useSession } from '../api/session.ts';
 import { type Conversation, CONVERSATIONS } from './conversation.ts';
-import { type Message, type Thread, threadKey, withMessage, withStatus } from './thread.ts';
+import { type Message, type Thread, threadKey, withMessage, withStatus } from './thread/thread.ts';
 
 /** The list and the counts are asked anew at most so often, however much is written. */
 const REFRESH_MS = 1_000;

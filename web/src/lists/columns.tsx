@@ -1,11 +1,11 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../ui/data-table.tsx';
-import { DateTime } from '../ui/date-time.tsx';
+import type { Column } from '../ui/table/data-table.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
 import { TextLink } from '../ui/link.tsx';
-import { Num } from '../ui/num.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import { Num } from '../ui/values/num.tsx';
+import { StatusBadge } from '../ui/values/status-badge.tsx';
 import type { List } from './list.ts';
 
 export function useListColumns(): readonly Column<List>[] {

@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
-import { useFormat } from '../ui/format.ts';
+import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
+import { useFormat } from '../ui/values/format.ts';
 import { useLast } from '../ui/use-last.ts';
 import { type List, LISTS } from './list.ts';
 

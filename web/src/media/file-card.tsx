@@ -1,7 +1,7 @@
 import { Group, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { Bytes } from '../ui/num.tsx';
-import { Thumbnail } from '../ui/thumbnail.tsx';
+import { Bytes } from '../ui/values/num.tsx';
+import { Thumbnail } from '../ui/media/thumbnail.tsx';
 import { type Media, typeName } from './file.ts';
 import classes from './media.module.css';
 

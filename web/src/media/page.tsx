@@ -8,7 +8,7 @@ import { EmptyState } from '../ui/empty-state.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../ui/filter-bar.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { choice, text, useUrlState, whole } from '../ui/url-state.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { DetailPanel } from './detail-panel.tsx';

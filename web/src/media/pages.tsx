@@ -1,7 +1,7 @@
 import { ActionIcon, Group, Text } from '@mantine/core';
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../ui/format.ts';
+import { useFormat } from '../ui/values/format.ts';
 
 type PagesProps = {
   readonly page: number;

@@ -1,8 +1,8 @@
 import { Button, Group, Paper, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { DropArea } from '../ui/drop-area.tsx';
-import { UploadList } from '../ui/upload-list.tsx';
-import { useUploads } from '../ui/use-uploads.ts';
+import { DropArea } from '../ui/media/drop-area.tsx';
+import { UploadList } from '../ui/media/upload-list.tsx';
+import { useUploads } from '../ui/media/use-uploads.ts';
 
 /** Adds files; what became of each stays until it is put away. */
 export function Uploads({ onUploaded }: { readonly onUploaded: () => void }) {

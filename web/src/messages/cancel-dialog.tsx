@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
 import { cancelMessage, type Message } from './message.ts';
 
 type Props = { readonly message: Message; readonly opened: boolean; readonly onClose: () => void };

@@ -2,14 +2,14 @@ import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
-import type { Column } from '../ui/data-table.tsx';
-import { DateTime } from '../ui/date-time.tsx';
+import type { Column } from '../ui/table/data-table.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
 import { TextLink } from '../ui/link.tsx';
-import { MessageText } from '../ui/message-text.tsx';
-import { Money } from '../ui/money.tsx';
-import { MsisdnText } from '../ui/msisdn-text.tsx';
-import { Num } from '../ui/num.tsx';
-import { ChannelBadge, MessageStatus } from '../ui/statuses.tsx';
+import { MessageText } from '../ui/message/message-text.tsx';
+import { Money } from '../ui/values/money.tsx';
+import { MsisdnText } from '../ui/values/msisdn-text.tsx';
+import { Num } from '../ui/values/num.tsx';
+import { ChannelBadge, MessageStatus } from '../ui/values/statuses.tsx';
 import type { Message } from './message.ts';
 
 /** READ is no status of its own in the record: it is told by its time. */

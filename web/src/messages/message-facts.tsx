@@ -1,15 +1,15 @@
 import { Code, Group, SimpleGrid, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
-import { CopyButton } from '../ui/copy-button.tsx';
-import { DateTime } from '../ui/date-time.tsx';
-import { type Fact, Facts } from '../ui/facts.tsx';
+import { CopyButton } from '../ui/actions/copy-button.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { type Fact, Facts } from '../ui/values/facts.tsx';
 import { TextLink } from '../ui/link.tsx';
-import { MessageText } from '../ui/message-text.tsx';
-import { Money } from '../ui/money.tsx';
-import { Num } from '../ui/num.tsx';
+import { MessageText } from '../ui/message/message-text.tsx';
+import { Money } from '../ui/values/money.tsx';
+import { Num } from '../ui/values/num.tsx';
 import { Section } from '../ui/section.tsx';
-import { ChannelBadge } from '../ui/statuses.tsx';
+import { ChannelBadge } from '../ui/values/statuses.tsx';
 import type { Message } from './message.ts';
 
 /** What was sent, and what is known of it. */

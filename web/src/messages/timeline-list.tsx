@@ -1,12 +1,12 @@
 import { Code, Group, Stack, Text } from '@mantine/core';
 import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
-import { DateTime } from '../ui/date-time.tsx';
-import { type Format, useFormat } from '../ui/format.ts';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { type Format, useFormat } from '../ui/values/format.ts';
 import { TextLink } from '../ui/link.tsx';
-import { MessageText } from '../ui/message-text.tsx';
-import type { Tone } from '../ui/status-badge.tsx';
-import { MessageStatus } from '../ui/statuses.tsx';
+import { MessageText } from '../ui/message/message-text.tsx';
+import type { Tone } from '../ui/values/status-badge.tsx';
+import { MessageStatus } from '../ui/values/statuses.tsx';
 import type { TimelineEvent } from './message.ts';
 import classes from './timeline-list.module.css';
 

@@ -1,10 +1,10 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
-import { DateTime } from '../ui/date-time.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
 import { TextLink } from '../ui/link.tsx';
 import { Section } from '../ui/section.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import { StatusBadge } from '../ui/values/status-badge.tsx';
 import type { Attention } from './overview.ts';
 
 const TONES = { error: 'bad', warning: 'warning', info: 'neutral' } as const;

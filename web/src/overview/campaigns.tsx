@@ -1,11 +1,11 @@
 import { Group, Paper, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { DateTime } from '../ui/date-time.tsx';
-import { useFormat } from '../ui/format.ts';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { useFormat } from '../ui/values/format.ts';
 import { ButtonLink, TextLink } from '../ui/link.tsx';
-import { JobProgress } from '../ui/progress.tsx';
+import { JobProgress } from '../ui/values/progress.tsx';
 import { Section } from '../ui/section.tsx';
-import { CampaignStatus } from '../ui/statuses.tsx';
+import { CampaignStatus } from '../ui/values/statuses.tsx';
 import type { RunningCampaign } from './overview.ts';
 
 /** The campaigns that are being sent, and the next ones. */

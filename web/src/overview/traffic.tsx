@@ -1,9 +1,9 @@
 import { SegmentedControl, SimpleGrid } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Chart } from '../ui/chart.tsx';
-import type { ChartRow } from '../ui/chart-props.ts';
-import { type Format, useFormat } from '../ui/format.ts';
+import { Chart } from '../ui/chart/chart.tsx';
+import type { ChartRow } from '../ui/chart/chart-props.ts';
+import { type Format, useFormat } from '../ui/values/format.ts';
 import { Section } from '../ui/section.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
 import type { Overview } from './overview.ts';

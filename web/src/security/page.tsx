@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
 import { Hint } from '../ui/hint.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { choice, useUrlState } from '../ui/url-state.ts';
 import { SessionList } from './sessions/list.tsx';
 

@@ -1,7 +1,7 @@
 import { Alert, Group, List, Paper, Stack, Switch } from '@mantine/core';
 import { Send } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { MayButton } from '../ui/may-button.tsx';
+import { MayButton } from '../ui/actions/may-button.tsx';
 import type { Channel } from './draft.ts';
 import type { SendState } from './use-send.ts';
 

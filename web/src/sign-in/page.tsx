@@ -9,7 +9,7 @@ import { api, ok } from '../api/client.ts';
 import { ApiError } from '../api/errors.ts';
 import { useProblemText } from '../api/problem-text.ts';
 import { sessionQuery } from '../api/session.ts';
-import icon from '../app/icon.svg';
+import icon from '../ui/icon.svg';
 
 type Credentials = { readonly username: string; readonly password: string };
 

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
-import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { ConfirmDialog } from '../ui/dialog/confirm-dialog.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { disconnectProfile, type Network } from './profile.ts';
 

@@ -1,9 +1,9 @@
 import { Group, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { SidePanel } from '../ui/dialog.tsx';
+import { SidePanel } from '../ui/dialog/dialog.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { useLast } from '../ui/use-last.ts';
 import { findProfile, type Network } from './profile.ts';
 import classes from './social.module.css';

@@ -1,10 +1,10 @@
 import { Alert, Anchor, Button, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { Link2, RefreshCw, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { DateTime } from '../ui/date-time.tsx';
-import { Facts } from '../ui/facts.tsx';
-import { MayButton } from '../ui/may-button.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { Facts } from '../ui/values/facts.tsx';
+import { MayButton } from '../ui/actions/may-button.tsx';
+import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { NEED, type Network, type Profile } from './profile.ts';
 import classes from './social.module.css';
 import type { Connecting } from './use-connecting.ts';

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../ui/error-state.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { TableSkeleton } from '../ui/table-skeleton.tsx';
+import { TableSkeleton } from '../ui/table/table-skeleton.tsx';
 import { DisconnectDialog } from './disconnect-dialog.tsx';
 import { LinkedPanel } from './linked-panel.tsx';
 import { NetworkCard } from './network-card.tsx';

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
 import classes from './choice-list.module.css';
 import { SearchField } from './filter-bar.tsx';
-import { MsisdnText } from './msisdn-text.tsx';
+import { MsisdnText } from './values/msisdn-text.tsx';
 
 const SHOWN = 8;
 

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
 import { useSession } from '../api/session.ts';
-import { MayButton } from '../ui/may-button.tsx';
+import { MayButton } from '../ui/actions/may-button.tsx';
 import { NewPassword } from './new-password.tsx';
 import { usePasswordFault } from './password-rules.ts';
 import { USERS } from './user.ts';

@@ -1,13 +1,13 @@
 import { UsersRound } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { AddButton } from '../ui/add-button.tsx';
-import { DataTable } from '../ui/data-table.tsx';
+import { AddButton } from '../ui/actions/add-button.tsx';
+import { DataTable } from '../ui/table/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Section } from '../ui/section.tsx';
 import { listFields, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
+import { useListQuery } from '../ui/table/use-list-query.ts';
 import { useUserColumns } from './columns.tsx';
 import { CreateDialog } from './create-dialog.tsx';
 import { PasswordDialog } from './password-dialog.tsx';

@@ -1,6 +1,6 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { SecretOnce } from '../ui/secret-once.tsx';
+import { SecretOnce } from '../ui/actions/secret-once.tsx';
 
 type PasswordOnceProps = { readonly username: string; readonly password: string; readonly onClose: () => void };
 

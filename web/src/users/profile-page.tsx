@@ -1,8 +1,8 @@
 import { Badge, Group } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../api/session.ts';
-import { DateTime } from '../ui/date-time.tsx';
-import { Facts } from '../ui/facts.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { Facts } from '../ui/values/facts.tsx';
 import { ButtonLink } from '../ui/link.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Section } from '../ui/section.tsx';

@@ -1,6 +1,6 @@
 import { KeyRound, Trash2, UserCog } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { MayIcon } from '../ui/may-button.tsx';
+import { MayIcon } from '../ui/actions/may-button.tsx';
 import { NEED, type User } from './user.ts';
 import { useIsSelf, useUntouchable } from './user-rules.ts';
 

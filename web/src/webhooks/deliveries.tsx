@@ -1,12 +1,12 @@
 import { ListRestart, ScrollText } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { DataTable } from '../ui/data-table.tsx';
+import { DataTable } from '../ui/table/data-table.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
-import { MayButton } from '../ui/may-button.tsx';
+import { MayButton } from '../ui/actions/may-button.tsx';
 import { Section } from '../ui/section.tsx';
 import { choice, listFields, text, useUrlState } from '../ui/url-state.ts';
-import { useListQuery } from '../ui/use-list-query.ts';
+import { useListQuery } from '../ui/table/use-list-query.ts';
 import { type Delivery, KINDS, listDeliveries, PERIODS, STATES } from './delivery.ts';
 import { useDeliveryColumns } from './delivery-columns.tsx';
 import { DeliveryFilters } from './delivery-filters.tsx';

@@ -1,9 +1,9 @@
 import { Anchor, Code, Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../ui/data-table.tsx';
-import { DateTime } from '../ui/date-time.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import type { Column } from '../ui/table/data-table.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { useIsPhone } from '../ui/use-is-phone.ts';
 import { type Delivery, type State, statusNameOf, TONES } from './delivery.ts';
 import { Milliseconds } from './test-dialog.tsx';

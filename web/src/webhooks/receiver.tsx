@@ -3,12 +3,12 @@ import { CircleAlert, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { DateTime } from '../ui/date-time.tsx';
-import { Facts } from '../ui/facts.tsx';
-import { useFormat } from '../ui/format.ts';
-import { MayButton } from '../ui/may-button.tsx';
+import { DateTime } from '../ui/values/date-time.tsx';
+import { Facts } from '../ui/values/facts.tsx';
+import { useFormat } from '../ui/values/format.ts';
+import { MayButton } from '../ui/actions/may-button.tsx';
 import { Section } from '../ui/section.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { FORM_A, NEED, stateOf, type Webhook } from './webhook.ts';
 
 /** What somebody wants to do with the webhook: the dialog that opens. */

@@ -3,9 +3,9 @@ import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { DialogForm } from '../ui/dialog-form.tsx';
-import { SecretOnce } from '../ui/secret-once.tsx';
+import { Dialog } from '../ui/dialog/dialog.tsx';
+import { DialogForm } from '../ui/dialog/dialog-form.tsx';
+import { SecretOnce } from '../ui/actions/secret-once.tsx';
 import { FORM_A, FORM_B } from './webhook.ts';
 
 type RegisterDialogProps = { readonly opened: boolean; readonly onClose: () => void };

@@ -2,7 +2,7 @@ import { RotateCw } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { MayButton, MayIcon } from '../ui/may-button.tsx';
+import { MayButton, MayIcon } from '../ui/actions/may-button.tsx';
 import type { Delivery } from './delivery.ts';
 import { useEventName } from './delivery-columns.tsx';
 import { FORM_A, NEED } from './webhook.ts';

@@ -4,9 +4,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { DialogAnswer } from '../ui/dialog-form.tsx';
-import { useFormat } from '../ui/format.ts';
+import { Dialog } from '../ui/dialog/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog/dialog-form.tsx';
+import { useFormat } from '../ui/values/format.ts';
 import { type State, STATES } from './delivery.ts';
 import { FORM_A } from './webhook.ts';
 

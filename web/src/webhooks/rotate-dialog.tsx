@@ -2,9 +2,9 @@ import { Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../api/action.ts';
 import { api, ok } from '../api/client.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { DialogAnswer } from '../ui/dialog-form.tsx';
-import { useFormat } from '../ui/format.ts';
+import { Dialog } from '../ui/dialog/dialog.tsx';
+import { DialogAnswer } from '../ui/dialog/dialog-form.tsx';
+import { useFormat } from '../ui/values/format.ts';
 import { SecretMade } from './register-dialog.tsx';
 import { FORM_A } from './webhook.ts';
 

@@ -3,12 +3,12 @@ import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../api/client.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog } from '../ui/dialog/dialog.tsx';
 import { ErrorState } from '../ui/error-state.tsx';
-import { Facts } from '../ui/facts.tsx';
+import { Facts } from '../ui/values/facts.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { Num } from '../ui/num.tsx';
-import { StatusBadge } from '../ui/status-badge.tsx';
+import { Num } from '../ui/values/num.tsx';
+import { StatusBadge } from '../ui/values/status-badge.tsx';
 import { FORM_A, type Webhook } from './webhook.ts';
 
 type TestDialogProps = { readonly webhook: Webhook; readonly opened: boolean; readonly onClose: () => void };

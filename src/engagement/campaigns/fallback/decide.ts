@@ -1,5 +1,5 @@
 import { bitOf } from '../../../platform/lib/channel.ts';
-import { leadsOn } from '../../../messaging/messages/fallback/rule.ts';
+import { triggersFallback } from '../../../messaging/messages/fallback/rule.ts';
 import { isFinal, nameOfStatus, STATUS } from '../../../messaging/states.ts';
 import { chainOf } from '../mode.ts';
 import type { Running } from '../run/sql.ts';
@@ -33,7 +33,7 @@ export function decide(fact: Fact, status: number, campaign: Running): Decision 
 }
 
 function followsOn([, , , , , , , errorCode]: Fact, status: number, { fallback }: Running): boolean {
-  return status === TIME_OVER || leadsOn({ status, errorCode }, fallback.onStatus);
+  return status === TIME_OVER || triggersFallback({ status, errorCode }, fallback.onStatus);
 }
 
 /** Bits of the channels that the mode tries after this one. */

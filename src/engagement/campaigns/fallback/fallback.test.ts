@@ -2,11 +2,11 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
 import { EXPIRED_BY_US } from '../../../messaging/messages/sql.ts';
 import type { StatusName } from '../../../messaging/states.ts';
-import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaign-stage.ts';
+import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaigns/stage.ts';
 import { createTestDatabase } from '../../../../test/support/database.ts';
 import { booksOf } from '../../../../test/support/money.ts';
-import { createScriptedRevoke, type ScriptedRevoke } from '../../../../test/support/scripted-revoke.ts';
-import { numbers } from '../../../../test/support/campaign.ts';
+import { createScriptedRevoke, type ScriptedRevoke } from '../../../../test/support/carriers/scripted-revoke.ts';
+import { numbers } from '../../../../test/support/campaigns/campaign.ts';
 
 const database = await createTestDatabase();
 const { pool } = database;

@@ -1,11 +1,11 @@
 import { boundsOf } from '../../../platform/lib/ids.ts';
 import { type Choice, chooser, type Obstacle } from '../production/choose.ts';
-import { makeMessages } from '../production/make.ts';
+import { makeMessages } from '../production/create-messages.ts';
 import { quietMs } from '../production/quiet-hours.ts';
 import { listCandidates, recipientsAt } from '../production/sql.ts';
 import { loadTexts } from '../production/texts.ts';
 import { isCombined } from '../mode.ts';
-import { deleteOutcomes } from '../outcomes/sql.ts';
+import { deleteCampaignEnds } from '../../../messaging/messages/campaign-ends/sql.ts';
 import { moveRun } from '../run/sql.ts';
 import { NOTHING, type Step } from '../run/step.ts';
 import { type Decision, decide } from './decide.ts';
@@ -47,7 +47,7 @@ export async function lookAtOutcomes(step: Step): Promise<number> {
 /** By message; a real end says more than that time is over. */
 async function takeOutcomes({ tx, job }: Step): Promise<Map<string, number>> {
   const statuses = new Map<string, number>();
-  for (const row of await deleteOutcomes(tx, job, ROWS_A_STEP))
+  for (const row of await deleteCampaignEnds(tx, job, ROWS_A_STEP))
     for (const [i, id] of row.messageIds.entries())
       statuses.set(id, Math.max(row.statuses[i] ?? 0, statuses.get(id) ?? Number.NEGATIVE_INFINITY));
   return statuses;

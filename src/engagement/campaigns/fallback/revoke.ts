@@ -1,17 +1,8 @@
 import type { Pool } from 'pg';
-import { askBack } from '../../../messaging/fallback/ask-back.ts';
-import type { RevocableMessage, Revoke } from '../../../messaging/fallback/ends.ts';
-import type { Job } from '../run/sql.ts';
+import { revokeMessages } from '../../../messaging/fallback/revoke.ts';
+import type { Revoke } from '../../../messaging/fallback/ends.ts';
+import type { Revocable } from '../run/step.ts';
 import { moveBatch } from './sql.ts';
-
-/** Messages of a batch that have to be taken back before their recipients go on. */
-export type Revocable = {
-  readonly job: Job;
-  readonly batchId: number;
-  readonly messages: readonly RevocableMessage[];
-  /** When to look at the batch again for its other messages; null: they are done. */
-  readonly againMs: number | null;
-};
 
 /** Requests to a network at a time, and in one commit. */
 const AT_ONCE = 20;
@@ -25,7 +16,7 @@ export async function revokeAll(pool: Pool, revoke: Revoke, { job, batchId, mess
   const deps = { pool, revoke, now: () => new Date() };
   let waitMs = againMs;
   for (let at = 0; at < messages.length; at += AT_ONCE) {
-    const words = await askBack(deps, messages.slice(at, at + AT_ONCE));
+    const words = await revokeMessages(deps, messages.slice(at, at + AT_ONCE));
     if (at + AT_ONCE < messages.length) await moveBatch(pool, job, { batchId, waitMs: REVOKING_MS });
     if ([...words.values()].includes('later')) waitMs = Math.min(waitMs ?? LATER_MS, LATER_MS);
   }

@@ -8,7 +8,7 @@ import {
 import { AppError, invalidFields } from '../../../platform/errors.ts';
 import { type CampaignRow, claimCampaign, wakeRuns } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
-import { listTemplateFaults } from '../worker/unsendable.ts';
+import { listTemplateFaults } from '../worker/template-faults.ts';
 import { moveCancelled, moveJobToNow, movePaused, moveResumed, wakeConnections } from './sql.ts';
 
 type Which = { readonly id: number };

@@ -1,7 +1,7 @@
 import { plainArray } from '../../../platform/db/array.ts';
 import { type Db, exec, many, maybeOne, type Sql, sql } from '../../../platform/db/query.ts';
 import { WAKE_CHANNEL } from '../../../network/dispatch/wake.ts';
-import { CAMPAIGNS_CHANNEL } from '../outcomes/sql.ts';
+import { CAMPAIGNS_CHANNEL } from '../../../messaging/messages/campaign-ends/sql.ts';
 import { from } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
 

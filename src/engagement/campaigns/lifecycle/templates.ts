@@ -1,13 +1,12 @@
+import type { TemplateKey } from '../../../network/templates/network.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { listJobsOfTemplates, moveJobsToNow } from './sql.ts';
 
-export type ChangedTemplate = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
-
 /**
- * Has workers look at once at every campaign that sends one of these templates: they pause those that may not send it any
- * more (run/hold.ts). Call it in the transaction of the change.
+ * Makes every campaign that sends one of these templates due now, so that workers pause those that may no longer send it
+ * (`worker/hold.ts`). Follows the changes of templates, in their transaction.
  */
-export async function lookAtTemplates(tx: Db, templates: readonly ChangedTemplate[]): Promise<void> {
+export async function wakeCampaignsOf(tx: Db, templates: readonly TemplateKey[]): Promise<void> {
   if (templates.length === 0) return;
   const ids = (await listJobsOfTemplates(tx, { keys: templates })).map(({ id }) => id);
   if (ids.length > 0) await moveJobsToNow(tx, { ids });

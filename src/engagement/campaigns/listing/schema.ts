@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { invalidFields } from '../../../platform/errors.ts';
 import { SENDING_MODES, type SendingMode } from '../mode.ts';
 import type { CampaignFilter } from './sql.ts';
+import { DAY_MS } from '../../../platform/lib/time.ts';
 
 const day = (description: string) =>
   Type.Optional(Type.String({ format: 'date', description: `${description} With the other one. yyyy-MM-dd, in UTC.` }));
@@ -35,7 +36,6 @@ export const campaignFilterFields = {
 };
 
 const Filters = Type.Object(campaignFilterFields);
-const DAY_MS = 86_400_000;
 
 /** Errors: 400 when one of the two days is given without the other. */
 export function readFilter(accountId: number, query: Static<typeof Filters>): CampaignFilter {

@@ -1,6 +1,6 @@
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { changePolicy, NO_POLICY } from './change.ts';
 import { PolicyIn, PolicyOut } from './schema.ts';
 import { findPolicy } from './sql.ts';
@@ -9,7 +9,7 @@ const PATH = '/api/partner-gateway/v1/account/campaigns';
 const tags = ['Account'];
 
 /** What an account wants of all its campaigns: quiet hours and which senders they may have. */
-export function policyRoutes(app: App, { pool }: ApiDeps): void {
+export function policyRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(PATH, {
     onRequest: requireScope('campaigns'),
     schema: {

@@ -10,7 +10,7 @@ import { type PrefixTable, prefixTable } from '../../../platform/lib/prefix-tabl
 import { composeText } from '../../../network/templates/compose.ts';
 import { findUsableTemplate, type Template } from '../../../network/templates/sql.ts';
 import { checkSettings, checkTemplates } from '../check.ts';
-import { loadPlan } from '../audience/plan.ts';
+import { loadPlan } from '../load-plan.ts';
 import type { Plan } from '../audience/sql.ts';
 import { chainOf } from '../mode.ts';
 import { readNumbers } from '../numbers.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { NewAccount } from '../../../operations/accounts/create.ts';
 import { exec, one, sql } from '../../../platform/db/query.ts';
 import { insertTemplate } from '../../../network/templates/sql.ts';
-import { type CampaignApi, openCampaignApi } from '../../../../test/support/campaign-api.ts';
+import { type CampaignApi, openCampaignApi } from '../../../../test/support/campaigns/api.ts';
 
 let api: CampaignApi;
 let account: NewAccount;

@@ -3,7 +3,7 @@ import { refuseOutsidePlan } from '../../../identity/accounts/refuse-outside-pla
 import { listFields } from '../../contacts/fields/sql.ts';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { demandScope, requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { keeping } from '../../../platform/http/idempotency.ts';
 import { chainOf } from '../mode.ts';
 import { placeholdersWith } from './fields.ts';
@@ -13,7 +13,7 @@ import { PlaceholderOut, PreviewIn, PreviewOut } from './schema.ts';
 const PG = '/api/partner-gateway/v1';
 
 /** What campaigns would send, while they are being written. */
-export function previewRoutes(app: App, deps: ApiDeps): void {
+export function previewRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireScope('campaigns');
   const tags = ['Campaigns'];

@@ -1,10 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS } from '../../../platform/lib/channel.ts';
 import { SKIP_REASONS } from '../audience/sql.ts';
 import { CampaignIn } from '../schema.ts';
+import { channelName, id, orNull } from '../../../platform/lib/schema.ts';
 
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const id = () => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, ...form } = CampaignIn.properties;
 const { whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
 
@@ -36,7 +34,7 @@ export const PreviewIn = Type.Object({
 export type PreviewIn = Static<typeof PreviewIn>;
 
 const Step = Type.Object({
-  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  channel: channelName(),
   text: Type.String({ description: 'What this recipient would read.' }),
   parts: Type.Integer(),
   encoding: orNull(Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'Of an SMS.' })),

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { quietMs } from './quiet-hours.ts';
+import { HOUR_MS } from '../../../platform/lib/time.ts';
 
 const NIGHT = { from: '21:00', to: '08:00' };
-const HOUR_MS = 3_600_000;
 const at = (text: string): Date => new Date(text);
 
 test('a number is left alone between the times of its own country, and until the minute when they end', () => {

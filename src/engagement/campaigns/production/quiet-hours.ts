@@ -1,7 +1,7 @@
 import type { QuietHours } from '../sql.ts';
 import { zonesOf } from './zones.ts';
+import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
-const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 const STEP_MINUTES = 60;
 /** Of a country whose zones never are awake together, looked at so many times before its first zone decides. */

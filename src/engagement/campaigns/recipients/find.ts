@@ -5,8 +5,7 @@ import { isCombined } from '../mode.ts';
 import type { CampaignRow } from '../sql.ts';
 import type { RecipientStatus } from './schema.ts';
 import { countRecipients, listRecipients, type RecipientRow, type RecipientsOf, type Which } from './sql.ts';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../../platform/lib/time.ts';
 
 type Input = {
   readonly accountId: number;

@@ -4,7 +4,7 @@ import { exec, sql } from '../../../platform/db/query.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
 import { insertMessages } from '../../../messaging/messages/sql.ts';
 import { STATUS } from '../../../messaging/states.ts';
-import { type CampaignApi, openCampaignApi } from '../../../../test/support/campaign-api.ts';
+import { type CampaignApi, openCampaignApi } from '../../../../test/support/campaigns/api.ts';
 import { newMessage } from '../../../../test/support/queue.ts';
 
 let api: CampaignApi;

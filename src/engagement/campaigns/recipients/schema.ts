@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS } from '../../../platform/lib/channel.ts';
 import { nameOfStatus, STATUS_NAMES, type StatusName } from '../../../messaging/states.ts';
 import type { RecipientRow } from './sql.ts';
+import { channelName } from '../../../platform/lib/schema.ts';
 
 export type RecipientStatus = StatusName | 'PENDING' | 'SKIPPED';
 const STATUSES: readonly RecipientStatus[] = ['PENDING', 'SKIPPED', ...STATUS_NAMES];
@@ -17,7 +17,7 @@ export const RecipientOut = Type.Object({
   phoneNumber: Type.String(),
   country: Type.String({ description: 'ISO 3166-1 alpha-2; empty where the number belongs to none.' }),
   contactId: Type.Union([Type.Integer(), Type.Null()]),
-  channel: Type.Union([Type.Enum([...CHANNELS], { type: 'string' }), Type.Null()], {
+  channel: Type.Union([channelName(), Type.Null()], {
     description: 'Of the last message.',
   }),
   status: Status,

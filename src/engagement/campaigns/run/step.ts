@@ -1,8 +1,17 @@
 import type { Pool, PoolClient } from 'pg';
 import { transaction } from '../../../platform/db/transaction.ts';
+import type { RevocableMessage } from '../../../messaging/fallback/ends.ts';
 import type { Tables } from '../../../messaging/sending/prepare.ts';
-import type { Revocable } from '../fallback/revoke.ts';
 import * as db from './sql.ts';
+
+/** Messages of a batch that have to be taken back before their recipients go on. */
+export type Revocable = {
+  readonly job: db.Job;
+  readonly batchId: number;
+  readonly messages: readonly RevocableMessage[];
+  /** When to look at the batch again for its other messages; null: they are done. */
+  readonly againMs: number | null;
+};
 
 /** A step of a campaign: one transaction that holds the campaign and its run. */
 export type Step = {

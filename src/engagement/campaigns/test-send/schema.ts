@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS, type Channel } from '../../../platform/lib/channel.ts';
+import { type Channel } from '../../../platform/lib/channel.ts';
 import { type Draft, REFUSALS, type Verdict } from '../../../messaging/sending/draft.ts';
+import { channelName, id } from '../../../platform/lib/schema.ts';
 
 export const TestIn = Type.Union([
   Type.Object({
     contactListIds: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+      Type.Array(id(), {
         minItems: 1,
         maxItems: 100,
         description: 'Test lists. Default: all of the account.',
@@ -19,7 +20,7 @@ export const TestOut = Type.Object({
   results: Type.Array(
     Type.Object({
       phoneNumber: Type.String(),
-      channel: Type.Union([Type.Enum([...CHANNELS], { type: 'string' }), Type.Null()]),
+      channel: Type.Union([channelName(), Type.Null()]),
       accepted: Type.Boolean(),
       messageId: Type.Union([Type.String(), Type.Null()]),
       reasons: Type.Array(Type.String()),

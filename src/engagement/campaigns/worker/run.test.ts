@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, many, one, sql } from '../../../platform/db/query.ts';
-import { numbers } from '../../../../test/support/campaign.ts';
-import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaign-stage.ts';
+import { numbers } from '../../../../test/support/campaigns/campaign.ts';
+import { type CampaignStage, openCampaignStage, PRICE_MICROS } from '../../../../test/support/campaigns/stage.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { booksOf } from '../../../../test/support/money.ts';
 

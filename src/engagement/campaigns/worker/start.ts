@@ -1,4 +1,4 @@
-import { holdUnsendable } from './hold.ts';
+import { holdUnsendable } from './auto-pause.ts';
 import { NOTHING, type Step } from '../run/step.ts';
 import * as db from '../run/sql.ts';
 

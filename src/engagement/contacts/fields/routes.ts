@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { once } from '../../../platform/http/idempotency.ts';
 import { bodyFaults } from '../../../platform/http/more-faults.ts';
 import { changeField, createField, faultsOfChange, faultsOfName, removeField } from './save.ts';
@@ -13,7 +13,7 @@ const PATH = '/api/partner-gateway/v1/contacts/fields';
 const tags = ['Contacts'];
 
 /** The custom fields of an account's contacts: values in contacts, filters of lists, placeholders in texts. */
-export function customFieldRoutes(app: App, { pool, answers }: ApiDeps): void {
+export function customFieldRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('contacts');
 
   app.get(PATH, {

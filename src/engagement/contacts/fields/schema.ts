@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { FieldRow } from './sql.ts';
+import { id } from '../../../platform/lib/schema.ts';
 
 const name = Type.String({
   pattern: '^[A-Za-z][A-Za-z0-9_]{0,62}$',
@@ -27,7 +28,7 @@ export const FieldOut = Type.Object({
   createdAt: Type.String({ format: 'date-time' }),
 });
 
-export const FieldId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+export const FieldId = Type.Object({ id: id() });
 
 export const toFieldOut = (field: FieldRow): Static<typeof FieldOut> => ({
   ...field,

@@ -4,7 +4,7 @@ import { type PhoneDetails, readPhone } from '../../../platform/lib/phone-detail
 import { type FieldValue, readText } from '../fields/values.ts';
 import { toEmail, UNREADABLE_NUMBER } from '../read.ts';
 import type { StandardField, Target } from './columns.ts';
-import type { RawRow } from './reading/limits.ts';
+import type { RawRow } from './limits.ts';
 import type { CheckedRow } from './rows.ts';
 
 /** A cell as a contact keeps it, or what is wrong with it. */

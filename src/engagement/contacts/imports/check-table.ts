@@ -3,7 +3,7 @@ import { readPhone } from '../../../platform/lib/phone-details.ts';
 import type { FieldRow } from '../fields/sql.ts';
 import { createRowCheck, storableText } from './check-row.ts';
 import { looksLikeHead, type Mapping, mapColumns, type Target } from './columns.ts';
-import { badFile, LIMITS, type RawRow, tooLarge } from './reading/limits.ts';
+import { badFile, LIMITS, type RawRow, tooLarge } from './limits.ts';
 import { type CheckedRow, shortened } from './rows.ts';
 
 /** How the rows of a file are to be understood. */

@@ -3,7 +3,7 @@ import { AppError } from '../../../platform/errors.ts';
 import { createSlots } from '../../../platform/lib/slots.ts';
 import type { Beginning } from './check-table.ts';
 import type { Conversion, Converted } from './reading/convert.ts';
-import { badFile } from './reading/limits.ts';
+import { badFile } from './limits.ts';
 import type { Said, Task } from './reading/thread.ts';
 
 const THREAD = new URL('./reading/thread.ts', import.meta.url);

@@ -9,7 +9,7 @@ import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { keeping } from '../../../platform/http/idempotency.ts';
 import { offsetOf, PageOf, pageOf, PageQuery } from '../../../platform/http/page.ts';
 import { boundsFor, FORM_LIMITS, receiveForm } from '../../../platform/http/receive-form.ts';
@@ -19,7 +19,7 @@ import { findBook } from '../book/sql.ts';
 import { listFields } from '../fields/sql.ts';
 import { readFile, readStart } from './read-file.ts';
 import type { FileKind } from './reading/convert.ts';
-import { LIMITS } from './reading/limits.ts';
+import { LIMITS } from './limits.ts';
 import { rejectsCsv } from './rejects.ts';
 import * as schema from './schema.ts';
 import { readSettings } from './settings.ts';
@@ -38,7 +38,7 @@ const UPLOAD =
   'to them.';
 
 /** Contract 4, Upload: contacts from files, and what became of them. */
-export function importRoutes(app: App, deps: ApiDeps): void {
+export function importRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('contacts');
 
@@ -108,7 +108,7 @@ export function importRoutes(app: App, deps: ApiDeps): void {
 type Upload = { readonly kind: FileKind; readonly path: string; readonly summary: string };
 type Gate = ReturnType<typeof createUploadGate>;
 
-function uploadRoute(app: App, deps: ApiDeps, gate: Gate, { kind, path, summary }: Upload): void {
+function uploadRoute(app: App, deps: PlatformDeps, gate: Gate, { kind, path, summary }: Upload): void {
   const { pool, answers } = deps;
   app.post(PATH + path, {
     onRequest: requireScope('contacts'),
@@ -139,7 +139,7 @@ function uploadRoute(app: App, deps: ApiDeps, gate: Gate, { kind, path, summary 
 }
 
 /** Changes nothing, so no answer is stored: a request that comes again is simply answered again. */
-function beginningRoute(app: App, deps: ApiDeps, gate: Gate): void {
+function beginningRoute(app: App, deps: PlatformDeps, gate: Gate): void {
   app.post(`${PATH}/upload/columns`, {
     onRequest: requireScope('contacts'),
     config: { form: schema.BeginningForm },

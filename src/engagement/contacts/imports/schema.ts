@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { Beginning } from './check-table.ts';
 import type { ImportInList as ImportBrief, ImportRow, Reject } from './sql.ts';
+import { id, orNull } from '../../../platform/lib/schema.ts';
 
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const count = (description: string) => Type.Integer({ description });
 
 /** The parts of an upload. For the description: a form is read as it comes. */
@@ -103,7 +103,7 @@ export const toBeginningOut = ({ columns, ...rest }: Beginning): Static<typeof B
   faults: [...rest.faults],
 });
 
-export const ImportId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) });
+export const ImportId = Type.Object({ id: id() });
 
 export const toImportInList = (row: ImportBrief): Static<typeof ImportInList> => {
   const { total, created, updated, skipped, errors } = row;

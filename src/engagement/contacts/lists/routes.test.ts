@@ -7,7 +7,7 @@ import { insertContacts } from '../sql.ts';
 import { moveContactCount } from '../book/sql.ts';
 import { many, one, sql } from '../../../platform/db/query.ts';
 import { SCOPES } from '../../../platform/lib/scope.ts';
-import { openRoutes, PG } from '../../../../test/support/routes.ts';
+import { openRoutes, PG } from '../../../../test/support/http/routes.ts';
 import { listRoutes } from './routes.ts';
 import { findList } from './sql.ts';
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { once } from '../../../platform/http/idempotency.ts';
 import { bodyFaults } from '../../../platform/http/more-faults.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
@@ -24,7 +24,7 @@ const moreFaults = bodyFaults(schema.AssociationIn, (body, _request, isRefused) 
 );
 
 /** Contract 4: contact lists and which contacts are in them. The contacts of a list: src/engagement/contacts/routes.ts. */
-export function listRoutes(app: App, { pool, answers }: ApiDeps): void {
+export function listRoutes(app: App, { pool, answers }: PlatformDeps): void {
   const onRequest = requireScope('contacts');
 
   app.get(PATH, {

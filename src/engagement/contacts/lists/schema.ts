@@ -3,13 +3,13 @@ import { idList } from '../../../platform/lib/id-list.ts';
 import type { Associated, Association } from './members/associate.ts';
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
 import { LIST_ORDERS, type ListRow } from './sql.ts';
+import { instant } from '../../../platform/lib/schema.ts';
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
 const MAX_LISTS = 1000;
 /** Fits into a body of a megabyte. */
 const MAX_CONTACTS = 100_000;
 
-const instant = () => Type.String({ format: 'date-time' });
 const id = () => Type.Integer({ minimum: 1, maximum: MAX_ID });
 
 const name = Type.String({

@@ -5,7 +5,7 @@ import { type SandboxGraph, startSandboxGraph } from '../../../simulators/graph/
 import { exec, many, sql } from '../../../platform/db/query.ts';
 import { insertNumber } from '../../../messaging/inbound/sql.ts';
 import { silentLog } from '../../../platform/lib/log.ts';
-import { openTestInbox, type TestInbox } from '../../../../test/support/inbox.ts';
+import { openTestInbox, type TestInbox } from '../../../../test/support/http/inbox.ts';
 import type { ThreadMedia } from '../thread/sql.ts';
 import { fetchMedia, type FetchDeps } from './fetch.ts';
 import { findNextMediaMs } from './sql.ts';

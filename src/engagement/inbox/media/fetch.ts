@@ -9,7 +9,7 @@ import type { SecretKey } from '../../../platform/lib/secret-box.ts';
 import { storeInbound } from '../../../media/store-inbound.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
 import { claimInboxes } from '../sql.ts';
-import { tellInbox } from '../tell.ts';
+import { tellInbox } from '../publish.ts';
 import { moveMedia, type ThreadMedia } from '../thread/sql.ts';
 import { claimInboxMedia, deleteInboxMedia, type DueMedia, moveInboxMedia } from './sql.ts';
 

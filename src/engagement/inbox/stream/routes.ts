@@ -4,7 +4,8 @@ import { Type } from 'typebox';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
+import type { Hub } from './hub.ts';
 import type { FindFiles } from '../answer.ts';
 import { findEventBounds, type InboxEvent } from './sql.ts';
 import { render, type StreamEvent } from './render.ts';
@@ -15,7 +16,7 @@ const MOST_STREAMS = 200;
 /** Who is so far behind is cut off: they come back, and go on where they were. */
 const MOST_WAITING = 2000;
 
-type Deps = ApiDeps & { readonly findFiles: FindFiles };
+type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: Hub };
 
 /** Contract 9: the inbox as it changes. */
 export function streamRoutes(app: App, path: string, deps: Deps): void {

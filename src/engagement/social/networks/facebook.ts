@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { listIn, memberOf, wordsIn } from '../../../carriers/json.ts';
-import { type Caller, DAY_MS, endOf, type Grant, type Network, type Profile } from './network.ts';
+import { getList, getMember, getText } from '../../../carriers/json.ts';
+import { type Caller, endOf, type Grant, type Network, type Profile } from './network.ts';
 import { ask, NetworkFailure } from './web.ts';
+import { DAY_MS } from '../../../platform/lib/time.ts';
 
 const GRAPH = 'https://graph.facebook.com/v23.0';
 const PAGES_AT_MOST = 2000;
@@ -27,26 +28,26 @@ async function lengthen(caller: Caller, grant: Grant): Promise<Grant> {
       fb_exchange_token: grant.access,
     },
   });
-  const access = wordsIn(json, 'access_token');
+  const access = getText(json, 'access_token');
   if (access === '') throw new NetworkFailure('The network gave no long-lived token', { over: false });
-  return { ...grant, access, expiresAt: endOf(caller, memberOf(json, 'expires_in')) };
+  return { ...grant, access, expiresAt: endOf(caller, getMember(json, 'expires_in')) };
 }
 
 async function describe(caller: Caller, access: string): Promise<Profile> {
   const me = await asked(caller, '/me', access, { fields: 'id,name,picture' });
   const granted = await asked(caller, '/me/permissions', access);
-  const scopes = listIn(granted, 'data')
-    .filter((entry) => wordsIn(entry, 'status') === 'granted')
-    .map((entry) => wordsIn(entry, 'permission'));
+  const scopes = getList(granted, 'data')
+    .filter((entry) => getText(entry, 'status') === 'granted')
+    .map((entry) => getText(entry, 'permission'));
   const pages = await listPages(caller, access);
   return {
-    externalId: wordsIn(me, 'id'),
+    externalId: getText(me, 'id'),
     username: null,
-    name: wordsIn(me, 'name'),
-    pictureUrl: wordsIn(memberOf(memberOf(me, 'picture'), 'data'), 'url') || null,
+    name: getText(me, 'name'),
+    pictureUrl: getText(getMember(getMember(me, 'picture'), 'data'), 'url') || null,
     scopes,
-    linked: pages.map((page) => ({ id: wordsIn(page, 'id'), name: wordsIn(page, 'name'), type: 'PAGE' })),
-    linkedTokens: Object.fromEntries(pages.map((page) => [wordsIn(page, 'id'), wordsIn(page, 'access_token')])),
+    linked: pages.map((page) => ({ id: getText(page, 'id'), name: getText(page, 'name'), type: 'PAGE' })),
+    linkedTokens: Object.fromEntries(pages.map((page) => [getText(page, 'id'), getText(page, 'access_token')])),
   };
 }
 
@@ -56,10 +57,10 @@ async function listPages(caller: Caller, access: string): Promise<unknown[]> {
   for (let after = ''; pages.length < PAGES_AT_MOST; ) {
     const from = after === '' ? {} : { after };
     const json = await asked(caller, '/me/accounts', access, { fields: PAGE_FIELDS, limit: '100', ...from });
-    pages.push(...listIn(json, 'data'));
-    const paging = memberOf(json, 'paging');
-    after = wordsIn(memberOf(paging, 'cursors'), 'after');
-    if (after === '' || memberOf(paging, 'next') === undefined) break;
+    pages.push(...getList(json, 'data'));
+    const paging = getMember(json, 'paging');
+    after = getText(getMember(paging, 'cursors'), 'after');
+    if (after === '' || getMember(paging, 'next') === undefined) break;
   }
   return pages;
 }

@@ -1,6 +1,7 @@
-import { listIn, wordsIn } from '../../../carriers/json.ts';
-import { type Caller, type Linked, MINUTE_MS, type Network, type Profile } from './network.ts';
+import { getList, getText } from '../../../carriers/json.ts';
+import { type Caller, type Linked, type Network, type Profile } from './network.ts';
 import { ask, NetworkFailure } from './web.ts';
+import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const OAUTH = 'https://oauth2.googleapis.com';
 const ACCOUNTS = 'https://mybusinessaccountmanagement.googleapis.com/v1/accounts';
@@ -11,10 +12,10 @@ const BUSINESS = 'https://www.googleapis.com/auth/business.manage';
 async function describe(caller: Caller, access: string): Promise<Profile> {
   const me = await ask(caller.web, 'https://www.googleapis.com/oauth2/v3/userinfo', { bearer: access });
   return {
-    externalId: wordsIn(me, 'sub'),
-    username: wordsIn(me, 'email') || null,
-    name: wordsIn(me, 'name'),
-    pictureUrl: wordsIn(me, 'picture') || null,
+    externalId: getText(me, 'sub'),
+    username: getText(me, 'email') || null,
+    name: getText(me, 'name'),
+    pictureUrl: getText(me, 'picture') || null,
     scopes: null,
     linked: await listLocations(caller, access).catch(noneWithoutQuota),
     linkedTokens: {},
@@ -31,12 +32,12 @@ async function listLocations(caller: Caller, access: string): Promise<Linked[]> 
   const accounts = await listAll(caller, access, ACCOUNTS, 'accounts', { pageSize: '20' });
   const linked: Linked[] = [];
   for (const account of accounts) {
-    const name = wordsIn(account, 'name');
+    const name = getText(account, 'name');
     const query = { readMask: 'name,title', pageSize: '100' };
     const locations = await listAll(caller, access, `${INFORMATION}/${name}/locations`, 'locations', query);
     // v4 of the interface wants both names, v1 the second.
-    const idOf = (location: unknown): string => `${name}/${wordsIn(location, 'name')}`;
-    linked.push(...locations.map((each) => ({ id: idOf(each), name: wordsIn(each, 'title'), type: 'LOCATION' })));
+    const idOf = (location: unknown): string => `${name}/${getText(location, 'name')}`;
+    linked.push(...locations.map((each) => ({ id: idOf(each), name: getText(each, 'title'), type: 'LOCATION' })));
   }
   return linked;
 }
@@ -53,8 +54,8 @@ async function listAll(
   for (let page = 0; page < PAGES_AT_MOST; page++) {
     const from = pageToken === '' ? {} : { pageToken };
     const json = await ask(web, address, { query: { ...query, ...from }, bearer });
-    all.push(...listIn(json, field));
-    pageToken = wordsIn(json, 'nextPageToken');
+    all.push(...getList(json, field));
+    pageToken = getText(json, 'nextPageToken');
     if (pageToken === '') break;
   }
   return all;

@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi';
-import { listIn, memberOf } from '../../../carriers/json.ts';
+import { getList, getMember } from '../../../carriers/json.ts';
 import { type Caller, endOf, type Grant, type Network, scopesOf } from './network.ts';
 import { NetworkFailure, readAnswer } from './web.ts';
 
@@ -93,10 +93,10 @@ const optionsOf = ({ web }: Caller): oauth.TokenEndpointRequestOptions => ({
 /** The answer as the standard has it: Instagram wraps it and leaves things out, identity tokens are not asked for. */
 async function usual(response: Response): Promise<Response> {
   const json = await readAnswer(response);
-  const wrapped = listIn(json, 'data')[0] ?? json;
-  const access = memberOf(wrapped, 'access_token');
-  const scopes = scopesOf(memberOf(wrapped, 'scope') ?? memberOf(wrapped, 'permissions'));
-  const [refresh, expires] = [memberOf(wrapped, 'refresh_token'), memberOf(wrapped, 'expires_in')];
+  const wrapped = getList(json, 'data')[0] ?? json;
+  const access = getMember(wrapped, 'access_token');
+  const scopes = scopesOf(getMember(wrapped, 'scope') ?? getMember(wrapped, 'permissions'));
+  const [refresh, expires] = [getMember(wrapped, 'refresh_token'), getMember(wrapped, 'expires_in')];
   return Response.json({
     access_token: access,
     token_type: 'bearer',

@@ -1,14 +1,15 @@
-import { memberOf, wordsIn } from '../../../carriers/json.ts';
-import { type Caller, DAY_MS, endOf, type Grant, type Network, type Profile } from './network.ts';
+import { getMember, getText } from '../../../carriers/json.ts';
+import { type Caller, endOf, type Grant, type Network, type Profile } from './network.ts';
 import { ask, NetworkFailure } from './web.ts';
+import { DAY_MS } from '../../../platform/lib/time.ts';
 
 const GRAPH = 'https://graph.instagram.com';
 
 async function longLived(caller: Caller, path: string, query: Readonly<Record<string, string>>): Promise<Grant> {
   const json = await ask(caller.web, `${GRAPH}${path}`, { query });
-  const access = wordsIn(json, 'access_token');
+  const access = getText(json, 'access_token');
   if (access === '') throw new NetworkFailure('The network gave no long-lived token', { over: false });
-  return { access, refresh: null, expiresAt: endOf(caller, memberOf(json, 'expires_in')), scopes: [] };
+  return { access, refresh: null, expiresAt: endOf(caller, getMember(json, 'expires_in')), scopes: [] };
 }
 
 /** The token of an hour becomes one of sixty days. */
@@ -24,12 +25,12 @@ const renew = (caller: Caller, access: string): Promise<Grant> =>
 async function describe({ web }: Caller, access: string): Promise<Profile> {
   const fields = 'user_id,username,name,profile_picture_url';
   const me = await ask(web, `${GRAPH}/v23.0/me`, { query: { fields, access_token: access } });
-  const username = wordsIn(me, 'username');
+  const username = getText(me, 'username');
   return {
-    externalId: wordsIn(me, 'user_id'),
+    externalId: getText(me, 'user_id'),
     username,
-    name: wordsIn(me, 'name') || username,
-    pictureUrl: wordsIn(me, 'profile_picture_url') || null,
+    name: getText(me, 'name') || username,
+    pictureUrl: getText(me, 'profile_picture_url') || null,
     scopes: null,
     linked: [],
     linkedTokens: {},

@@ -1,6 +1,7 @@
-import { listIn, memberOf, wordsIn } from '../../../carriers/json.ts';
-import { type Caller, DAY_MS, type Linked, type Network, type Profile } from './network.ts';
+import { getList, getMember, getText } from '../../../carriers/json.ts';
+import { type Caller, type Linked, type Network, type Profile } from './network.ts';
 import { ask, NetworkFailure } from './web.ts';
+import { DAY_MS } from '../../../platform/lib/time.ts';
 
 const OAUTH = 'https://www.linkedin.com/oauth/v2';
 const API = 'https://api.linkedin.com/v2';
@@ -13,10 +14,10 @@ const ROLES = new Set(['ADMINISTRATOR', 'CONTENT_ADMINISTRATOR']);
 async function describe(caller: Caller, access: string): Promise<Profile> {
   const me = await ask(caller.web, `${API}/userinfo`, { bearer: access });
   return {
-    externalId: wordsIn(me, 'sub'),
-    username: wordsIn(me, 'email') || null,
-    name: wordsIn(me, 'name'),
-    pictureUrl: wordsIn(me, 'picture') || null,
+    externalId: getText(me, 'sub'),
+    username: getText(me, 'email') || null,
+    name: getText(me, 'name'),
+    pictureUrl: getText(me, 'picture') || null,
     scopes: null,
     linked: await listOrganisations(caller, access),
     linkedTokens: {},
@@ -38,8 +39,8 @@ async function listOrganisations({ web }: Caller, access: string): Promise<Linke
     const json = await ask(web, `${API}/organizationalEntityAcls`, { query, bearer: access, headers }).catch(
       noneIfRefused,
     );
-    const elements = listIn(json, 'elements');
-    linked.push(...elements.filter((each) => ROLES.has(wordsIn(each, 'role'))).map(organisationOf));
+    const elements = getList(json, 'elements');
+    linked.push(...elements.filter((each) => ROLES.has(getText(each, 'role'))).map(organisationOf));
     if (elements.length < PAGE) break;
   }
   return linked;
@@ -51,8 +52,8 @@ function noneIfRefused(error: unknown): undefined {
 }
 
 const organisationOf = (element: unknown): Linked => ({
-  id: wordsIn(element, TARGET),
-  name: wordsIn(memberOf(element, `${TARGET}~`), 'localizedName'),
+  id: getText(element, TARGET),
+  name: getText(getMember(element, `${TARGET}~`), 'localizedName'),
   type: 'ORGANISATION',
 });
 

@@ -58,9 +58,6 @@ export type Network = {
   revoke?(caller: Caller, grant: Pick<Grant, 'access' | 'refresh'> & { readonly externalId: string }): Promise<void>;
 };
 
-export const MINUTE_MS = 60_000;
-export const DAY_MS = 86_400_000;
-
 /** When a token ends that lives so many seconds from now; null for what is no number. */
 export function endOf({ now }: Pick<Caller, 'now'>, seconds: unknown): Date | null {
   return typeof seconds === 'number' && seconds > 0 ? new Date(now().getTime() + seconds * 1000) : null;

@@ -1,18 +1,19 @@
-import { memberOf, wordsIn } from '../../../carriers/json.ts';
-import { type Caller, MINUTE_MS, type Network, type Profile } from './network.ts';
+import { getMember, getText } from '../../../carriers/json.ts';
+import { type Caller, type Network, type Profile } from './network.ts';
 import { ask } from './web.ts';
+import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const API = 'https://open.tiktokapis.com/v2';
 
 async function describe({ web }: Caller, access: string): Promise<Profile> {
   const fields = 'open_id,avatar_url,display_name,username';
   const json = await ask(web, `${API}/user/info/`, { query: { fields }, bearer: access });
-  const user = memberOf(memberOf(json, 'data'), 'user');
+  const user = getMember(getMember(json, 'data'), 'user');
   return {
-    externalId: wordsIn(user, 'open_id'),
-    username: wordsIn(user, 'username') || null,
-    name: wordsIn(user, 'display_name'),
-    pictureUrl: wordsIn(user, 'avatar_url') || null,
+    externalId: getText(user, 'open_id'),
+    username: getText(user, 'username') || null,
+    name: getText(user, 'display_name'),
+    pictureUrl: getText(user, 'avatar_url') || null,
     scopes: null,
     linked: [],
     linkedTokens: {},

@@ -1,4 +1,4 @@
-import { memberOf, parseJson, wordsIn } from '../../../carriers/json.ts';
+import { getMember, parseJson, getText } from '../../../carriers/json.ts';
 
 /** How a network is reached: `https://host/path` itself, or below another address that stands for all of them. */
 export type Web = {
@@ -69,24 +69,24 @@ const withoutBigNumbers = (text: string): string => text.replace(/("(?:user_)?id
 const OVER = new Set(['invalid_grant', 'access_token_invalid', '190']);
 
 function failureIn(json: unknown): NetworkFailure | undefined {
-  const error = memberOf(json, 'error');
+  const error = getMember(json, 'error');
   if (typeof error === 'string' && error !== '') {
-    const message = cut(wordsIn(json, 'error_description') || error);
+    const message = cut(getText(json, 'error_description') || error);
     return new NetworkFailure(message, { over: OVER.has(error) });
   }
   const code = codeIn(error);
   if (code === '' || code === 'ok') return undefined;
-  const status = wordsIn(error, 'status');
+  const status = getText(error, 'status');
   const over = OVER.has(code) || status === 'UNAUTHENTICATED';
-  return new NetworkFailure(cut(wordsIn(error, 'message') || code), { over });
+  return new NetworkFailure(cut(getText(error, 'message') || code), { over });
 }
 
 function codeIn(error: unknown): string {
-  const code = memberOf(error, 'code');
-  return typeof code === 'number' ? String(code) : wordsIn(error, 'code');
+  const code = getMember(error, 'code');
+  return typeof code === 'number' ? String(code) : getText(error, 'code');
 }
 
 const wordsOr = (json: unknown, status: number): string =>
-  cut(wordsIn(json, 'error_message') || wordsIn(json, 'message') || `status ${status}`);
+  cut(getText(json, 'error_message') || getText(json, 'message') || `status ${status}`);
 
 const cut = (words: string): string => words.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_WORDS);

@@ -5,7 +5,7 @@ import { loadConfig } from '../../../platform/config.ts';
 import { many, sql } from '../../../platform/db/query.ts';
 import { SCOPES } from '../../../platform/lib/scope.ts';
 import { commandsOn } from '../../../../test/support/command.ts';
-import { newKey, openRoutes } from '../../../../test/support/routes.ts';
+import { newKey, openRoutes } from '../../../../test/support/http/routes.ts';
 import { securityRoutes } from './routes.ts';
 
 const PATH = '/api/partner-gateway/v1/account/security';

@@ -1,7 +1,7 @@
 import { tenant, tenantTransaction } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { canonicalAddress } from '../../../platform/lib/address.ts';
 import { changeAllowList } from './change.ts';
 import { SecurityIn, SecurityOut } from './schema.ts';
@@ -11,7 +11,7 @@ const PATH = '/api/partner-gateway/v1/account/security';
 const tags = ['Account'];
 
 /** Contract 12: from which addresses the account may be used. For owners and admins, and keys with the scope `keys`. */
-export function securityRoutes(app: App, { pool }: ApiDeps): void {
+export function securityRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireScope('keys');
 
   app.get(PATH, {

@@ -16,7 +16,7 @@ export type Ended = { readonly status: number; readonly errorCode: string | null
  *
  * @param onStatus names of the only failures that lead on; none given: all
  */
-export function leadsOn({ status, errorCode }: Ended, onStatus?: readonly string[] | null): boolean {
+export function triggersFallback({ status, errorCode }: Ended, onStatus?: readonly string[] | null): boolean {
   if (status === STATUS.UNKNOWN || status === STATUS.DELIVERED) return false;
   if (status === STATUS.DELETED) return errorCode === REVOKED || errorCode === TIMED_OUT;
   return onStatus?.includes(nameOfStatus(status)) ?? true;

@@ -38,7 +38,7 @@ export async function insertFallbacks(db: Db, rows: readonly NewFallback[]): Pro
  * Lets those of these messages be looked at that another one may follow, and wakes whoever looks; when the transaction
  * commits. Sent before this returns, as a `burst` wants it.
  */
-export async function moveToDue(db: Db, keys: readonly Key[]): Promise<void> {
+export async function updateFallbacksDueNow(db: Db, keys: readonly Key[]): Promise<void> {
   if (keys.length === 0) return;
   await exec(
     db,
@@ -59,7 +59,7 @@ export async function findNextFallbackMs(db: Db): Promise<number | null> {
 }
 
 /** Takes the `limit` that are due for longest; in `leaseMs` they are due again, whatever becomes of this process. */
-export async function claimDue(
+export async function claimDueFallbacks(
   db: Db,
   { limit, leaseMs }: { limit: number; leaseMs: number },
 ): Promise<(Key & { hops: Hop[] })[]> {
@@ -74,7 +74,7 @@ export async function claimDue(
 }
 
 /** How a message stands that another one may follow. */
-export type Fact = Key & {
+export type FallbackMessage = Key & {
   readonly clientId: string | null;
   readonly channel: Channel;
   readonly source: 'API' | 'CAMPAIGN' | 'INBOX';
@@ -99,7 +99,7 @@ export type Fact = Key & {
 };
 
 /** The facts of these messages; those that are gone are left out. */
-export async function listFacts(db: Db, keys: readonly Key[]): Promise<Fact[]> {
+export async function listFallbackMessages(db: Db, keys: readonly Key[]): Promise<FallbackMessage[]> {
   if (keys.length === 0) return [];
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   return many(
@@ -123,7 +123,7 @@ export async function listFacts(db: Db, keys: readonly Key[]): Promise<Fact[]> {
  * Those of these messages whose network was asked to take them back, and whether it said that it did not: until then, or
  * until their end, they are asked about again.
  */
-export async function listAskedBack(db: Db, keys: readonly Key[]): Promise<{ id: string; answered: boolean }[]> {
+export async function listRevokeRequests(db: Db, keys: readonly Key[]): Promise<{ id: string; answered: boolean }[]> {
   if (keys.length === 0) return [];
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   return many(
@@ -137,7 +137,11 @@ export async function listAskedBack(db: Db, keys: readonly Key[]): Promise<{ id:
 }
 
 /** Puts off what was claimed; null: until the message's end. One that has ended since stays due. */
-export async function moveClaimed(db: Db, keys: readonly Key[], { waitMs }: { waitMs: number | null }): Promise<void> {
+export async function updateClaimedFallbacks(
+  db: Db,
+  keys: readonly Key[],
+  { waitMs }: { waitMs: number | null },
+): Promise<void> {
   if (keys.length === 0) return;
   await exec(
     db,
@@ -161,7 +165,7 @@ export async function deleteFallbacksBefore(db: Db, { endId }: { endId: string }
 }
 
 /** Lets a client id lead to the message that has followed the one to which it led. */
-export async function moveNewest(
+export async function updateNewestId(
   db: Db,
   { accountId, clientId, id, newestId }: Key & { clientId: string; newestId: string },
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { AppError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
 import type { Clock } from '../../../platform/lib/clock.ts';
 import { claimKey, insertAnswers, type Key, type SealedAnswer } from '../../../platform/idempotency/sql.ts';
-import type { Accept, OnceOnly } from '../accept.ts';
+import type { Accept, OnceRequest } from '../accept.ts';
 import { answerBulk, toResult } from '../answer.ts';
 import { readBulk } from '../read-send.ts';
 import type { BulkIn, BulkOut } from '../schema.ts';
@@ -70,18 +70,18 @@ async function findAnswer(pool: Pool, request: db.BulkRequest, bulk: BulkIn): Pr
   return answerBulk(bulk, stored.results);
 }
 
-const onceOnly = (request: db.BulkRequest): OnceOnly => ({
+const onceOnly = (request: db.BulkRequest): OnceRequest => ({
   take: async (tx) => (await db.insertBulkRequest(tx, request)) === 1,
-  keep: (tx, verdicts) => db.moveBulkResults(tx, { ...request, results: verdicts.map(toResult) }),
+  keep: (tx, verdicts) => db.updateBulkResults(tx, { ...request, results: verdicts.map(toResult) }),
 });
 
-const keyed = (bulk: BulkIn, keep: KeepBulk): OnceOnly => ({
+const keyed = (bulk: BulkIn, keep: KeepBulk): OnceRequest => ({
   take: (tx) => claimKey(tx, keep).then(() => true),
   keep: async (tx, verdicts) => void (await insertAnswers(tx, [keep.seal(answerBulk(bulk, verdicts.map(toResult)))])),
 });
 
 /** Counts once for either. */
-const both = (one: OnceOnly, other: OnceOnly): OnceOnly => ({
+const both = (one: OnceRequest, other: OnceRequest): OnceRequest => ({
   take: async (tx) => (await one.take(tx)) && other.take(tx),
   keep: async (tx, verdicts) => {
     await one.keep(tx, verdicts);

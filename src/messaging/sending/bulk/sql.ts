@@ -1,10 +1,8 @@
+import type { StoredResult } from '../answer.ts';
 import { type Db, exec, maybeOne, sql } from '../../../platform/db/query.ts';
 
 /** A bulk request that its client gave an id. */
 export type BulkRequest = { readonly accountId: number; readonly globalId: string; readonly bodyHash: Uint8Array };
-
-/** What one destination was answered: our id (null when it was refused) and the status code. */
-export type StoredResult = readonly [messageId: string | null, statusCode: number];
 
 /**
  * Takes the id for 24 hours; answers 0 when it is in use. Of two transactions at once the second waits for the first,
@@ -22,7 +20,7 @@ export async function insertBulkRequest(db: Db, request: BulkRequest): Promise<n
 }
 
 /** Keeps the answer, in the transaction that took the id. */
-export async function moveBulkResults(
+export async function updateBulkResults(
   db: Db,
   request: { accountId: number; globalId: string; results: readonly StoredResult[] },
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { beyondGsm, countParts, roomIn } from '../../../carriers/smpp/text.ts';
+import { nonGsmCharacters, countParts, lastPartRoom } from '../../../carriers/smpp/text.ts';
 import { createConsentCheck } from '../../consent/check.ts';
 import { findBalance } from '../../../money/credit/sql.ts';
 import type { Db } from '../../../platform/db/query.ts';
@@ -10,7 +10,7 @@ import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
 import { faultsOfBody as faultsOfRcsBody } from '../../../network/templates/rcs-body.ts';
 import { type Draft, type Refusal, REFUSALS } from '../draft.ts';
 import { type Examined, examine, type Tables } from '../prepare.ts';
-import { type Tried, tryRcs, tryWhatsapp } from '../rich/content.ts';
+import { type CheckedContent, checkRcs, checkWhatsapp } from '../rich/content.ts';
 import { faultsOfBody } from '../rich/whatsapp-body.ts';
 import type { PreviewIn, PreviewOut } from './schema.ts';
 
@@ -45,7 +45,7 @@ export async function previewMessage(
   };
 }
 
-type Content = { readonly said: Tried['said'] | null; readonly faults: readonly FieldError[] };
+type Content = { readonly said: CheckedContent['said'] | null; readonly faults: readonly FieldError[] };
 const NOTHING: Content = { said: null, faults: [] };
 
 /** What it says; problems where a send would answer 400. */
@@ -68,13 +68,13 @@ async function readContent(db: Db, actor: Sender, input: PreviewIn): Promise<Con
   if (input.channel === 'RCS') {
     const { templateId, body } = input;
     if (templateId === undefined && body === undefined) return NOTHING;
-    const { said, faults } = await tryRcs(db, actor, input);
+    const { said, faults } = await checkRcs(db, actor, input);
     return { said, faults: [...(body ? faultsOfRcsBody(body) : []), ...faults] };
   }
   const { template, body, sender: phoneNumberId = '' } = input;
   // Which business account a template is looked for in, its number tells.
   if (!body && (!template || phoneNumberId === '')) return NOTHING;
-  const { said, faults } = await tryWhatsapp(db, actor, { template, body, phoneNumberId });
+  const { said, faults } = await checkWhatsapp(db, actor, { template, body, phoneNumberId });
   return { said, faults: [...(body ? faultsOfBody(body) : []), ...faults] };
 }
 
@@ -133,8 +133,8 @@ function measure({ channel, body }: Draft, { parts }: Examined) {
     return { encoding: null, characters: body.length, parts, perPart: null, remaining: null, unsupported: [] };
   const { alphabet, units, parts: needed } = countParts(body);
   const encoding = alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const);
-  const unsupported = beyondGsm(body).slice(0, MOST_UNSUPPORTED);
-  return { encoding, characters: units, parts: needed, ...roomIn(body), unsupported };
+  const unsupported = nonGsmCharacters(body).slice(0, MOST_UNSUPPORTED);
+  return { encoding, characters: units, parts: needed, ...lastPartRoom(body), unsupported };
 }
 
 const priceOf = ({ priceMicros, unitMicros }: Examined) => ({

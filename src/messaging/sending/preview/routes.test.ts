@@ -4,7 +4,7 @@ import { insertOptOuts } from '../../consent/sql.ts';
 import { exec, one, sql } from '../../../platform/db/query.ts';
 import { insertSender } from '../../../network/senders/sql.ts';
 import { insertTemplate } from '../../../network/templates/sql.ts';
-import { newKey, openRoutes } from '../../../../test/support/routes.ts';
+import { newKey, openRoutes } from '../../../../test/support/http/routes.ts';
 import type { Tables } from '../prepare.ts';
 import { previewRoutes } from './routes.ts';
 

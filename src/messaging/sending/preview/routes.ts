@@ -1,13 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { demandScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
+import type { Tables } from '../prepare.ts';
 import { keeping } from '../../../platform/http/idempotency.ts';
 import { PreviewIn, PreviewOut } from './schema.ts';
 import { previewMessage } from './preview.ts';
 
-/** What a single send would be, while it is being written. */
-export function previewRoutes(app: App, deps: ApiDeps): void {
+export type PreviewRouteDeps = PlatformDeps & {
+  /** Routes, prices and senders in memory. */
+  readonly tables: Tables;
+};
+
+/** Contract 7: previews of a single message: its parts, its price and what it would be refused for. */
+export function previewRoutes(app: App, deps: PreviewRouteDeps): void {
   const { pool, tables } = deps;
 
   app.post('/api/partner-gateway/v1/messages/preview', {

@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS } from '../../../platform/lib/channel.ts';
 import { RcsSendIn, WhatsappSendIn } from '../rich/schema.ts';
-
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+import { channelName, orNull } from '../../../platform/lib/schema.ts';
 
 /** Half-written fields are for problems to tell of, not for 400. */
 const destination = Type.Optional(Type.String({ maxLength: 50, description: 'E.164.' }));
@@ -38,7 +36,7 @@ export const PreviewIn = Type.Union([SmsPreview, WhatsappPreview, RcsPreview]);
 export type PreviewIn = Static<typeof PreviewIn>;
 
 export const PreviewOut = Type.Object({
-  channel: Type.Enum([...CHANNELS], { type: 'string' }),
+  channel: channelName(),
   text: Type.String({ description: 'What people would read.' }),
   encoding: orNull(Type.Enum(['GSM-7', 'UCS-2'], { type: 'string', description: 'Of an SMS.' })),
   characters: Type.Integer({

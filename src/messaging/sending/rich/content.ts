@@ -14,10 +14,10 @@ import { filesOfBody, textOfBody, toWhatsappContent } from './whatsapp-body.ts';
 type Account = { readonly accountId: number };
 
 /** What goes out, and what people read of it. */
-export type Said = { readonly content: WholeContent; readonly body: string };
+export type Composed = { readonly content: WholeContent; readonly body: string };
 
 /** What it would say, and why it may not be sent like this. */
-export type Tried = { readonly said: Said; readonly faults: readonly FieldError[] };
+export type CheckedContent = { readonly said: Composed; readonly faults: readonly FieldError[] };
 
 type Whatsapp = {
   readonly phoneNumberId: string;
@@ -26,20 +26,20 @@ type Whatsapp = {
 };
 
 /** What a WhatsApp send says. Errors: 400; a template of another account reads as one that there is not. */
-export const sayWhatsapp = async (db: Db, account: Account, input: Whatsapp): Promise<Said> =>
-  withoutFaults(await tryWhatsapp(db, account, input));
+export const composeWhatsapp = async (db: Db, account: Account, input: Whatsapp): Promise<Composed> =>
+  withoutFaults(await checkWhatsapp(db, account, input));
 
 /** The same for RCS. `path` is where it stands in the request: empty, or ending in a dot. */
-export const sayRcs = async (db: Db, account: Account, input: RcsContent, path = ''): Promise<Said> =>
-  withoutFaults(await tryRcs(db, account, input, path));
+export const composeRcs = async (db: Db, account: Account, input: RcsContent, path = ''): Promise<Composed> =>
+  withoutFaults(await checkRcs(db, account, input, path));
 
-function withoutFaults({ said, faults }: Tried): Said {
+function withoutFaults({ said, faults }: CheckedContent): Composed {
   refuseFaults(faults);
   return said;
 }
 
-/** As `sayWhatsapp`, for a template with its faults beside it. Errors: 400 when there is nothing to show. */
-export async function tryWhatsapp(db: Db, account: Account, input: Whatsapp): Promise<Tried> {
+/** As `composeWhatsapp`, for a template with its faults beside it. Errors: 400 when there is nothing to show. */
+export async function checkWhatsapp(db: Db, account: Account, input: Whatsapp): Promise<CheckedContent> {
   const { template = {}, body } = input;
   if (body) {
     const files = filesOfBody(body);
@@ -50,7 +50,7 @@ export async function tryWhatsapp(db: Db, account: Account, input: Whatsapp): Pr
 }
 
 /** The same for RCS. */
-export async function tryRcs(db: Db, { accountId }: Account, input: RcsContent, path = ''): Promise<Tried> {
+export async function checkRcs(db: Db, { accountId }: Account, input: RcsContent, path = ''): Promise<CheckedContent> {
   const { templateId = '', body, variables } = input;
   if (body) {
     const files = filesOfRcsBody(body, `${path}body`);
@@ -89,7 +89,7 @@ function orUnknown(template: Template | undefined, field: string): Template {
 type Values = { variables?: Given | undefined; headerLink?: string | undefined };
 
 /** @param path where its values stand */
-function fill(template: Template, given: Values, field: string, path: string): Tried {
+function fill(template: Template, given: Values, field: string, path: string): CheckedContent {
   const { values, faults } = fillTemplate(template, given);
   const filling = { values, headerLink: given.headerLink };
   const said = { content: composeContent(template, filling), body: composeText(template, filling) };

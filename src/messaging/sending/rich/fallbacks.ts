@@ -10,7 +10,7 @@ import type { Hop } from '../../messages/fallback/hop.ts';
 import { DEFAULT_AFTER_SECONDS } from '../../messages/fallback/rule.ts';
 import type { Fallback } from '../fallback-schema.ts';
 import { MAX_PARTS } from '../prepare.ts';
-import { sayRcs } from './content.ts';
+import { composeRcs } from './content.ts';
 import type { FallbackRcs, FallbackSms } from './schema.ts';
 
 /** What a send says of the channels that follow it. */
@@ -73,5 +73,5 @@ async function readRcs(db: Db, account: { readonly accountId: number }, input: F
   const sender = bareAgentId(input.agentId);
   if (!(await findUsableSender(db, { ...account, channel: 'RCS', identity: sender })))
     throw invalidFields([{ field: 'fallbackRcs.agentId', message: 'the account has no such agent' }]);
-  return { channel: 'RCS', sender, ...(await sayRcs(db, account, input, 'fallbackRcs.')) } as const;
+  return { channel: 'RCS', sender, ...(await composeRcs(db, account, input, 'fallbackRcs.')) } as const;
 }

@@ -5,7 +5,7 @@ import { faultsOfBody as faultsOfRcsBody } from '../../../network/templates/rcs-
 import type { Draft } from '../draft.ts';
 import type { Hop } from '../../messages/fallback/hop.ts';
 import { readSchedule, readValidity, refuseFaults, scheduleFault } from '../read-send.ts';
-import { sayRcs, sayWhatsapp } from './content.ts';
+import { composeRcs, composeWhatsapp } from './content.ts';
 import { fallbackFaults, onlyOne, readHops } from './fallbacks.ts';
 import type { RcsSendIn, WhatsappSendIn } from './schema.ts';
 import { faultsOfBody } from './whatsapp-body.ts';
@@ -24,7 +24,7 @@ export async function readWhatsappSend(db: Db, account: Account, input: Whatsapp
     ...scheduleFaults(input, now),
     ...fallbackFaults(input),
   ]);
-  const said = await sayWhatsapp(db, account, input);
+  const said = await composeWhatsapp(db, account, input);
   const hops = await readHops(db, account, input, 'WHATSAPP');
   return { ...draftOf(input, now, hops), ...said, channel: 'WHATSAPP', sender: phoneNumberId };
 }
@@ -38,7 +38,7 @@ export async function readRcsSend(db: Db, account: Account, input: RcsSendIn, no
     ...scheduleFaults(input, now),
     ...fallbackFaults({ fallbackSms }),
   ]);
-  const said = await sayRcs(db, account, input);
+  const said = await composeRcs(db, account, input);
   const hops = await readHops(db, account, { fallbackSms, fallback }, 'RCS');
   return { ...draftOf(input, now, hops), ...said, channel: 'RCS', sender: bareAgentId(agentId) };
 }

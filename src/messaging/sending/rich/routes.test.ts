@@ -1,7 +1,7 @@
+import { notifyRoutingChange } from '../../../network/connections/sql.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../../operations/accounts/create.ts';
 import { many, sql } from '../../../platform/db/query.ts';
-import { notifyRoutes } from '../../../network/routing/sql.ts';
 import { insertTemplate } from '../../../network/templates/sql.ts';
 import type { Answer, Client } from '../../../../test/support/client.ts';
 import { connectGraph, connectRbm } from '../../../../test/support/networks.ts';
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await insertTemplate(pool, { ...whatsapp, id: '901', name: 'paused', content, variables: [], status: 'PAUSED' });
   const rcs = { ...shared, channel: 'RCS', connectionId: null, language: '', named: true } as const;
   await insertTemplate(pool, { ...rcs, id: 'r1', name: 'card', content: { text: 'Hi {{name}}' }, variables: ['name'] });
-  await notifyRoutes(pool);
+  await notifyRoutingChange(pool);
   const body = { type: 'TEXT', text: 'Hello' };
   await until('the senders', async () => {
     const answers = [await send(WHATSAPP, { phoneNumberId, destination, body, simulation: true })];

@@ -1,10 +1,11 @@
 import { tenant } from '../../../platform/db/tenant.ts';
 import { demandScope, requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
+import type { Accept } from '../accept.ts';
 import { keeping } from '../../../platform/http/idempotency.ts';
 import { ErrorOut, ref } from '../../../platform/http/schema.ts';
 import type { Verdict } from '../draft.ts';
-import { keyedSend } from '../keyed.ts';
+import { idempotentSend } from '../idempotent-send.ts';
 import { answerRich } from './answer.ts';
 import { readRcsSend, readWhatsappSend } from './read.ts';
 import * as schema from './schema.ts';
@@ -21,7 +22,7 @@ const FOLLOWED =
   'all its channels.';
 
 /** Contract 7: single sends on WhatsApp and RCS. */
-export function richMessageRoutes(app: App, deps: ApiDeps): void {
+export function richMessageRoutes(app: App, deps: PlatformDeps & { readonly accept: Accept }): void {
   const { accept, clock, pool } = deps;
 
   app.post(`${MS}/whatsapp/send`, {
@@ -46,7 +47,7 @@ export function richMessageRoutes(app: App, deps: ApiDeps): void {
         const { result, ...rest } = answerRich(body, verdict);
         return { ...rest, results: { whatsapp: result } };
       };
-      return answer(await accept.one(actor, draft, keep && keyedSend(keep, answer)));
+      return answer(await accept.one(actor, draft, keep && idempotentSend(keep, answer)));
     }),
   });
 
@@ -68,7 +69,7 @@ export function richMessageRoutes(app: App, deps: ApiDeps): void {
         const { result, ...rest } = answerRich(body, verdict);
         return { ...rest, results: { rcs: result } };
       };
-      return answer(await accept.one(actor, draft, keep && keyedSend(keep, answer)));
+      return answer(await accept.one(actor, draft, keep && idempotentSend(keep, answer)));
     }),
   });
 }

@@ -3,8 +3,7 @@ import { RcsBody } from '../../../network/templates/rcs-body.ts';
 import { Fallback } from '../fallback-schema.ts';
 import { ClientId, PhoneNumber, Sender, Text } from '../schema.ts';
 import { WhatsappBody } from './whatsapp-body.ts';
-
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+import { orNull } from '../../../platform/lib/schema.ts';
 
 const shared = {
   destination: PhoneNumber,

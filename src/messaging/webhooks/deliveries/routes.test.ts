@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { exec, sql } from '../../../platform/db/query.ts';
-import { TEST_CERT } from '../../../../test/support/certificate.ts';
+import { TEST_CERT } from '../../../../test/support/http/certificate.ts';
 import { startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
-import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { type Receiver, startReceiver } from '../../../../test/support/http/receiver.ts';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.ts';
 import { until } from '../../../../test/support/until.ts';
 

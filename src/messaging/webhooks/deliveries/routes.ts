@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { requireScope } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { once } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { isUuid } from '../../../platform/lib/ids.ts';
@@ -16,7 +16,7 @@ const DELIVERIES = `${DELIVERY_STATUS}/deliveries`;
 const tags = ['Webhooks'];
 
 /** Contract 6: what the webhook was told, and telling it again. All need the scope `webhooks`. */
-export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: ApiDeps): void {
+export function deliveryRoutes(app: App, { pool, answers, clock, secretKey }: PlatformDeps): void {
   const onRequest = requireScope('webhooks');
 
   app.get(DELIVERIES, {

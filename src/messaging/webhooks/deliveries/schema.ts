@@ -3,9 +3,7 @@ import { firstIdAt, timeOfId } from '../../../platform/lib/ids.ts';
 import type { PostRequest } from '../../../platform/outbound/post.ts';
 import { WEBHOOK_EVENT_KINDS } from '../outbox/sql.ts';
 import { type Delivery, type DeliveryFilter, DELIVERY_STATES } from '../delivery-log/sql.ts';
-
-const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-const instant = (description: string) => Type.String({ format: 'date-time', description });
+import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const DeliveryStatus = Type.Enum([...DELIVERY_STATES], {
   type: 'string',

@@ -6,9 +6,9 @@ import { insertMessages } from '../../messages/sql.ts';
 import { STATUS } from '../../states.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { newMessage } from '../../../../test/support/queue.ts';
-import { type Received, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { type Received, type Receiver, startReceiver } from '../../../../test/support/http/receiver.ts';
 import { until } from '../../../../test/support/until.ts';
-import { registerWebhook, startWebhookWorker, type WebhookWorker } from '../../../../test/support/webhook.ts';
+import { registerWebhook, startWebhookWorker, type WebhookWorker } from '../../../../test/support/http/webhook.ts';
 import { publishEvents } from '../publish.ts';
 
 let database: TestDatabase;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { retryDelayMs } from './schedule.ts';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../../platform/lib/time.ts';
 
 test('ten repetitions follow, and then none', () => {
   const seconds = Array.from({ length: 11 }, (_, i) => retryDelayMs(i + 1, null, 0.5)).map((ms) => ms && ms / 1000);

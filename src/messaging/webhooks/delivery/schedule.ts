@@ -1,6 +1,4 @@
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../platform/lib/time.ts';
 
 /** How long after each failed attempt the next one is made (contract 6): ten more over about two days. */
 const RETRIES_MS = [

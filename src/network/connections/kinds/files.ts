@@ -1,5 +1,5 @@
 import type { InboundMedia } from '../../../carriers/events.ts';
-import { parseBase } from '../../../carriers/http/base-url.ts';
+import { parseBaseUrl } from '../../../carriers/http/base-url.ts';
 import { createHttpClient, type HttpClient } from '../../../carriers/http/client.ts';
 import type { RcsSettings } from '../../../carriers/rcs/settings.ts';
 import { createGraphClient } from '../../../carriers/whatsapp/client.ts';
@@ -51,7 +51,7 @@ export function rcsFiles({ baseUrl }: RcsSettings): FileSource {
     async fetch({ url }, maxBytes) {
       const target = URL.parse(url ?? '');
       if (!target) return lost('the network tells no address');
-      if (target.origin === parseBase('baseUrl', baseUrl).origin) return get(own, target, maxBytes);
+      if (target.origin === parseBaseUrl('baseUrl', baseUrl).origin) return get(own, target, maxBytes);
       if (target.protocol !== 'https:' || target.port !== '') return lost('the address is not one that may be called');
       // The look-up is never asked about an address; a name is looked up again where it is dialled.
       const refused = await guard.addressesOf(target.hostname.replace(/^\[|\]$/g, '')).then(

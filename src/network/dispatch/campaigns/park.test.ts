@@ -6,7 +6,7 @@ import { STATUS } from '../../../messaging/states.ts';
 import { createTestDatabase } from '../../../../test/support/database.ts';
 import { pumpOn } from '../../../../test/support/pump.ts';
 import { listChunks, queueMessages, statesOf } from '../../../../test/support/queue.ts';
-import { accepted, createScriptedCarrier, retry } from '../../../../test/support/scripted-carrier.ts';
+import { accepted, createScriptedCarrier, retry } from '../../../../test/support/carriers/scripted-carrier.ts';
 import { until } from '../../../../test/support/until.ts';
 import { rescueChunks } from '../rescue.ts';
 import { claimChunks, findNextDueMs, moveChunkToQueue, moveIntents, moveRestToQueue } from '../sql.ts';

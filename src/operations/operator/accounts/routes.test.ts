@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listAuditEntries } from '../../../identity/audit/sql.ts';
 import { exec, sql } from '../../../platform/db/query.ts';
-import { type OperatorApi, openOperatorApi } from '../../../../test/support/operator-api.ts';
+import { type OperatorApi, openOperatorApi } from '../../../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 
 let program: TestProgram;

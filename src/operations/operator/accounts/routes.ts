@@ -8,7 +8,7 @@ import { creditOf } from '../../../money/credit/show.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { invalidFields } from '../../../platform/errors.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { onceForAll } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { toMicros } from '../../../platform/lib/money.ts';
@@ -28,7 +28,7 @@ const AccountQuery = Type.Object({ ...pageFields, ...schema.accountFilter });
 const LedgerQuery = Type.Object({ ...pageFields, ...ledgerFilter });
 
 /** The accounts of the gateway, and their credit. */
-export function operatorAccountRoutes(app: App, deps: ApiDeps): void {
+export function operatorAccountRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
 
@@ -104,7 +104,7 @@ export function operatorAccountRoutes(app: App, deps: ApiDeps): void {
   accountCreditRoutes(app, deps);
 }
 
-function accountCreditRoutes(app: App, deps: ApiDeps): void {
+function accountCreditRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
 

@@ -4,9 +4,10 @@ import type { Endpoint } from '../../../messaging/webhooks/sql.ts';
 import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { ROLES } from '../../../platform/lib/scope.ts';
-import { PLANS } from '../../../identity/accounts/plans.ts';
-import { amount, ChannelName, instant, isoOf, orNull, search } from '../fields.ts';
+import { PLANS } from '../../../platform/lib/plan.ts';
+import { amount, isoOf, search } from '../fields.ts';
 import { type AccountRow, type Person, SORTS } from './sql.ts';
+import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const Status = Type.Enum(['active', 'suspended'], {
   type: 'string',
@@ -14,7 +15,7 @@ const Status = Type.Enum(['active', 'suspended'], {
 });
 const Plan = Type.Enum([...PLANS], { type: 'string' });
 const Name = Type.String({ minLength: 1, maxLength: 200 });
-const Channels = Type.Array(ChannelName, {
+const Channels = Type.Array(channelName(), {
   maxItems: 3,
   description: 'Sends and campaigns of other channels are 403.',
 });
@@ -35,7 +36,7 @@ const account = {
   name: Type.String(),
   status: Status,
   plan: Plan,
-  channels: Type.Array(ChannelName),
+  channels: Type.Array(channelName()),
   currency: Type.String(),
   credit: amount('Available and frozen together.'),
   availableCredit: amount(),
@@ -45,7 +46,7 @@ const account = {
   ratePerSecond: orNull(Type.Integer({ description: 'Of those, in one second; null: a twentieth of a minute.' })),
   contacts: Type.Integer(),
   users: Type.Integer(),
-  createdAt: instant(),
+  createdAt: instant('UTC'),
   last24h: Type.Object(
     { sent: Type.Integer(), delivered: Type.Integer(), failed: Type.Integer(), cost: amount() },
     { description: 'Messages of the last 24 hours and of the hour under way.' },
@@ -56,7 +57,7 @@ export const AccountOut = Type.Object(account);
 const WebhookOut = Type.Object({
   url: Type.String({ description: 'Without what stands behind the question mark.' }),
   status: Type.Enum(['active', 'disabled'], { type: 'string' }),
-  failingSince: orNull(instant()),
+  failingSince: orNull(instant('UTC')),
   disabledReason: orNull(Type.String()),
   pending: Type.Integer({ description: 'Events that wait for an attempt.' }),
   dead: Type.Integer({ description: 'Events that were given up, and can be replayed.' }),
@@ -75,7 +76,7 @@ export const AccountDetails = Type.Object({
       username: Type.String(),
       role: Type.Enum([...ROLES], { type: 'string' }),
       isOperator: Type.Boolean(),
-      createdAt: instant(),
+      createdAt: instant('UTC'),
     }),
   ),
   webhook: orNull(WebhookOut),

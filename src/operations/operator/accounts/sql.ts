@@ -1,7 +1,7 @@
 import type { AccountStatus } from '../../../identity/accounts/sql.ts';
 import { inside } from '../../../platform/db/like.ts';
 import { type Db, many, one, raw, sql } from '../../../platform/db/query.ts';
-import type { Plan } from '../../../platform/http/actor.ts';
+import type { Plan } from '../../../platform/lib/plan.ts';
 import type { Role } from '../../../platform/lib/scope.ts';
 
 export type AccountRow = {

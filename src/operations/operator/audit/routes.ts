@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import { GATEWAY } from '../../../identity/audit/record.ts';
-import { AuditOut, instant, listed } from '../../../identity/audit/schema.ts';
+import { AuditOut, listed } from '../../../identity/audit/schema.ts';
 import { countAuditEntries, listAuditEntries } from '../../../identity/audit/sql.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { firstIdAt } from '../../../platform/lib/ids.ts';
 import { accountId, PATH } from '../fields.ts';
+import { instant } from '../../../platform/lib/schema.ts';
 
 const AuditQuery = Type.Object({
   ...pageFields,
@@ -20,7 +21,7 @@ const AuditQuery = Type.Object({
 const idAt = (at: string | undefined): string | null => (at ? firstIdAt(new Date(at)) : null);
 
 /** Who changed what of the gateway itself. */
-export function operatorAuditRoutes(app: App, { pool }: ApiDeps): void {
+export function operatorAuditRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(`${PATH}/audit`, {
     onRequest: requireOperator(),
     schema: {

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SandboxSmsc } from '../../../simulators/smsc/smsc.ts';
 import { connectGraph } from '../../../../test/support/networks.ts';
-import { type OperatorApi, openOperatorApi } from '../../../../test/support/operator-api.ts';
+import { type OperatorApi, openOperatorApi } from '../../../../test/support/http/operator-api.ts';
 import { startCarrier, startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 import { until } from '../../../../test/support/until.ts';
 

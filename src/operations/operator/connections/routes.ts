@@ -7,10 +7,11 @@ import { tryConnection } from '../../../network/connections/try.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { keeping, onceForAll } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
-import { syncNamed } from '../../../network/templates/sync-named.ts';
+import { wakeCampaignsOf } from '../../../engagement/campaigns/lifecycle/templates.ts';
+import { syncNamed } from '../../../network/templates/sync.ts';
 import { byOf } from '../by.ts';
 import { Nothing, PATH } from '../fields.ts';
 import * as schema from './schema.ts';
@@ -21,7 +22,7 @@ const tags = ['Operator: connections'];
 const CONNECTIONS = `${PATH}/connections`;
 
 /** The links to carriers: what they do, and what they are. Running programs follow every change at once. */
-export function operatorConnectionRoutes(app: App, deps: ApiDeps): void {
+export function operatorConnectionRoutes(app: App, deps: PlatformDeps): void {
   readingRoutes(app, deps);
   changingRoutes(app, deps);
   tryingRoutes(app, deps);
@@ -33,7 +34,7 @@ async function rowOf(db: Db, { name }: { readonly name: string }): Promise<Conne
   return row;
 }
 
-function readingRoutes(app: App, { pool, config: { publicUrl } }: ApiDeps): void {
+function readingRoutes(app: App, { pool, config: { publicUrl } }: PlatformDeps): void {
   const onRequest = requireOperator();
 
   app.get(CONNECTIONS, {
@@ -81,7 +82,7 @@ function readingRoutes(app: App, { pool, config: { publicUrl } }: ApiDeps): void
   });
 }
 
-function changingRoutes(app: App, deps: ApiDeps): void {
+function changingRoutes(app: App, deps: PlatformDeps): void {
   const { pool, secretKey, config } = deps;
   const onRequest = requireOperator();
   const show = async (db: Db, params: { readonly name: string }) =>
@@ -145,7 +146,7 @@ const TRYING =
   'Connects once, from the machine that answers: looks up the name, opens a connection, signs in as the program would. ' +
   'No message is sent. Takes up to 20 seconds.';
 
-function tryingRoutes(app: App, deps: ApiDeps): void {
+function tryingRoutes(app: App, deps: PlatformDeps): void {
   const { pool, secretKey } = deps;
   const onRequest = requireOperator();
 
@@ -192,7 +193,7 @@ function tryingRoutes(app: App, deps: ApiDeps): void {
       response: { 200: schema.SyncOut },
     },
     handler: keeping(deps, async ({ params }) => {
-      const synced = await syncNamed({ pool, secretKey }, params.name);
+      const synced = await syncNamed({ pool, secretKey, onTemplatesChange: wakeCampaignsOf }, params.name);
       return synced.ok ? { ...synced, detail: null } : { ok: false, templates: null, detail: synced.why };
     }),
   });

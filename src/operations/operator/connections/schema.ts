@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { callbackUrlOf } from '../../../network/connections/add.ts';
 import { kindOf } from '../../../network/connections/kinds/kinds.ts';
-import { amount, ChannelName, instant, isoOf, orNull } from '../fields.ts';
+import { amount, isoOf } from '../fields.ts';
 import type { ConnectionRow, MinuteRow } from './sql.ts';
+import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const Kind = Type.Enum(['smpp', 'whatsapp', 'rcs'], { type: 'string' });
 const Status = Type.Enum(['active', 'paused'], {
@@ -23,7 +24,7 @@ const connection = {
   id: Type.Integer(),
   name: Type.String(),
   kind: Kind,
-  channel: ChannelName,
+  channel: channelName(),
   status: Status,
   sandbox: Type.Boolean({ description: 'To the sandbox carrier of this program.' }),
   up: Type.Boolean({ description: 'A worker can submit over it.' }),
@@ -44,7 +45,7 @@ const connection = {
         'message that it did not take, numbers masked.',
     }),
   ),
-  lastErrorAt: orNull(instant()),
+  lastErrorAt: orNull(instant('UTC')),
   queued: count('Messages that wait for it.'),
   oldestSeconds: amount('How long the oldest that is due has waited.'),
   unknowns: count('Messages whose outcome nobody knows.'),
@@ -54,7 +55,7 @@ const connection = {
   numbers: count('Whose inbound messages come over it.'),
   callbackUrl: orNull(Type.String({ description: 'What the carrier must be told; null: it does not post to us.' })),
   settings: anything('As docs/carriers.md has them; never a secret.'),
-  createdAt: instant(),
+  createdAt: instant('UTC'),
 };
 export const ConnectionOut = Type.Object(connection);
 
@@ -91,7 +92,7 @@ export const ConnectionPatch = Type.Object({
 export const ConnectionName = Type.Object({ name: Type.String({ maxLength: 63 }) });
 
 export const MinutesOut = Type.Object({
-  data: Type.Array(Type.Object({ minute: instant(), ...CountsOut.properties })),
+  data: Type.Array(Type.Object({ minute: instant('UTC'), ...CountsOut.properties })),
 });
 
 export const TriedOut = Type.Object({

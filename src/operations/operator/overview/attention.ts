@@ -1,5 +1,5 @@
 import type { Db } from '../../../platform/db/query.ts';
-import type { FenceRow } from '../../../messaging/restore-guard/sql.ts';
+import type { GuardStatus } from '../../../messaging/restore-guard/sql.ts';
 import { listMissed } from '../../../messaging/schedules/sql.ts';
 import type { WorkerRow } from '../../workers/sql.ts';
 import type { ConnectionRow } from '../connections/sql.ts';
@@ -12,7 +12,7 @@ export type Attention = Omit<Concern, 'severity'> & { readonly severity: Concern
 const STUCK_SECONDS = 300;
 
 type Seen = {
-  readonly fence: FenceRow;
+  readonly fence: GuardStatus;
   readonly workers: readonly WorkerRow[];
   readonly connections: readonly ConnectionRow[];
 };

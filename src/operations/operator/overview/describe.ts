@@ -1,6 +1,6 @@
 import { kindOf } from '../../../network/connections/kinds/kinds.ts';
 import type { Db } from '../../../platform/db/query.ts';
-import { findFence } from '../../../messaging/restore-guard/sql.ts';
+import { findGuardStatus } from '../../../messaging/restore-guard/sql.ts';
 import { toChannels } from '../../../platform/lib/channel.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { listWorkers } from '../../workers/sql.ts';
@@ -9,15 +9,15 @@ import { isoOf } from '../fields.ts';
 import { findDepth } from '../queues/sql.ts';
 import { type Attention, listAttention } from './attention.ts';
 import * as db from './sql.ts';
+import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 /** A gateway has a handful of connections. */
 const MOST_CONNECTIONS = 1000;
-const MINUTE_MS = 60_000;
 const MINUTES = 60;
 
 /** Rates, totals, and what needs somebody, over all accounts: from roll-ups and from what workers say every ten seconds. */
 export async function describeGateway(pool: Db, now: Date) {
-  const [fence, workers] = [await findFence(pool), await listWorkers(pool)];
+  const [fence, workers] = [await findGuardStatus(pool), await listWorkers(pool)];
   const connections = await listConnectionPage(pool, { name: null, limit: MOST_CONNECTIONS, offset: 0 });
   const attention = await listAttention(pool, { fence, workers, connections });
   const channels = (await db.listChannelTraffic(pool)).map(toFigures);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exec, sql } from '../../../platform/db/query.ts';
-import { type OperatorApi, openOperatorApi } from '../../../../test/support/operator-api.ts';
+import { type OperatorApi, openOperatorApi } from '../../../../test/support/http/operator-api.ts';
 import { PASSWORD, startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 import { until } from '../../../../test/support/until.ts';
 

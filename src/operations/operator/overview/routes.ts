@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
-import { amount, ChannelName, instant, orNull, PATH } from '../fields.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
+import { amount, PATH } from '../fields.ts';
 import { CountsOut } from '../connections/schema.ts';
 import { describeGateway } from './describe.ts';
+import { channelName, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const figures = {
   sent: Type.Integer(),
@@ -24,17 +25,17 @@ const AttentionOut = Type.Object({
   count: orNull(Type.Integer()),
   subject: orNull(Type.String({ description: 'Name of the connection or of the account.' })),
   subjectId: orNull(Type.Integer({ description: 'Its id.' })),
-  since: orNull(instant()),
+  since: orNull(instant('UTC')),
   detail: orNull(Type.String({ description: 'The words of the carrier, or whatever else tells more.' })),
 });
 
 const OverviewOut = Type.Object({
-  asOf: instant(),
-  fence: Type.Object({ paused: Type.Boolean(), reason: orNull(Type.String()), since: instant() }),
+  asOf: instant('UTC'),
+  fence: Type.Object({ paused: Type.Boolean(), reason: orNull(Type.String()), since: instant('UTC') }),
   workers: Type.Integer({ description: 'That live.' }),
   accounts: Type.Object({ total: Type.Integer(), active: Type.Integer(), suspended: Type.Integer() }),
   last24h: Type.Object(figures, { description: 'Messages of the last 24 hours and of the hour under way.' }),
-  channels: Type.Array(Type.Object({ channel: ChannelName, ...figures })),
+  channels: Type.Array(Type.Object({ channel: channelName(), ...figures })),
   credit: Type.Array(Type.Object({ currency: Type.String(), available: amount(), frozen: amount() })),
   queue: Type.Object({
     waiting: Type.Integer(),
@@ -46,7 +47,7 @@ const OverviewOut = Type.Object({
     Type.Object({
       name: Type.String(),
       kind: Type.Enum(['smpp', 'whatsapp', 'rcs'], { type: 'string' }),
-      channel: ChannelName,
+      channel: channelName(),
       status: Type.Enum(['active', 'paused'], { type: 'string' }),
       up: Type.Boolean(),
       perSecond: amount('As above.'),
@@ -57,7 +58,7 @@ const OverviewOut = Type.Object({
   ),
   series: Type.Array(
     Type.Object({
-      minute: instant(),
+      minute: instant('UTC'),
       SMS: Type.Integer(),
       RCS: Type.Integer(),
       WHATSAPP: Type.Integer(),
@@ -73,7 +74,7 @@ const OverviewOut = Type.Object({
 });
 
 /** What an operator sees first. */
-export function operatorOverviewRoutes(app: App, { pool, clock }: ApiDeps): void {
+export function operatorOverviewRoutes(app: App, { pool, clock }: PlatformDeps): void {
   app.get(`${PATH}/overview`, {
     onRequest: requireOperator(),
     schema: {

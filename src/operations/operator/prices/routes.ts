@@ -2,29 +2,30 @@ import { type Static, Type } from 'typebox';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { AppError } from '../../../platform/errors.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { removePrice, setPrice } from '../../../money/pricing/change.ts';
 import type { Price } from '../../../money/pricing/sql.ts';
 import { byOf } from '../by.ts';
-import { amount, ChannelName, Id, Nothing, orNull, PATH } from '../fields.ts';
+import { amount, Id, Nothing, PATH } from '../fields.ts';
 import { digitsOf, NumberField, PrefixField } from '../numbers.ts';
 import { countPricePage, findPrice, findPriceFor, listPricePage } from './sql.ts';
+import { channelName, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: prices'];
 const PRICES = `${PATH}/prices`;
 
 const PriceOut = Type.Object({
   id: Type.Integer(),
-  channel: ChannelName,
+  channel: channelName(),
   prefix: Type.String({ description: 'Leading digits without the plus; the longest fitting one decides. Empty: all.' }),
   price: amount('Currency units: per part on SMS, per message elsewhere.'),
   refundUndelivered: Type.Boolean({ description: 'Given back when the message is not delivered.' }),
 });
 
 const PriceIn = Type.Object({
-  channel: ChannelName,
+  channel: channelName(),
   prefix: PrefixField,
   price: Type.Number({ minimum: 0, description: 'Currency units, at most 6 decimals.' }),
   refundUndelivered: Type.Optional(Type.Boolean({ description: 'Default: false.' })),
@@ -32,13 +33,13 @@ const PriceIn = Type.Object({
 
 const PriceQuery = Type.Object({
   ...pageFields,
-  channel: Type.Optional(ChannelName),
+  channel: Type.Optional(channelName()),
   prefix: Type.Optional(PrefixField),
 });
-const CheckQuery = Type.Object({ channel: ChannelName, number: NumberField });
+const CheckQuery = Type.Object({ channel: channelName(), number: NumberField });
 
 /** The price list. Running programs follow every change at once. */
-export function operatorPriceRoutes(app: App, { pool }: ApiDeps): void {
+export function operatorPriceRoutes(app: App, { pool }: PlatformDeps): void {
   const onRequest = requireOperator();
 
   app.get(PRICES, {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exec, sql } from '../../../platform/db/query.ts';
-import { type OperatorApi, openOperatorApi } from '../../../../test/support/operator-api.ts';
+import { type OperatorApi, openOperatorApi } from '../../../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 import { until } from '../../../../test/support/until.ts';
+import { HOUR_MS } from '../../../platform/lib/time.ts';
 
 let program: TestProgram;
 let operator: OperatorApi;
@@ -13,7 +14,6 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-const HOUR_MS = 3_600_000;
 const bulk = (destinations: readonly string[], more: object = {}) =>
   program.client.bulk({ messages: [{ destinations, sender: 'Acme', body: 'Hello' }], ...more });
 

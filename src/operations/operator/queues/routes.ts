@@ -1,14 +1,15 @@
 import { type Static, Type } from 'typebox';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { keeping } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
 import { cancelMissed, releaseMissed } from '../../../messaging/schedules/decide.ts';
 import { listMissed } from '../../../messaging/schedules/sql.ts';
 import { listWorkers, type WorkerRow } from '../../workers/sql.ts';
 import { byOf } from '../by.ts';
-import { accountId, amount, connectionField, Id, instant, orNull, PATH } from '../fields.ts';
+import { accountId, amount, connectionField, Id, PATH } from '../fields.ts';
 import { countDepths, findDepth, findWebhookLag, listBacklogs, listDepths } from './sql.ts';
+import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: queues'];
 const seconds = orNull(amount('Age of the oldest one; null: there is none.'));
@@ -35,7 +36,7 @@ const WorkerOut = Type.Object({
   id: Type.String(),
   host: Type.String(),
   pid: Type.Integer(),
-  startedAt: instant(),
+  startedAt: instant('UTC'),
   seenAt: instant('When it last said so; it does every ten seconds.'),
   alive: Type.Boolean({ description: 'It holds its lock in the database.' }),
   tasks: Type.Array(
@@ -48,7 +49,7 @@ const WorkerOut = Type.Object({
 });
 
 const QueuesOut = Type.Object({
-  asOf: instant(),
+  asOf: instant('UTC'),
   messages: Type.Object(depth),
   webhooks: Type.Object({
     fresh: count('Events that were never tried.'),
@@ -68,7 +69,7 @@ const MissedOut = Type.Object({
   accountId: Type.Integer(),
   account: Type.String(),
   messages: Type.Integer(),
-  dueAt: instant(),
+  dueAt: instant('UTC'),
 });
 
 const DepthQuery = Type.Object({
@@ -78,7 +79,7 @@ const DepthQuery = Type.Object({
 });
 
 /** What waits, for whom and since when; and the schedules that were missed. */
-export function operatorQueueRoutes(app: App, deps: ApiDeps): void {
+export function operatorQueueRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
 
@@ -117,7 +118,7 @@ export function operatorQueueRoutes(app: App, deps: ApiDeps): void {
   missedRoutes(app, deps);
 }
 
-function missedRoutes(app: App, deps: ApiDeps): void {
+function missedRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
   const MISSED = `${PATH}/schedules/missed`;

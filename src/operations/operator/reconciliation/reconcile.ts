@@ -4,6 +4,7 @@ import { transaction } from '../../../platform/db/transaction.ts';
 import { firstIdAt } from '../../../platform/lib/ids.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import * as db from './sql.ts';
+import { HOUR_MS } from '../../../platform/lib/time.ts';
 
 export type Check = {
   readonly name: 'ledger_balanced' | 'balances_match' | 'frozen_matches' | 'figures_match' | 'receipts_matched';
@@ -19,7 +20,6 @@ type Verdict = Pick<Check, 'ok' | 'detail' | 'data'>;
 
 /** So long each check may take: they read whole tables, and nobody should wait for them who sends. */
 const MOST_SECONDS = 20;
-const HOUR_MS = 3_600_000;
 /** A receipt may overtake the answer to its submit, and is parked for a moment. */
 const PARKED_MS = HOUR_MS;
 

@@ -2,15 +2,16 @@ import { Type } from 'typebox';
 import { examine } from '../../diagnosis/examine.ts';
 import { invalidFields } from '../../../platform/errors.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { createNodeServer } from '../../../platform/http/server.ts';
 import { instantField, parseInstant } from '../../../platform/lib/instant.ts';
 import { reconcileNamed } from '../../../messaging/receipts/reconcile.ts';
-import { connectionField, instant, isoOf, orNull, PATH } from '../fields.ts';
+import { connectionField, isoOf, PATH } from '../fields.ts';
 import { reconcile } from './reconcile.ts';
+import { DAY_MS } from '../../../platform/lib/time.ts';
+import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: health'];
-const DAY_MS = 86_400_000;
 
 const CheckOut = Type.Object({
   name: Type.Enum(['ledger_balanced', 'balances_match', 'frozen_matches', 'figures_match', 'receipts_matched'], {
@@ -23,14 +24,14 @@ const CheckOut = Type.Object({
 });
 
 const HourOut = Type.Object({
-  hour: instant(),
+  hour: instant('UTC'),
   connection: Type.String(),
   submitted: Type.Integer({ description: 'Parts that the carrier took: final, open and unmatched together.' }),
   final: Type.Integer(),
   open: Type.Integer(),
   unmatched: Type.Integer({ description: 'Receipts for a submit that nobody knows of.' }),
   finalPercent: Type.Number({ description: 'Of those submitted.' }),
-  oldestOpen: orNull(instant()),
+  oldestOpen: orNull(instant('UTC')),
 });
 
 const FindingOut = Type.Object({
@@ -50,7 +51,7 @@ const PeriodQuery = Type.Object({
 });
 
 /** Whether what is kept agrees with itself, and whether this machine is in order. */
-export function operatorHealthRoutes(app: App, { pool, config, clock }: ApiDeps): void {
+export function operatorHealthRoutes(app: App, { pool, config, clock }: PlatformDeps): void {
   const onRequest = requireOperator();
 
   app.get(`${PATH}/reconciliation`, {
@@ -62,7 +63,7 @@ export function operatorHealthRoutes(app: App, { pool, config, clock }: ApiDeps)
       description: 'Reads whole tables: each check stops after 20 s. Meant for a person who looks, not for polling.',
       querystring: HoursQuery,
       response: {
-        200: Type.Object({ asOf: instant(), ok: Type.Boolean(), checks: Type.Array(CheckOut) }),
+        200: Type.Object({ asOf: instant('UTC'), ok: Type.Boolean(), checks: Type.Array(CheckOut) }),
       },
     },
     handler: async ({ query }) => {

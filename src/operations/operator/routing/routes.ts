@@ -1,14 +1,15 @@
 import { Type } from 'typebox';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { onceForAll } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { addRoute, removeRoute } from '../../../network/routing/change.ts';
 import { byOf } from '../by.ts';
-import { ChannelName, connectionField, Id, Nothing, PATH } from '../fields.ts';
+import { connectionField, Id, Nothing, PATH } from '../fields.ts';
 import { digitsOf, NumberField, PrefixField } from '../numbers.ts';
 import { countRoutePage, findRoute, listRoutePage, listRoutesFor } from './sql.ts';
+import { channelName } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: routes'];
 const ROUTES = `${PATH}/routes`;
@@ -20,7 +21,7 @@ const OnUnknown = Type.Enum(['hold', 'resubmit'], {
 
 const RouteOut = Type.Object({
   id: Type.Integer(),
-  channel: ChannelName,
+  channel: channelName(),
   prefix: Type.String({ description: 'The longest that a number begins with decides. Empty: all.' }),
   order: Type.Integer({
     description: 'Among the routes of one prefix, from 1: the others are for when that one fails.',
@@ -39,11 +40,11 @@ const RouteIn = Type.Object({
   onUnknown: Type.Optional(OnUnknown),
 });
 
-const RouteQuery = Type.Object({ ...pageFields, channel: Type.Optional(ChannelName), connection: connectionField });
+const RouteQuery = Type.Object({ ...pageFields, channel: Type.Optional(channelName()), connection: connectionField });
 const CheckQuery = Type.Object({ number: NumberField });
 
 /** Which connection takes which numbers. Running programs follow every change at once. */
-export function operatorRouteRoutes(app: App, deps: ApiDeps): void {
+export function operatorRouteRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listAuditEntries } from '../../../identity/audit/sql.ts';
 import { connectGraph, connectRbm } from '../../../../test/support/networks.ts';
-import { type OperatorApi, openOperatorApi } from '../../../../test/support/operator-api.ts';
+import { type OperatorApi, openOperatorApi } from '../../../../test/support/http/operator-api.ts';
 import { startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 import { until } from '../../../../test/support/until.ts';
 

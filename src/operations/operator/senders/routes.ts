@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { transaction } from '../../../platform/db/transaction.ts';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { onceForAll } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { assignNumber, removeNumber } from '../../../messaging/inbound/assign.ts';
@@ -21,13 +21,13 @@ const NumbersQuery = Type.Object({ ...pageFields, ...schema.numberFilter });
 const TemplateQuery = Type.Object({ ...pageFields, ...schema.templateFilter });
 
 /** Whose senders, inbound numbers and templates are whose. Running programs follow every change at once. */
-export function operatorSenderRoutes(app: App, deps: ApiDeps): void {
+export function operatorSenderRoutes(app: App, deps: PlatformDeps): void {
   senderRoutes(app, deps);
   numberRoutes(app, deps);
   templateRoutes(app, deps);
 }
 
-function senderRoutes(app: App, deps: ApiDeps): void {
+function senderRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
 
@@ -96,7 +96,7 @@ function senderRoutes(app: App, deps: ApiDeps): void {
   });
 }
 
-function numberRoutes(app: App, deps: ApiDeps): void {
+function numberRoutes(app: App, deps: PlatformDeps): void {
   const { pool } = deps;
   const onRequest = requireOperator();
 
@@ -150,7 +150,7 @@ function numberRoutes(app: App, deps: ApiDeps): void {
   });
 }
 
-function templateRoutes(app: App, { pool }: ApiDeps): void {
+function templateRoutes(app: App, { pool }: PlatformDeps): void {
   app.get(`${PATH}/templates`, {
     onRequest: requireOperator(),
     schema: {

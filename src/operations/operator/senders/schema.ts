@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
-import { accountId, connectionField, instant, orNull, search } from '../fields.ts';
+import { accountId, connectionField, search } from '../fields.ts';
 import type { NumberRow, SenderRow, TemplateRow } from './sql.ts';
+import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const NetworkChannel = Type.Enum(['WHATSAPP', 'RCS'], { type: 'string' });
 const owner = {
@@ -34,7 +35,7 @@ export const SenderOut = Type.Object({
   details: Type.Record(Type.String(), Type.Unknown(), {
     description: 'What the network says of it, or what the account said that asks for it.',
   }),
-  createdAt: instant(),
+  createdAt: instant('UTC'),
 });
 
 export const SenderIn = Type.Object({
@@ -52,7 +53,7 @@ export const NumberOut = Type.Object({
   connection: Type.String(),
   accountId: Type.Integer(),
   account: Type.String(),
-  createdAt: instant(),
+  createdAt: instant('UTC'),
 });
 export const NumberIn = Type.Object({ number: InboundNumber, connection: Connection, accountId });
 export const NumberMade = Type.Object({ number: Type.String(), connection: Type.String(), accountId: Type.Integer() });
@@ -73,7 +74,7 @@ export const TemplateOut = Type.Object({
   reason: orNull(Type.String()),
   connection: orNull(Type.String()),
   ...owner,
-  updatedAt: instant(),
+  updatedAt: instant('UTC'),
 });
 
 export const toSender = ({ createdAt, ...row }: SenderRow) => ({ ...row, createdAt: createdAt.toISOString() });

@@ -1,14 +1,15 @@
 import { type Static, Type } from 'typebox';
 import { requireOperator } from '../../../platform/http/auth.ts';
-import type { ApiDeps, App } from '../../../platform/http/deps.ts';
+import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { keeping } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, pageOf, PageOf } from '../../../platform/http/page.ts';
 import { maskNumber } from '../../../platform/lib/mask.ts';
 import { VERDICTS } from '../../../messaging/unknown-outcomes/settle.ts';
 import { byOf } from '../by.ts';
-import { accountId, amount, connectionField, instant, orNull, PATH } from '../fields.ts';
+import { accountId, amount, connectionField, PATH } from '../fields.ts';
 import { settleAll } from './settle-all.ts';
 import { countUnknownPage, listUnknownPage, type UnknownRow } from './sql.ts';
+import { instant, orNull } from '../../../platform/lib/schema.ts';
 
 const tags = ['Operator: open unknowns'];
 
@@ -20,7 +21,7 @@ const UnknownOut = Type.Object({
   destination: Type.String({ description: 'Masked.' }),
   sender: Type.String(),
   parts: Type.Integer(),
-  since: instant(),
+  since: instant('UTC'),
   ageSeconds: amount('Since then.'),
   reason: Type.String(),
 });
@@ -51,7 +52,7 @@ const SettleOut = Type.Object({
 });
 
 /** Messages that were written to a carrier and never answered. */
-export function operatorUnknownRoutes(app: App, deps: ApiDeps): void {
+export function operatorUnknownRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
   const onRequest = requireOperator();
 

@@ -1,14 +1,13 @@
 import { type Static, Type } from 'typebox';
-import { CHANNELS } from '../../../platform/lib/channel.ts';
 import { instantField } from '../../../platform/lib/instant.ts';
 import { STATUS_NAMES } from '../../../messaging/states.ts';
 import { StatusRecord } from '../../../messaging/tracking/schema.ts';
+import { channelName, id, instant, orNull } from '../../../platform/lib/schema.ts';
 
 const SOURCES = ['API', 'CAMPAIGN', 'INBOX'] as const;
-const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
 export const SearchQuery = Type.Object({
-  channel: Type.Optional(Type.Enum([...CHANNELS], { type: 'string' })),
+  channel: Type.Optional(channelName()),
   status: Type.Optional(Type.Enum([...STATUS_NAMES], { type: 'string', description: 'As `deliveryStatus`.' })),
   destination: Type.Optional(
     Type.String({
@@ -18,7 +17,7 @@ export const SearchQuery = Type.Object({
     }),
   ),
   sender: Type.Optional(Type.String({ maxLength: 128, description: 'Exactly.' })),
-  campaignId: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  campaignId: Type.Optional(id()),
   source: Type.Optional(Type.Enum([...SOURCES], { type: 'string', description: 'Who sent it.' })),
   q: Type.Optional(
     Type.String({
@@ -33,8 +32,6 @@ export const SearchQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50, description: 'Messages at most.' }),
 });
 export type SearchQuery = Static<typeof SearchQuery>;
-
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 
 export const SearchOut = Type.Object({
   data: Type.Array(

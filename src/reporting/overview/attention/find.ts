@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Db } from '../../../platform/db/query.ts';
-import { findFence } from '../../../messaging/restore-guard/sql.ts';
+import { findGuardStatus } from '../../../messaging/restore-guard/sql.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
 import type { Scope } from '../../../platform/lib/scope.ts';
 import { type Attention, ATTENTION_KINDS, type AttentionKind, SEVERITIES } from '../schema.ts';
@@ -32,7 +32,7 @@ export async function findOwnAttention(db: Db, { accountId, operations }: Watche
 /** The same of what all accounts stand on: the carriers, and whether anything is sent at all. */
 export async function findCommonAttention(pool: Pool, { accountId, channels }: Watcher): Promise<Attention[]> {
   const [fence, down] = await Promise.all([
-    findFence(pool),
+    findGuardStatus(pool),
     listDownConnections(pool, { accountId, channels: [...channels] }),
   ]);
   const paused: Attention = {

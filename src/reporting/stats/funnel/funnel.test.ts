@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pool } from 'pg';
 import { tenant } from '../../../platform/db/tenant.ts';
-import { type CampaignStage, openCampaignStage } from '../../../../test/support/campaign-stage.ts';
+import { type CampaignStage, openCampaignStage } from '../../../../test/support/campaigns/stage.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { toFunnelOut } from './schema.ts';
 import { findFunnel } from './sql.ts';

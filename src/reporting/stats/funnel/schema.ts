@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { chainOf } from '../../../engagement/campaigns/mode.ts';
-import { bitOf, CHANNELS } from '../../../platform/lib/channel.ts';
+import { bitOf } from '../../../platform/lib/channel.ts';
 import type { FunnelRow } from './sql.ts';
+import { channelName } from '../../../platform/lib/schema.ts';
 
 const count = (description: string) => Type.Integer({ description });
 
@@ -12,7 +13,7 @@ export const FunnelOut = Type.Object({
   steps: Type.Array(
     Type.Object({
       step: count('From 1.'),
-      channel: Type.Enum([...CHANNELS], { type: 'string' }),
+      channel: channelName(),
       attempted: count('Messages that were given to a carrier, or ended before.'),
       delivered: count('Those that were read included.'),
       read: count('As far as the channel tells.'),

@@ -1,12 +1,12 @@
 import { Group, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import type { Column } from '../../ui/table/data-table.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
 import { Hint } from '../../ui/hint.tsx';
-import { Money } from '../../ui/money.tsx';
-import { Num, Percent } from '../../ui/num.tsx';
-import { Channels } from '../../ui/statuses.tsx';
+import { Money } from '../../ui/values/money.tsx';
+import { Num, Percent } from '../../ui/values/num.tsx';
+import { Channels } from '../../ui/values/statuses.tsx';
 import { AccountLink } from '../shared/account-link.tsx';
 import type { Account } from './account.ts';
 import { AccountStatus } from './status.tsx';

@@ -3,10 +3,10 @@ import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { DialogForm } from '../../ui/dialog-form.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
-import { SecretOnce } from '../../ui/secret-once.tsx';
+import { SecretOnce } from '../../ui/actions/secret-once.tsx';
 import { ACCOUNT_KEYS, ACCOUNTS, CHANNELS, PLANS } from './account.ts';
 
 type CreateDialogProps = { readonly onClose: () => void };

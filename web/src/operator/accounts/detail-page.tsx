@@ -5,7 +5,7 @@ import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
-import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { Access } from './access.tsx';
 import { type AccountDetails, accountQuery } from './account.ts';
 import { Figures } from './figures.tsx';

@@ -1,10 +1,10 @@
 import { SimpleGrid } from '@mantine/core';
 import { CircleCheck, Lock, Send, Wallet } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../ui/format.ts';
-import { Money } from '../../ui/money.tsx';
-import { Num, Percent } from '../../ui/num.tsx';
-import { Stat } from '../../ui/stat.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { Money } from '../../ui/values/money.tsx';
+import { Num, Percent } from '../../ui/values/num.tsx';
+import { Stat } from '../../ui/values/stat.tsx';
 import type { AccountDetails } from './account.ts';
 import { shareOf } from './columns.tsx';
 

@@ -1,8 +1,8 @@
 import { Eye } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../../api/session.ts';
-import { useSwitchAccount } from '../../app/switch-account.ts';
-import { MayButton, MayIcon } from '../../ui/may-button.tsx';
+import { useSwitchAccount } from '../../app/shell/switch-account.ts';
+import { MayButton, MayIcon } from '../../ui/actions/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 
 type LookProps = { readonly account: { readonly id: number; readonly name: string } };

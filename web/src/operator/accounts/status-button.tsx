@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
+import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
+import { MayButton } from '../../ui/actions/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
 

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { StatusBadge } from '../../ui/status-badge.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import type { Status } from './account.ts';
 
 export function AccountStatus({ status }: { readonly status: Status }) {

@@ -3,8 +3,8 @@ import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { DialogForm } from '../../ui/dialog-form.tsx';
-import { useFormat } from '../../ui/format.ts';
+import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
+import { useFormat } from '../../ui/values/format.ts';
 import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
 
 type TopUpProps = { readonly account: AccountDetails; readonly onClose: () => void };

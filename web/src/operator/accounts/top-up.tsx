@@ -2,8 +2,8 @@ import { useDisclosure } from '@mantine/hooks';
 import { Coins } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Dialog } from '../../ui/dialog.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { MayButton } from '../../ui/actions/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import type { AccountDetails } from './account.ts';
 

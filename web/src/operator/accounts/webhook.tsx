@@ -3,12 +3,12 @@ import { Webhook as WebhookIcon } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { DateTime } from '../../ui/date-time.tsx';
-import { Facts } from '../../ui/facts.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
-import { Num } from '../../ui/num.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
+import { Facts } from '../../ui/values/facts.tsx';
+import { MayButton } from '../../ui/actions/may-button.tsx';
+import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
-import { StatusBadge } from '../../ui/status-badge.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { ACCOUNT_KEYS, type AccountDetails, ACCOUNTS } from './account.ts';
 

@@ -1,6 +1,6 @@
 import { Code, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { CopyButton } from '../../ui/copy-button.tsx';
+import { CopyButton } from '../../ui/actions/copy-button.tsx';
 import type { Kind } from './connection.ts';
 
 /** Where the carrier is to send receipts and messages: to be told to it. */

@@ -1,10 +1,10 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../../ui/data-table.tsx';
-import { DateTime, Duration } from '../../ui/date-time.tsx';
-import { Num } from '../../ui/num.tsx';
-import { ChannelBadge } from '../../ui/statuses.tsx';
+import type { Column } from '../../ui/table/data-table.tsx';
+import { DateTime, Duration } from '../../ui/values/date-time.tsx';
+import { Num } from '../../ui/values/num.tsx';
+import { ChannelBadge } from '../../ui/values/statuses.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 import type { Connection } from './connection.ts';
 import { ConnectionState, Links, Rate, WindowUse } from './state.tsx';

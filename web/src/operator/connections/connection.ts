@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, ok } from '../../api/client.ts';
-import type { Tone } from '../../ui/status-badge.tsx';
+import type { Tone } from '../../ui/values/status-badge.tsx';
 import { LIVE_MS } from '../shared/need.ts';
 
 export const CONNECTIONS = '/api/operator/v1/connections';

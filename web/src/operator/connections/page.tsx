@@ -1,11 +1,11 @@
 import { Cable, Plus } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { DataTable } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ButtonLink } from '../../ui/link.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, useUrlState } from '../../ui/url-state.ts';
-import { useListQuery } from '../../ui/use-list-query.ts';
+import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { LIVE_MS } from '../shared/need.ts';
 import { useConnectionColumns } from './columns.tsx';
 import { type Connection, listConnections } from './connection.ts';

@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../ui/format.ts';
+import { useFormat } from '../../ui/values/format.ts';
 import { useWord } from '../shared/word.ts';
 import type { Field } from './fields.ts';
 

@@ -1,8 +1,8 @@
 import { Group, Progress, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../ui/format.ts';
-import { Num } from '../../ui/num.tsx';
-import { StatusBadge } from '../../ui/status-badge.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { Num } from '../../ui/values/num.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { type Connection, stateOf, TONES } from './connection.ts';
 
 type StateProps = { readonly connection: Pick<Connection, 'status' | 'up'> & { readonly fault?: string | null } };

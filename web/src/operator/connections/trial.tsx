@@ -2,7 +2,7 @@ import { Alert, Group, Loader, Stack, Text } from '@mantine/core';
 import { CircleAlert, CircleCheck, CircleDashed, type LucideIcon } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../ui/error-state.tsx';
-import { useFormat } from '../../ui/format.ts';
+import { useFormat } from '../../ui/values/format.ts';
 import { api, ok } from '../../api/client.ts';
 import { CONNECTIONS, type Kind } from './connection.ts';
 

@@ -3,8 +3,8 @@ import { RefreshCw } from 'lucide-react';
 import { Children, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../ui/error-state.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
-import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { MayButton } from '../../ui/actions/may-button.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import classes from '../shared/lines.module.css';
 import { OPERATOR } from '../shared/need.ts';
 

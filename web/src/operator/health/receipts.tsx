@@ -4,12 +4,12 @@ import { ReceiptText } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
-import { type Column, DataTable } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import { type Column, DataTable } from '../../ui/table/data-table.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { Num, Percent } from '../../ui/num.tsx';
+import { Num, Percent } from '../../ui/values/num.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { ConnectionFilterBar } from '../shared/connection-choice.tsx';
+import { ConnectionFilterBar } from '../connections/connection-choice.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 
 const FIELDS = { ...listFields(), connection: text() };

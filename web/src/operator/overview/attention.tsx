@@ -1,10 +1,10 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { CircleCheckBig } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
 import { TextLink } from '../../ui/link.tsx';
 import { Section } from '../../ui/section.tsx';
-import { StatusBadge, type Tone } from '../../ui/status-badge.tsx';
+import { StatusBadge, type Tone } from '../../ui/values/status-badge.tsx';
 import classes from '../shared/lines.module.css';
 import { useWord } from '../shared/word.ts';
 import type { Attention } from './overview.ts';

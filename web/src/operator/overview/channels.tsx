@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
-import { Num, Percent } from '../../ui/num.tsx';
+import { Num, Percent } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
-import { ChannelBadge } from '../../ui/statuses.tsx';
+import { ChannelBadge } from '../../ui/values/statuses.tsx';
 import { shareOf } from '../accounts/columns.tsx';
 import { type PlainColumn, PlainTable } from '../shared/plain-table.tsx';
 import type { Overview } from './overview.ts';

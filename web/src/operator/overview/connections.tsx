@@ -1,10 +1,10 @@
 import { Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { Duration } from '../../ui/date-time.tsx';
+import { Duration } from '../../ui/values/date-time.tsx';
 import { ButtonLink, TextLink } from '../../ui/link.tsx';
-import { Num } from '../../ui/num.tsx';
+import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
-import { ChannelBadge } from '../../ui/statuses.tsx';
+import { ChannelBadge } from '../../ui/values/statuses.tsx';
 import { ConnectionState } from '../connections/state.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 import { type PlainColumn, PlainTable } from '../shared/plain-table.tsx';

@@ -2,8 +2,8 @@ import { Alert, Group, Stack, Text } from '@mantine/core';
 import { OctagonPause } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { DateTime } from '../../ui/date-time.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
+import { MayButton } from '../../ui/actions/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import type { Overview } from './overview.ts';
 

@@ -1,9 +1,9 @@
 import { SimpleGrid } from '@mantine/core';
 import { Building2, Gauge, ListOrdered, Send } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../ui/format.ts';
-import { Num } from '../../ui/num.tsx';
-import { Stat } from '../../ui/stat.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { Num } from '../../ui/values/num.tsx';
+import { Stat } from '../../ui/values/stat.tsx';
 import type { Overview } from './overview.ts';
 
 /** Four figures that tell whether it runs. */

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { ErrorState } from '../../ui/error-state.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
-import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { AttentionList } from './attention.tsx';
 import { ChannelFigures } from './channels.tsx';
 import { Connections } from './connections.tsx';

@@ -5,9 +5,9 @@ import { OctagonPause } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { DialogForm } from '../../ui/dialog-form.tsx';
-import { MayButton } from '../../ui/may-button.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
+import { MayButton } from '../../ui/actions/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { FENCE, SENDING_KEYS } from './overview.ts';
 

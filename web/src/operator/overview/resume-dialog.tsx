@@ -4,12 +4,12 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { DateTime } from '../../ui/date-time.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { DialogAnswer } from '../../ui/dialog-form.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { DialogAnswer } from '../../ui/dialog/dialog-form.tsx';
 import { ErrorState } from '../../ui/error-state.tsx';
-import { Num } from '../../ui/num.tsx';
-import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { Num } from '../../ui/values/num.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { PlainTable } from '../shared/plain-table.tsx';
 import { FENCE, fenceQuery, SENDING_KEYS } from './overview.ts';
 

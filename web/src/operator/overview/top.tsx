@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { Num } from '../../ui/num.tsx';
+import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
 import { AccountLink } from '../shared/account-link.tsx';
 import { type PlainColumn, PlainTable } from '../shared/plain-table.tsx';

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../ui/format.ts';
+import { useFormat } from '../../ui/values/format.ts';
 import { Section } from '../../ui/section.tsx';
 import { ChartOfSome } from '../shared/chart-of-some.tsx';
 import type { Overview } from './overview.ts';

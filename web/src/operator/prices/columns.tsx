@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../../ui/data-table.tsx';
-import { ChannelBadge } from '../../ui/statuses.tsx';
+import type { Column } from '../../ui/table/data-table.tsx';
+import { ChannelBadge } from '../../ui/values/statuses.tsx';
 import { Prefix } from '../shared/prefix.tsx';
 import { PriceCell } from './price-cell.tsx';
 import type { Price } from './price.ts';

@@ -1,13 +1,13 @@
 import { Tags } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { AddButton } from '../../ui/add-button.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
+import { AddButton } from '../../ui/actions/add-button.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ChoiceFilter, FilterBar, SearchField } from '../../ui/filter-bar.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { choice, listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { useListQuery } from '../../ui/use-list-query.ts';
+import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { CHANNELS } from '../accounts/account.ts';
 import { OPERATOR } from '../shared/need.ts';
 import { usePriceColumns } from './columns.tsx';

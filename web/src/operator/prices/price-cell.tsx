@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { useSession } from '../../api/session.ts';
-import { useFormat } from '../../ui/format.ts';
+import { useFormat } from '../../ui/values/format.ts';
 import { usePriceName } from '../shared/price-name.ts';
 import { type Price, PRICE_KEYS, setPrice } from './price.ts';
 

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { api, ok } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { ErrorState } from '../../ui/error-state.tsx';
-import { useFormat } from '../../ui/format.ts';
+import { useFormat } from '../../ui/values/format.ts';
 import { Section } from '../../ui/section.tsx';
 import { CHANNELS } from '../accounts/account.ts';
 import { NumberCheck } from '../shared/number-check.tsx';

@@ -1,9 +1,9 @@
 import { SimpleGrid } from '@mantine/core';
 import { Clock, Hourglass, ListOrdered, Webhook } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../ui/format.ts';
-import { Num } from '../../ui/num.tsx';
-import { Stat } from '../../ui/stat.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { Num } from '../../ui/values/num.tsx';
+import { Stat } from '../../ui/values/stat.tsx';
 import type { Queues } from './queue.ts';
 
 type FiguresProps = { readonly queues: Queues | undefined };

@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next';
-import { Duration } from '../../ui/date-time.tsx';
-import { Num } from '../../ui/num.tsx';
+import { Duration } from '../../ui/values/date-time.tsx';
+import { Num } from '../../ui/values/num.tsx';
 import { Section } from '../../ui/section.tsx';
-import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import { type PlainColumn, PlainTable } from '../shared/plain-table.tsx';
 import { useWord } from '../shared/word.ts';
 import type { Queues } from './queue.ts';

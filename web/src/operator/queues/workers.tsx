@@ -1,9 +1,9 @@
 import { Alert, Code, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { DateTime } from '../../ui/date-time.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
 import { Section } from '../../ui/section.tsx';
-import { StatusBadge } from '../../ui/status-badge.tsx';
-import { TableSkeleton } from '../../ui/table-skeleton.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
 import type { Queues } from './queue.ts';
 
 type Worker = Queues['workers'][number];

@@ -3,9 +3,9 @@ import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { DialogForm } from '../../ui/dialog-form.tsx';
-import { ConnectionChoice } from '../shared/connection-choice.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
+import { ConnectionChoice } from '../connections/connection-choice.tsx';
 import { digitsOf, PrefixInput } from '../shared/prefix-input.tsx';
 import { type Route, ROUTE_KEYS, ROUTES } from './route.ts';
 

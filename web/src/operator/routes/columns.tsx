@@ -1,9 +1,9 @@
 import { Group } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../../ui/data-table.tsx';
-import { Num } from '../../ui/num.tsx';
-import { StatusBadge } from '../../ui/status-badge.tsx';
+import type { Column } from '../../ui/table/data-table.tsx';
+import { Num } from '../../ui/values/num.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
 import { ConnectionLink } from '../shared/connection-link.tsx';
 import { Prefix } from '../shared/prefix.tsx';
 import type { Route } from './route.ts';

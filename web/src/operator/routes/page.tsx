@@ -1,13 +1,13 @@
 import { Waypoints } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
-import { AddButton } from '../../ui/add-button.tsx';
-import { DataTable } from '../../ui/data-table.tsx';
+import { AddButton } from '../../ui/actions/add-button.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
 import { listFields, text, useUrlState } from '../../ui/url-state.ts';
-import { useListQuery } from '../../ui/use-list-query.ts';
-import { ConnectionFilterBar } from '../shared/connection-choice.tsx';
+import { useListQuery } from '../../ui/table/use-list-query.ts';
+import { ConnectionFilterBar } from '../connections/connection-choice.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { useRouteColumns } from './columns.tsx';
 import { DeleteIcon } from './delete-icon.tsx';

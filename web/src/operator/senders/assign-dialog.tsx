@@ -3,10 +3,10 @@ import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { DialogForm } from '../../ui/dialog-form.tsx';
-import { AccountChoice } from '../shared/account-choice.tsx';
-import { ConnectionChoice } from '../shared/connection-choice.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
+import { AccountChoice } from '../accounts/account-choice.tsx';
+import { ConnectionChoice } from '../connections/connection-choice.tsx';
 import { SENDER_KEYS, SENDERS } from './sender.ts';
 
 type AssignProps = { readonly opened: boolean; readonly onClose: () => void; readonly connection: string };

@@ -3,8 +3,8 @@ import { Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { MayIcon } from '../../ui/may-button.tsx';
+import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
+import { MayIcon } from '../../ui/actions/may-button.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { type InboundNumber, NUMBERS, SENDER_KEYS } from './sender.ts';
 

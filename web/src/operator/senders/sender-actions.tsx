@@ -5,11 +5,11 @@ import { BadgeCheck, Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useAction } from '../../api/action.ts';
 import { api, ok } from '../../api/client.ts';
-import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { DialogForm } from '../../ui/dialog-form.tsx';
-import { MayButton, MayIcon } from '../../ui/may-button.tsx';
-import { ConnectionChoice } from '../shared/connection-choice.tsx';
+import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { DialogForm } from '../../ui/dialog/dialog-form.tsx';
+import { MayButton, MayIcon } from '../../ui/actions/may-button.tsx';
+import { ConnectionChoice } from '../connections/connection-choice.tsx';
 import { OPERATOR } from '../shared/need.ts';
 import { type Sender, SENDER_KEYS, SENDERS } from './sender.ts';
 

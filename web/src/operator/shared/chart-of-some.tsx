@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import type { ComponentProps } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Chart } from '../../ui/chart.tsx';
+import { Chart } from '../../ui/chart/chart.tsx';
 
 /** A chart without the series that are nothing but zeros: they would lie on one another at its foot. */
 export function ChartOfSome(props: ComponentProps<typeof Chart>) {

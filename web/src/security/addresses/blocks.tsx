@@ -1,8 +1,8 @@
 import { Badge, Group, Text } from '@mantine/core';
 import { Trash2 } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../ui/format.ts';
-import { MayIcon } from '../../ui/may-button.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { MayIcon } from '../../ui/actions/may-button.tsx';
 import { holds, sizeOf } from './block.ts';
 import classes from './blocks.module.css';
 import { NEED } from './security-settings.ts';

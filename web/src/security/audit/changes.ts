@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { useSession } from '../../api/session.ts';
-import { useFormat } from '../../ui/format.ts';
+import { useFormat } from '../../ui/values/format.ts';
 import { deviceOf } from '../sessions/device.ts';
 import { useAuditWords } from './words.ts';
 

@@ -1,8 +1,8 @@
 import { Stack, Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import type { Column } from '../../ui/table/data-table.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
 import { useChanges } from './changes.ts';
 import type { Entry } from './entry.ts';
 import { Subject } from './subject.tsx';

@@ -1,8 +1,8 @@
 import { Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { DateTime } from '../../ui/date-time.tsx';
-import { SidePanel } from '../../ui/dialog.tsx';
-import { Facts } from '../../ui/facts.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
+import { SidePanel } from '../../ui/dialog/dialog.tsx';
+import { Facts } from '../../ui/values/facts.tsx';
 import { useLast } from '../../ui/use-last.ts';
 import { useChanges } from './changes.ts';
 import { Who } from './columns.tsx';

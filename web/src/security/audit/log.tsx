@@ -1,11 +1,11 @@
 import { ScrollText } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { DataTable } from '../../ui/data-table.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
-import { MayIcon } from '../../ui/may-button.tsx';
+import { MayIcon } from '../../ui/actions/may-button.tsx';
 import { choice, listFields, text, useUrlState, whole } from '../../ui/url-state.ts';
-import { useListQuery } from '../../ui/use-list-query.ts';
+import { useListQuery } from '../../ui/table/use-list-query.ts';
 import { ChevronRight } from 'lucide-react';
 import { useEntryColumns } from './columns.tsx';
 import { EntryPanel } from './entry-panel.tsx';

@@ -2,8 +2,8 @@ import { Badge, Group, Text } from '@mantine/core';
 import { Laptop, Smartphone } from 'lucide-react';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Column } from '../../ui/data-table.tsx';
-import { DateTime } from '../../ui/date-time.tsx';
+import type { Column } from '../../ui/table/data-table.tsx';
+import { DateTime } from '../../ui/values/date-time.tsx';
 import { deviceOf } from './device.ts';
 import type { Entry } from './session-entry.ts';
 

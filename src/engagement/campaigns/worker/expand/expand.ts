@@ -1,4 +1,4 @@
-import { loadPlan } from '../../audience/plan.ts';
+import { loadPlan } from '../../load-plan.ts';
 import { recipientsSql } from '../../audience/sql.ts';
 import { NOTHING, type Step } from '../../run/step.ts';
 import { insertRecipients } from './sql.ts';

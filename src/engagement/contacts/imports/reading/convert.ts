@@ -2,7 +2,7 @@ import { fstatSync, readSync, writeSync } from 'node:fs';
 import { type Beginning, checkTable, readBeginning, type Table, type TableOptions } from '../check-table.ts';
 import { type CheckedRow, CHUNK_LENGTH, CHUNK_ROWS, lengthOf, packRows } from '../rows.ts';
 import { decoded, detectEncoding, type Octets } from './encoding.ts';
-import { badFile, LIMITS, type RawRow, tooLarge } from './limits.ts';
+import { badFile, LIMITS, type RawRow, tooLarge } from '../limits.ts';
 import { readOctets } from './octets.ts';
 import { readCsv } from './read-csv.ts';
 import { readVcard, VCARD_COLUMNS } from './read-vcard.ts';

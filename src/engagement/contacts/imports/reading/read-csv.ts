@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { CsvError, parse, type Parser } from 'csv-parse';
 import { decoded, type Encoding, type Octets } from './encoding.ts';
-import { badFile, LIMITS, type RawRow } from './limits.ts';
+import { badFile, LIMITS, type RawRow } from '../limits.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 const SAMPLE_CHARACTERS = 64 * 1024;

@@ -1,5 +1,5 @@
 import { decoded, type Encoding, type Octets } from './encoding.ts';
-import { badFile, LIMITS, type RawRow } from './limits.ts';
+import { badFile, LIMITS, type RawRow } from '../limits.ts';
 
 /** The columns that a vCard file has for us. */
 export const VCARD_COLUMNS = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender'] as const;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cell, type CellValue, writeXlsx } from 'hucre/xlsx';
 import { afterAll, expect, test } from 'vitest';
-import { makeXlsx, makeZip } from '../../../../../test/support/archive.ts';
+import { makeXlsx, makeZip } from '../../../../../test/support/files/archive.ts';
 import { readXlsx } from './read-xlsx.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heliograph-xlsx-'));

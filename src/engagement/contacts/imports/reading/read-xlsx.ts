@@ -1,7 +1,8 @@
-import { badFile, LIMITS, type RawRow } from './limits.ts';
+import { badFile, LIMITS, type RawRow } from '../limits.ts';
 import { hearing, readWorkbook, type Workbook } from './workbook.ts';
 import { attributeReader, type Listener } from './xml.ts';
 import { openZip } from './zip.ts';
+import { DAY_MS } from '../../../../platform/lib/time.ts';
 
 /**
  * The rows of the first sheet, as texts: numbers without a format, dates as `yyyy-MM-dd`, of a formula the result that was
@@ -86,7 +87,6 @@ function textOf({ type, style, text }: Cell, { strings, dates, from1904 }: Workb
 /** Excel saves 393331234567 as 3.93331234567E11 at times. */
 const plain = (number: number): string => (Number.isSafeInteger(number) ? BigInt(number).toString() : String(number));
 
-const DAY_MS = 86_400_000;
 const EPOCH_1900 = Date.UTC(1899, 11, 30);
 const EPOCH_1904 = Date.UTC(1904, 0, 1);
 

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { badFile } from './limits.ts';
+import { badFile } from '../limits.ts';
 import { attributeReader, createXmlReader, type Listener } from './xml.ts';
 import type { Zip } from './zip.ts';
 

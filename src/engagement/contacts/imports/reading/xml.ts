@@ -1,4 +1,4 @@
-import { badFile, LIMITS } from './limits.ts';
+import { badFile, LIMITS } from '../limits.ts';
 
 /** What is heard of a document, in its order. Names come without their prefix. */
 export type Listener = {

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { createInflateRaw, crc32 } from 'node:zlib';
-import { badFile, LIMITS, tooLarge } from './limits.ts';
+import { badFile, LIMITS, tooLarge } from '../limits.ts';
 import { readOctets } from './octets.ts';
 
 /** A file in an archive, as the directory at the archive's end lists it. */

@@ -1,0 +1,26 @@
+import { startSandboxGraph } from '../../src/simulators/graph/server.ts';
+import { startSandboxRbm } from '../../src/simulators/rbm/server.ts';
+import { WHATSAPP_TEMPLATES } from '../../src/simulators/sandbox/templates.ts';
+
+/**
+ * The sandbox's WhatsApp and RCS networks in a process of their own. They take messages as fast as they can and send no
+ * status events. Prints their addresses and credentials as one line of JSON.
+ */
+const graph = await startSandboxGraph({
+  templates: WHATSAPP_TEMPLATES,
+  ledger: 'counts',
+  script: { tps: 0, pairBurst: 1_000_000, outcomes: {}, otherwise: { steps: [] } },
+});
+const rbm = await startSandboxRbm({
+  agents: ['bench'],
+  ledger: 'counts',
+  script: { tps: 0, outcomes: {}, otherwise: { steps: [] }, batchesPerMinute: 1_000_000 },
+});
+const { baseUrl, wabaId, accessToken, appSecret } = graph;
+const number = graph.numbers[0]?.id;
+console.log(
+  JSON.stringify({
+    graph: { baseUrl, wabaId, accessToken, appSecret, number },
+    rbm: { baseUrl: rbm.baseUrl, secrets: rbm.secrets },
+  }),
+);

@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'app', 'main.ts');
+/** The flags of `npm start` and the container image. */
+const NODE_FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=150'];
+
+/** A command of the program that runs as a process of its own. */
+export type Running = {
+  readonly pid: number;
+  /** What the command printed with --json when it was ready. */
+  readonly ready: Record<string, unknown>;
+  /** The peak memory of the process in MB (VmHWM). */
+  peakMb(): number;
+  /** The CPU time that all its threads have used since it began, in seconds. */
+  cpuSeconds(): number;
+  stop(): Promise<void>;
+};
+
+/** Runs a command of the program as a process of its own; resolves when it has printed with --json that it is ready. */
+export async function runCommand(args: readonly string[], env: Record<string, string> = {}): Promise<Running> {
+  const child = spawn(process.execPath, [...NODE_FLAGS, MAIN, '--json', ...args], {
+    env: { ...process.env, LOG_LEVEL: 'error', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ready: Record<string, unknown> = JSON.parse(await firstLine(child));
+  const pid = child.pid ?? 0;
+  return { pid, ready, peakMb: () => peakMbOf(pid), cpuSeconds: () => cpuSecondsOf(pid), stop: () => stop(child) };
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (!child.stdout) throw new Error('no stdout');
+  const lines = createInterface({ input: child.stdout });
+  const [line] = await Promise.race([
+    once(lines, 'line'),
+    once(child, 'exit').then(([code]) => {
+      throw new Error(`the command ended with ${code}`);
+    }),
+  ]);
+  return String(line);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+function peakMbOf(pid: number): number {
+  const kb = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Math.round(Number(kb) / 1024);
+}
+
+const TICKS_PER_SECOND = 100;
+
+function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}

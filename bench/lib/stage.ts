@@ -1,0 +1,93 @@
+import type { Pool } from 'pg';
+import { createPool } from '../../src/platform/db/pool.ts';
+import { firstIdAt } from '../../src/platform/lib/ids.ts';
+import { silentLog } from '../../src/platform/lib/log.ts';
+import { type Backend, openBackend } from './backend.ts';
+import { type Running, runCommand } from './processes.ts';
+import { BODY, destinationOf } from './traffic.ts';
+
+const DESTINATIONS_A_REQUEST = 5_000;
+const REQUESTS_AT_ONCE = 3;
+const POLL_MS = 50;
+/** The number of unanswered submits, and of unanswered receipts, that each bind may have. */
+const WINDOW = '1000';
+const DEADLINE_MS = 300_000;
+
+/** A gateway and a carrier, each in a process of its own, on a fresh durable database. */
+export type Stage = Backend & {
+  readonly carrier: Running;
+  /** A pool for the bench on the gateway's database. */
+  readonly pool: Pool;
+  /** Runs an operator command against the gateway's database. */
+  operate(...args: string[]): Promise<void>;
+};
+
+/** @param more settings of the gateway */
+export async function openStage(more: Record<string, string> = {}): Promise<Stage> {
+  await using opened = new AsyncDisposableStack();
+  const carrier = await runCommand(['sandbox', '--port', '0', '--receipt-delay', '100', '--deliver-window', WINDOW]);
+  opened.defer(carrier.stop);
+  const backend = opened.use(await openBackend(more));
+  const pool = createPool(backend.connectionString, { max: 4, applicationName: 'bench', log: silentLog });
+  opened.defer(() => pool.end());
+  const operate = async (...args: string[]): Promise<void> =>
+    (await runCommand(args, { DATA_DIR: backend.dataDir })).stop();
+  const link = ['--host', '127.0.0.1', '--port', String(carrier.ready['port'])];
+  const smpp = [...link, '--system-id', 'bench', '--password', 'bench', '--binds', '2', '--window', WINDOW];
+  await operate('connection', 'add', 'smpp', '--name', 'bench', ...smpp);
+  await operate('route', 'add', '--channel', 'SMS', '--connection', 'bench');
+  await operate('credit', 'add', 'Demo', '1000000');
+  await until(async () => (await count(pool, 'SELECT count(*) FROM connection_status WHERE binds_up = 2')) === 1);
+  const all = opened.move();
+  return { ...backend, carrier, pool, operate, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+/** Waits until a condition holds. Throws after five minutes. */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error('the condition was not met in time');
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+const count = async (pool: Pool, query: string, values: unknown[] = []): Promise<number> =>
+  (await pool.query<{ count: number }>(query, values)).rows[0]?.count ?? 0;
+
+/**
+ * Sends messages in bulk and waits until each has its receipt. Counting all of them again and again would take a fifth
+ * of a core from what is measured, so one message of each request is watched, and all are counted once.
+ */
+export async function sendBulk(stage: Stage, messages: number): Promise<{ acceptSeconds: number; seconds: number }> {
+  const delivered = 'SELECT count(*) FROM message_state WHERE status = 3 AND account_id = 1';
+  const firstId = firstIdAt(new Date());
+  const firsts = Array.from({ length: messages / DESTINATIONS_A_REQUEST }, (_, i) => i * DESTINATIONS_A_REQUEST);
+  const bodies = firsts.map(bodyOf);
+  const lastIds: string[] = [];
+  const start = performance.now();
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, () => post(stage, bodies, lastIds)));
+  const accepted = performance.now();
+  const sample = `${delivered} AND id = ANY($1::uuid[])`;
+  await until(async () => (await count(stage.pool, sample, [lastIds])) === lastIds.length);
+  // By the range of ids, so that older messages are not read.
+  await until(async () => (await count(stage.pool, `${delivered} AND id >= $1`, [firstId])) === messages);
+  return { acceptSeconds: (accepted - start) / 1000, seconds: (performance.now() - start) / 1000 };
+}
+
+async function post({ address, apiKey }: Stage, bodies: string[], lastIds: string[]): Promise<void> {
+  for (let body = bodies.pop(); body !== undefined; body = bodies.pop()) {
+    const answer = await fetch(`${address}/services/sms/send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
+      body,
+    });
+    const { accepted, results } = (await answer.json()) as { accepted: number; results: { id: string }[] };
+    if (accepted !== DESTINATIONS_A_REQUEST) throw new Error(`status ${answer.status}, ${accepted} accepted`);
+    lastIds.push(results.at(-1)?.id ?? '');
+  }
+}
+
+function bodyOf(first: number): string {
+  const destinations = Array.from({ length: DESTINATIONS_A_REQUEST }, (_, i) => destinationOf(first + i));
+  return JSON.stringify({ messages: [{ destinations, sender: 'Heliograph', body: BODY }] });
+}

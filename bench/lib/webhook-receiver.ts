@@ -1,0 +1,65 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import { TEST_CERT, TEST_KEY } from '../../test/support/http/certificate.ts';
+import { p50, p99 } from './times.ts';
+
+/**
+ * What a receiver has received since the last request for counts, and the delay after publication in ms (healthy paths
+ * only).
+ */
+export type Counts = { readonly received: number; readonly p50Ms: number; readonly p99Ms: number };
+
+export type ReceiverProcess = {
+  readonly port: number;
+  counts(): Promise<Counts>;
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts a TLS receiver in a process of its own. It acknowledges at once, except under /dead, which it never answers.
+ */
+export async function startReceiver(): Promise<ReceiverProcess> {
+  const child = fork(import.meta.filename, ['receive'], { execArgv: [] });
+  const port = Number(await nextMessage(child));
+  return {
+    port,
+    async counts() {
+      child.send('counts');
+      return (await nextMessage(child)) as Counts;
+    },
+    async stop() {
+      child.kill();
+      await once(child, 'exit');
+    },
+  };
+}
+
+const nextMessage = async (child: ChildProcess): Promise<unknown> => (await once(child, 'message'))[0];
+
+function receive(): void {
+  let latencies: number[] = [];
+  let received = 0;
+  const server = createServer({ cert: TEST_CERT, key: TEST_KEY, keepAliveTimeout: 60_000 }, (request, response) => {
+    let body = '';
+    request.setEncoding('latin1');
+    request.on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      if (request.url?.startsWith('/dead')) return;
+      received++;
+      latencies.push(Date.now() - Date.parse(body.slice(body.indexOf('"timestamp":"') + 13, -2)));
+      response.writeHead(200).end();
+    });
+  });
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    if (address !== null && typeof address === 'object') process.send?.(address.port);
+  });
+  process.on('message', () => {
+    process.send?.({ received, p50Ms: p50(latencies), p99Ms: p99(latencies) } satisfies Counts);
+    latencies = [];
+    received = 0;
+  });
+}
+
+if (process.argv[2] === 'receive') receive();

@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { compare, hasEnded } from '../lib/compare.ts';
+import { listMessages, findCampaignProgress, mobileOf, sendCampaign } from '../lib/campaigns.ts';
+import { type Crew, killPoints, killPostgres, startCrew, untilSubmits } from '../lib/kills.ts';
+import { exportStatuses, listEverUnknown, listUnknownOutcomes, untilIdle } from '../lib/messages.ts';
+import { between, type Findings, judge, type Mode, type Proof, type Run } from '../lib/proof.ts';
+import { openStage, type Stage } from '../lib/stage.ts';
+
+type Size = {
+  readonly recipients: number;
+  /** Recipients per second, so that messages are made during the whole run. */
+  readonly rate: number;
+  /** Kills while recipients are made, and kills while messages are sent. */
+  readonly earlyKills: number;
+  readonly kills: number;
+  readonly postgresKills: number;
+};
+
+const SIZES: Readonly<Record<Mode, Size>> = {
+  tiny: { recipients: 600, rate: 200, earlyKills: 1, kills: 2, postgresKills: 0 },
+  quick: { recipients: 8000, rate: 400, earlyKills: 5, kills: 10, postgresKills: 2 },
+  full: { recipients: 100_000, rate: 800, earlyKills: 40, kills: 300, postgresKills: 20 },
+};
+const WINDOW = 10;
+const WORKERS = 2;
+const STALL_TIMEOUT_MS = 20_000;
+/** The time to wait for the next submit: workers that are killed one after the other start slowly on a busy machine. */
+const SUBMIT_TIMEOUT_MS = 120_000;
+/** Workers are killed within this time, that is, during the first steps of the campaign or of a worker. */
+const FIRST_STEPS_MS = 300;
+
+export const crashCampaign: Proof = {
+  promise: 'However often workers and PostgreSQL crash, every recipient of a campaign gets exactly one message.',
+  sabotage: {
+    fault: 'a campaign step is several transactions',
+    file: new URL('../sabotage/crash-campaign.ts', import.meta.url),
+  },
+  prove,
+};
+
+async function prove(run: Run): Promise<Findings> {
+  const size = SIZES[run.mode];
+  await using stage = await openStage(run, {
+    gateway: 'api',
+    script: { responseDelayMs: 10, receiptDelayMs: 50, earlyReceiptShare: 0.1 },
+    settings: { window: WINDOW, binds: 1 },
+  });
+  const destinations = Array.from({ length: size.recipients }, (_, n) => mobileOf(n));
+  const crew = await startCrew(run, stage, WORKERS);
+  const id = await sendCampaign(stage.client, destinations, { rate: size.rate });
+  run.log(`a campaign to ${destinations.length} is confirmed`);
+  await killEarly(run, crew, size.earlyKills);
+  const postgresKills = await killSending(run, stage, crew, size);
+  await crew.allStarted();
+  await untilIdle(stage, STALL_TIMEOUT_MS);
+
+  const messages = await listMessages(stage, id);
+  const ids = messages.map((message) => message.id);
+  const records = await exportStatuses(stage, ids, hasEnded, STALL_TIMEOUT_MS);
+  const ledger = await stage.carrier.ledger();
+  const evidence = {
+    ids,
+    records,
+    unknownOutcomes: await listUnknownOutcomes(stage),
+    everUnknown: await listEverUnknown(stage),
+    ledger,
+  };
+  const made = new Set(messages.map(({ destination }) => destination));
+  const counted = await findCampaignProgress(stage, id);
+  const bound = (crew.kills + postgresKills * WORKERS) * WINDOW;
+  const figures = {
+    recipients: counted?.recipients ?? 0,
+    skipped: counted?.skipped ?? 0,
+    forgotten: destinations.filter((to) => !made.has(to)).length,
+    twice: messages.length - made.size,
+    ...compare(evidence),
+    unknownBound: bound,
+    kills: crew.kills,
+    postgresKills,
+  };
+  return judge(figures, {
+    'every number became a recipient once': figures.recipients === size.recipients && figures.skipped === 0,
+    'every recipient has a message': figures.forgotten === 0,
+    'no recipient has more than one message': figures.twice === 0,
+    'no message is lost': figures.lost === 0,
+    'no message is sent twice': figures.duplicates === 0,
+    'unknown <= kills x window': figures.inDoubt <= bound,
+    'every unknown outcome is listed with its reason': figures.notListed === 0,
+    'all kills took place': crew.kills === size.earlyKills + size.kills && postgresKills === size.postgresKills,
+  });
+}
+
+/** Kills workers during their first steps, in which recipients and messages are made. */
+async function killEarly(run: Run, crew: Crew, kills: number): Promise<void> {
+  for (let n = 0; n < kills; n++) {
+    await delay(between(run, 0, FIRST_STEPS_MS));
+    await crew.killOne();
+  }
+}
+
+/**
+ * Kills workers, and at some of the points PostgreSQL, while messages are sent. Returns the number of PostgreSQL kills.
+ */
+async function killSending(run: Run, stage: Stage, crew: Crew, size: Size): Promise<number> {
+  const ofPostgres = new Set(killPoints(run, size.postgresKills, size.recipients));
+  const points = [...killPoints(run, size.kills, size.recipients), ...ofPostgres].sort((a, b) => a - b);
+  let postgresKills = 0;
+  for (const point of points) {
+    if (!(await untilSubmits(stage, point, SUBMIT_TIMEOUT_MS))) break;
+    if (ofPostgres.delete(point)) {
+      // A worker that is starting exits if it finds no database.
+      await crew.allStarted();
+      await killPostgres(run, stage);
+      postgresKills++;
+    } else await crew.killOne();
+  }
+  return postgresKills;
+}

@@ -1,0 +1,88 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findServer } from '../../src/platform/db/embedded-process.ts';
+import { until } from '../../test/support/until.ts';
+import { pollUntilDone } from './poll.ts';
+import type { Process } from './processes.ts';
+import { between, oneOf, type Run } from './proof.ts';
+import type { Stage } from './stage.ts';
+
+const POLL_MS = 5;
+
+/** Returns random points between 2 % and 98 % of `total`, in order, at which something is to be killed. */
+export const killPoints = (run: Run, kills: number, total: number): number[] =>
+  Array.from({ length: kills }, () => between(run, Math.ceil(total * 0.02), Math.floor(total * 0.98))).sort(
+    (a, b) => a - b,
+  );
+
+/** Waits until the carrier has seen `count` submits. Returns false when it has seen no new one for `stallTimeoutMs`. */
+export const untilSubmits = ({ carrier }: Stage, count: number, stallTimeoutMs: number): Promise<boolean> =>
+  pollUntilDone(
+    async () => {
+      const { submits } = await carrier.counts();
+      return { done: submits >= count, progress: submits };
+    },
+    { stallTimeoutMs, pollMs: POLL_MS },
+  );
+
+/** A constant number of workers: each one that is killed is replaced. */
+export type Crew = {
+  /** Sends SIGKILL to a random worker that is ready; waits for one if all are still starting. */
+  killOne(): Promise<void>;
+  readonly kills: number;
+  /** Resolves when the workers that are starting have started; no more are added after that. */
+  allStarted(): Promise<void>;
+};
+
+/** Starts `size` workers and keeps their number constant. */
+export async function startCrew(run: Run, stage: Stage, size: number): Promise<Crew> {
+  const ready = new Set<Process>();
+  const starting = new Set<Promise<void>>();
+  let kills = 0;
+  const add = (): void => {
+    const start = stage
+      .startWorker()
+      .then((worker) => void ready.add(worker))
+      .finally(() => starting.delete(start));
+    starting.add(start);
+  };
+  for (let i = 0; i < size; i++) add();
+  await Promise.all(starting);
+  return {
+    async killOne() {
+      while (ready.size === 0) await Promise.race(starting);
+      const victim = oneOf(run, [...ready]);
+      ready.delete(victim);
+      await victim.kill();
+      kills++;
+      add();
+    },
+    get kills() {
+      return kills;
+    },
+    allStarted: async () => void (await Promise.all(starting)),
+  };
+}
+
+/** Sends SIGKILL to PostgreSQL's main process, then waits until the gateway has started it again. */
+export async function killPostgres({ folder }: Run, { pool }: Stage): Promise<void> {
+  const clusterDir = await realpath(join(folder, 'data', 'postgres'));
+  const server = await findServer(clusterDir);
+  if (!server) throw new Error('PostgreSQL is not running');
+  process.kill(server.pid, 'SIGKILL');
+  const answers = () => pool.query('SELECT 1').then(Boolean, () => false);
+  const isBack = async () => (await findServer(clusterDir))?.pid !== server.pid && answers();
+  await until('PostgreSQL after its crash', isBack, 60_000);
+}
+
+/**
+ * Terminates a random connection of the gateway to PostgreSQL. Returns how many were terminated: 1, or 0 if there is
+ * none.
+ */
+export async function cutGatewayConnection({ pool }: Stage): Promise<number> {
+  const { rowCount } = await pool.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name LIKE 'heliograph%' ORDER BY random() LIMIT 1`,
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,13 @@
+// Runs a sandbox carrier as a process of its own: `node proofs/lib/sandbox-process.ts '<SandboxOptions as JSON>'`. It
+// is controlled by lines of JSON on stdin (src/simulators/smsc/run.ts).
+import { runSandbox } from '../../src/simulators/smsc/run.ts';
+
+const stop = new AbortController();
+process.once('SIGTERM', () => stop.abort());
+await runSandbox({
+  ...JSON.parse(process.argv[2] ?? '{}'),
+  signal: stop.signal,
+  input: process.stdin,
+  output: process.stdout,
+});
+process.exit();

@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import { createAccount, type NewAccount } from '../../src/operations/accounts/create.ts';
+import type { SandboxScript } from '../../src/simulators/smsc/script.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createConnection } from '../../src/network/connections/save.ts';
+import { attachEmbedded } from '../../src/platform/db/embedded.ts';
+import { migrate, MIGRATIONS_DIR } from '../../src/platform/db/migrate.ts';
+import { createPool } from '../../src/platform/db/pool.ts';
+import type { Plan } from '../../src/platform/lib/plan.ts';
+import { silentLog } from '../../src/platform/lib/log.ts';
+import { insertPrice, type Price } from '../../src/money/pricing/sql.ts';
+import { insertRoute } from '../../src/network/routing/sql.ts';
+import { loadSecretKey } from '../../src/platform/secret-key.ts';
+import { type Client, createClient } from '../../test/support/client.ts';
+import { until } from '../../test/support/until.ts';
+import { type CarrierProcess, startCarrier } from './carrier.ts';
+import { type Process, startProcess } from './processes.ts';
+import type { Run } from './proof.ts';
+
+export type StageOptions = {
+  /** `api` leaves the carriers to separate worker processes; `serve` runs everything in one process. */
+  readonly gateway: 'api' | 'serve';
+  readonly script?: Partial<SandboxScript>;
+  /** Settings of the gateway's connection to the carrier, besides host, port and system id. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** What the route does with a single send whose outcome is unknown; `hold` if absent. */
+  readonly onUnknown?: 'hold' | 'resubmit';
+  /** Prices in addition to the price list of a new installation. */
+  readonly prices?: readonly Omit<Price, 'id'>[];
+  /** Environment variables of the gateway and its workers, besides those of every run. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Modules that are loaded before the program, in addition to the run's sabotage, which is loaded last. */
+  readonly preload?: readonly URL[];
+};
+
+/** An account of the run, with a client that uses its API key. */
+export type Account = NewAccount & { readonly client: Client };
+
+/** The gateway and the carrier of one run, each in a process of its own. */
+export type Stage = AsyncDisposable & {
+  readonly carrier: CarrierProcess;
+  readonly gateway: Process;
+  /** A client of an account on the unlimited plan. */
+  readonly client: Client;
+  /** Creates an account without a request limit. */
+  newAccount(account: { plan: Plan; creditMicros?: number }): Promise<Account>;
+  /** The gateway's database, for what the API does not export. */
+  readonly pool: Pool;
+  startWorker(): Promise<Process>;
+  /** Starts another process that serves the API; `environment` is added to that of the gateway. */
+  startApi(environment?: Readonly<Record<string, string>>): Promise<Process>;
+  /** The environment of the gateway, for operator commands as well. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Starts the gateway again after it was stopped, or another gateway; `environment` is added to its own. */
+  startGateway(environment?: Readonly<Record<string, string>>): Promise<{ process: Process; client: Client }>;
+};
+
+const MAIN = new URL('../../src/app/main.ts', import.meta.url);
+const SYSTEM_ID = 'proof';
+const PASSWORD = 'secret';
+
+/**
+ * Starts everything that one run needs: the carrier, a database with a route to the carrier, and the gateway. Disposing
+ * of the stage stops all of it.
+ */
+export async function openStage(run: Run, options: StageOptions): Promise<Stage> {
+  const { gateway: role, script = {}, settings = {}, prices = [], onUnknown = 'hold', preload = [] } = options;
+  await using opened = new AsyncDisposableStack();
+  const carrier = await startCarrier(run, { systemId: SYSTEM_ID, password: PASSWORD, ...script });
+  opened.defer(carrier.stop);
+  const environment = { ...environmentOf(run), ...options.environment };
+  const link = { host: '127.0.0.1', port: carrier.port, systemId: SYSTEM_ID, ...settings };
+  const { apiKey } = await withDatabase(environment, (pool) =>
+    setUpDatabase(pool, environment, { link, prices, onUnknown }),
+  );
+
+  const start = (command: string, more: Readonly<Record<string, string>>): Promise<Process> =>
+    startProcess(run, {
+      file: MAIN,
+      args: [command, '--json'],
+      flags: [...preload.map(String), ...(run.sabotage === null ? [] : [run.sabotage])].flatMap((m) => ['--import', m]),
+      environment: { ...environment, ...more },
+    });
+  const gateway = await start(role, {});
+  opened.defer(async () => void (await gateway.stop()));
+  const connectionString = await findDatabaseUrl(environment);
+  const pool = createPool(connectionString, { max: 4, applicationName: 'proof', log: silentLog });
+  opened.defer(() => pool.end());
+  const others: Process[] = [];
+  opened.defer(async () => void (await Promise.all(others.map((process) => process.stop()))));
+  const track = (process: Process): Process => {
+    others.push(process);
+    return process;
+  };
+  const startOther = async (command: string, more: Readonly<Record<string, string>> = {}): Promise<Process> =>
+    track(await start(command, { DATABASE_URL: connectionString, ...more }));
+
+  const clientOf = (key: string, of = gateway): Client => createClient(() => String(of.ready['address']), key);
+  if (role === 'serve') await untilBound(pool);
+  const all = opened.move();
+  return {
+    carrier,
+    gateway,
+    client: clientOf(apiKey),
+    async newAccount(account) {
+      const made = await createAccount(pool, { name: 'Other', ratePerMinute: 0, ...account });
+      return { ...made, client: clientOf(made.apiKey) };
+    },
+    pool,
+    startWorker: () => startOther('worker'),
+    startApi: (more) => startOther('api', more),
+    environment,
+    async startGateway(more = {}) {
+      const process = track(await start(role, more));
+      return { process, client: clientOf(apiKey, process) };
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+const environmentOf = ({ folder, databaseUrl }: Run): Record<string, string> => ({
+  DATA_DIR: join(folder, 'data'),
+  ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }),
+  DATABASE_POOL: '8',
+  SECRET_KEY: '5e'.repeat(32),
+  SANDBOX: 'off',
+  PORT: '0',
+  LOG_LEVEL: 'warn',
+  ...SOCIAL,
+});
+
+/** The social networks are configured, but nothing answers at their address; the proof about them has its own. */
+const SOCIAL: Readonly<Record<string, string>> = {
+  FACEBOOK_CLIENT_ID: 'proof',
+  FACEBOOK_CLIENT_SECRET: 'proof',
+  INSTAGRAM_CLIENT_ID: 'proof',
+  INSTAGRAM_CLIENT_SECRET: 'proof',
+  LINKEDIN_CLIENT_ID: 'proof',
+  LINKEDIN_CLIENT_SECRET: 'proof',
+  GOOGLE_CLIENT_ID: 'proof',
+  GOOGLE_CLIENT_SECRET: 'proof',
+  TIKTOK_CLIENT_ID: 'proof',
+  TIKTOK_CLIENT_SECRET: 'proof',
+  SOCIAL_URL: 'http://127.0.0.1:9',
+};
+
+type Environment = Readonly<Record<string, string>>;
+
+/**
+ * Runs `work` on the database before the gateway starts. A database of the gateway's own is started for this and
+ * stopped again.
+ */
+async function withDatabase<T>(environment: Environment, work: (pool: Pool) => Promise<T>): Promise<T> {
+  const { databaseUrl, dataDir } = loadConfig(environment);
+  const server = databaseUrl === undefined ? await attachEmbedded({ dataDir, log: silentLog }) : null;
+  const connectionString = server?.connectionString ?? databaseUrl ?? '';
+  const pool = createPool(connectionString, { max: 2, applicationName: 'proof', log: silentLog });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+    await server?.release();
+  }
+}
+
+type NetworkSetup = Required<Pick<StageOptions, 'prices' | 'onUnknown'>> & { readonly link: object };
+
+async function setUpDatabase(pool: Pool, environment: Environment, way: NetworkSetup): Promise<{ apiKey: string }> {
+  await migrate(pool, { dir: MIGRATIONS_DIR, log: silentLog });
+  const key = await loadSecretKey(loadConfig(environment));
+  const { id } = await createConnection(pool, key, {
+    name: 'proof',
+    settings: way.link,
+    secret: PASSWORD,
+    sandbox: false,
+  });
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: id, priority: 100, onUnknown: way.onUnknown });
+  for (const price of way.prices) await insertPrice(pool, price);
+  return createAccount(pool, { name: 'Acme', plan: 'unlimited' });
+}
+
+/** Returns the URL of the gateway's database, which the gateway alone manages. */
+async function findDatabaseUrl(environment: Environment): Promise<string> {
+  const { databaseUrl, dataDir } = loadConfig(environment);
+  if (databaseUrl !== undefined) return databaseUrl;
+  const { connectionString, release } = await attachEmbedded({ dataDir, log: silentLog });
+  await release();
+  return connectionString;
+}
+
+const untilBound = (pool: Pool): Promise<unknown> =>
+  until('a bind', async () => {
+    const { rows } = await pool.query('SELECT 1 FROM connection_status WHERE binds_up = binds_wanted');
+    return rows.length > 0;
+  });

@@ -1,0 +1,129 @@
+import { createFaultLog } from '../lib/fault-log.ts';
+import { type Findings, judge, type Proof, type Run } from '../lib/proof.ts';
+import { listRoutes, type Route } from '../lib/routes.ts';
+import { type Attempt, attempts, worksWithOwn } from './attack.ts';
+import { type Case, CASES, OPEN_ROUTES } from './cases.ts';
+import { openNeighbours } from './neighbours.ts';
+import { withThings, marksOf, rowsOfAccount } from './party.ts';
+import { type Party, SINGLE_THINGS, THING_NAMES } from './things.ts';
+
+export const tenants: Proof = {
+  promise: 'No account sees, changes or learns of anything of another.',
+  sabotage: {
+    fault: 'one message query omits the account, and requests run as the owner of the tables',
+    file: new URL('../sabotage/tenants.ts', import.meta.url),
+  },
+  prove: (run) => prove(run, []),
+};
+
+export const tenantsRlsOnly: Proof = {
+  promise: 'The database alone keeps accounts apart, even if no statement of a request names its account.',
+  sabotage: {
+    fault: 'requests run as the owner of the tables',
+    file: new URL('../sabotage/tenants-rls-only.ts', import.meta.url),
+  },
+  prove: (run) => prove(run, [new URL('./checks-off.ts', import.meta.url)]),
+};
+
+async function prove(run: Run, preload: readonly URL[]): Promise<Findings> {
+  await using neighbours = await openNeighbours(run, preload);
+  const { parties } = neighbours;
+  const routes = await listRoutes();
+  const tally = createTally(run);
+  const coverage = coverageOf(run, routes);
+  // In the smallest run, each account is the attacker once and the victim once.
+  for (const pair of pairsOf(parties).filter((_, i) => run.mode !== 'tiny' || i % 2 === 0))
+    await attack(casesOf(routes), pair, tally);
+  for (const party of parties.slice(0, 1)) await checkOwn(casesOf(routes), party, tally);
+  const { counts } = tally;
+  return judge(
+    { ...counts, ...coverage },
+    {
+      'every route of the router is tried': coverage.withoutCase + coverage.staleCases === 0,
+      'each case works with own things': counts.ownFailed === 0,
+      'a foreign id answers exactly as an unknown one': counts.told === 0,
+      'no answer is a server error': counts.failed === 0,
+      'no answer shows anything of another account': counts.shown === 0,
+      'no row of another account is changed': counts.changed === 0,
+    },
+  );
+}
+
+type Tally = ReturnType<typeof createTally>;
+
+/** Counts faults, and logs each kind once. */
+function createTally(run: Run) {
+  const counts = { requests: 0, ownFailed: 0, told: 0, shown: 0, changed: 0, failed: 0 };
+  const report = createFaultLog(run);
+  return {
+    counts,
+    fault(kind: keyof typeof counts, what: string, sentence: string): void {
+      counts[kind]++;
+      report(what, sentence);
+    },
+  };
+}
+
+/** Checks that every route has a case or is known to need no credentials, and that every case has a route. */
+function coverageOf(run: Run, routes: readonly Route[]) {
+  const isTried = ({ name, closed }: Route): boolean => (closed ? CASES[name] !== undefined : OPEN_ROUTES.has(name));
+  const missing = routes.filter((route) => !isTried(route));
+  const stale = Object.keys(CASES).filter((name) => !routes.some((route) => route.name === name));
+  for (const { name } of missing) run.log(`no case in proofs/tenants/cases.ts: ${name}`);
+  for (const name of stale) run.log(`case without a route: ${name}`);
+  return { routes: routes.length, withoutCase: missing.length, staleCases: stale.length };
+}
+
+/** Makes one account reach for another's things by every route, and checks that the other one's rows stay the same. */
+async function attack(cases: readonly [Route, Case][], pair: readonly [Party, Party], tally: Tally): Promise<void> {
+  const failed = ({ message }: Error): void => tally.fault('ownFailed', message, message);
+  const by = await withThings(pair[0], THING_NAMES, failed);
+  const victim = await withThings(pair[1], THING_NAMES, failed);
+  const before = await rowsOfAccount(victim);
+  const marks = (await marksOf(victim)).difference(await marksOf(by));
+  for (const [route, tried] of cases)
+    for await (const attempt of attempts(route, tried, by, victim)) checkAttempt(attempt, marks, tally);
+  for (const row of differences(before, await rowsOfAccount(victim)))
+    tally.fault('changed', row, `changed from outside: ${row}`);
+}
+
+function checkAttempt(attempt: Attempt, marks: ReadonlySet<string>, { counts, fault }: Tally): void {
+  const { what, answer } = attempt;
+  counts.requests++;
+  if (attempt.fault !== undefined) fault('told', what, attempt.fault);
+  if (answer.status >= 500) fault('failed', what, `${what} answers ${answer.status}`);
+  const mark = findMark(attempt, marks);
+  if (mark !== undefined) fault('shown', what, `${what} shows ${mark}: ${JSON.stringify(answer.body)}`);
+}
+
+async function checkOwn(cases: readonly [Route, Case][], party: Party, { fault }: Tally): Promise<void> {
+  for (const [route, tried] of cases) {
+    const sentence = await withThings(party, SINGLE_THINGS)
+      .then((by) => worksWithOwn(route, tried, by))
+      .catch(({ message }: Error) => message);
+    if (sentence !== undefined) fault('ownFailed', route.name, sentence);
+  }
+}
+
+/** Routes that delete things come last, so that there is something to show until then. */
+const casesOf = (routes: readonly Route[]): [Route, Case][] =>
+  routes
+    .toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    .flatMap((route) => {
+      const tried = CASES[route.name];
+      return tried ? [[route, tried]] : [];
+    });
+
+const pairsOf = (parties: readonly Party[]): [Party, Party][] =>
+  parties.flatMap((by) => parties.flatMap((victim): [Party, Party][] => (by === victim ? [] : [[by, victim]])));
+
+/** The first mark of the other account in the answer that was not in the request: a refusal may quote that. */
+function findMark({ sent, answer }: Attempt, marks: ReadonlySet<string>): string | undefined {
+  const text = JSON.stringify(answer.body) ?? '';
+  const asked = JSON.stringify(sent);
+  return [...marks].find((mark) => text.includes(mark) && !asked.includes(mark));
+}
+
+const differences = (before: readonly string[], after: readonly string[]): string[] => [
+  ...new Set(before).symmetricDifference(new Set(after)),
+];

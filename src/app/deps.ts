@@ -1,0 +1,18 @@
+import type { CampaignRouteDeps } from '../engagement/campaigns/routes.ts';
+import type { InboxRouteDeps } from '../engagement/inbox/routes.ts';
+import type { CallbackDeps } from '../messaging/callbacks/callbacks.ts';
+import type { SendRouteDeps } from '../messaging/sending/routes.ts';
+import type { WebhookRouteDeps } from '../messaging/webhooks/routes.ts';
+import type { TemplateRouteDeps } from '../network/templates/routes.ts';
+import type { PlatformDeps } from '../platform/http/app.ts';
+import type { HealthDeps } from '../platform/http/health.ts';
+
+/** Everything that the routes of the program need: what each room declares for its own, put together. */
+export type ApiDeps = PlatformDeps &
+  HealthDeps &
+  CallbackDeps &
+  SendRouteDeps &
+  TemplateRouteDeps &
+  WebhookRouteDeps &
+  CampaignRouteDeps &
+  InboxRouteDeps;

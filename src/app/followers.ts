@@ -1,0 +1,15 @@
+import { wakeCampaignsOf } from '../engagement/campaigns/lifecycle/templates.ts';
+import { receiveIntoInbox } from '../engagement/inbox/receive-inbound.ts';
+import type { OnInbound } from '../messaging/inbound/receive.ts';
+import type { OnTemplatesChange } from '../network/templates/network.ts';
+
+/** Events of lower rooms that features of higher rooms follow. Each follower runs in the transaction of the event. */
+export type Followers = {
+  readonly onInbound: OnInbound;
+  readonly onTemplatesChange: OnTemplatesChange;
+};
+
+export const FOLLOWERS: Followers = {
+  onInbound: receiveIntoInbox,
+  onTemplatesChange: wakeCampaignsOf,
+};

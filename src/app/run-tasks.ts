@@ -1,0 +1,45 @@
+import type { Log } from '../platform/lib/log.ts';
+import { type LastRun, type Loop, startLoop } from '../platform/lib/loop.ts';
+import { createSignal } from '../platform/lib/signal.ts';
+import type { Task } from '../platform/lib/task.ts';
+import { SECOND_MS } from '../platform/lib/time.ts';
+
+export type TaskRunner = {
+  /** The NOTIFY channels that wake any of the tasks. */
+  readonly channels: readonly string[];
+  start(): void;
+  /** Wakes the tasks that a notification concerns. */
+  onNotify(channel: string, payload: string): void;
+  /** The tasks that were started and how their last runs went. */
+  states(): readonly { readonly name: string; readonly last: LastRun }[];
+  /** Interrupts the tasks, lets the runs under way end, and closes the tasks in reverse order. */
+  stop(): Promise<void>;
+};
+
+/** Runs tasks, each in its own loop. Pausable ones look again every second while `paused` answers true. */
+export function createTaskRunner(
+  tasks: readonly Task[],
+  { paused, log }: { readonly paused: () => boolean; readonly log: Log },
+): TaskRunner {
+  const signals = new Map(tasks.map((task) => [task, task.signal ?? createSignal()]));
+  const loops = new Map<Task, Loop>();
+  return {
+    channels: [...new Set(tasks.flatMap(({ wakeOn = {} }) => Object.keys(wakeOn)))],
+    start() {
+      for (const task of tasks) {
+        const work = task.pausable ? () => (paused() ? Promise.resolve(SECOND_MS) : task.work()) : task.work;
+        loops.set(task, startLoop(task.name, work, log, signals.get(task)));
+      }
+    },
+    onNotify(channel, payload) {
+      for (const task of tasks) if (task.wakeOn?.[channel]?.(payload)) signals.get(task)?.raise();
+    },
+    states: () => [...loops].map(([{ name }, loop]) => ({ name, last: loop.last() })),
+    async stop() {
+      const ended = [...loops.values()].map((loop) => loop.stop());
+      await Promise.all(tasks.map((task) => task.interrupt?.()));
+      await Promise.all(ended);
+      for (const task of tasks.toReversed()) await task.close?.();
+    },
+  };
+}

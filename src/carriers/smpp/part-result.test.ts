@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { partResultOf } from './part-result.ts';
+import { NO_TLVS, TAG } from './tlv.ts';
+import { STATUS } from './status.ts';
+
+const response = (status: number, tlvs = NO_TLVS): Parameters<typeof partResultOf>[0] => ({
+  kind: 'response',
+  pdu: { command: 'submit_sm_resp', status, sequence: 1, messageId: '', tlvs },
+});
+
+test("the carrier's own words are the text of a refusal", () => {
+  const tlvs = new Map([[TAG.additional_status_info_text, Buffer.from('no credit left\0')]]);
+  expect(partResultOf(response(0x4a1, tlvs))).toMatchObject({
+    text: 'The carrier answered 0x000004A1: no credit left',
+  });
+});
+
+test('a known refusal is explained, an unknown one named', () => {
+  expect(partResultOf(response(STATUS.ESME_RINVDSTADR))).toMatchObject({
+    text: 'The carrier answered ESME_RINVDSTADR: destination is not valid',
+  });
+  expect(partResultOf(response(STATUS.ESME_RCNTSUBDL))).toMatchObject({ text: 'The carrier answered ESME_RCNTSUBDL' });
+});
+
+test.each([
+  STATUS.ESME_RSUBMITFAIL,
+  STATUS.ESME_RINVSERTYP,
+  STATUS.ESME_RPROHIBITED,
+  STATUS.ESME_RSERTYPUNAUTH,
+  0x22,
+  0x4a1,
+])('status %i blames the carrier or our account there: another one may take the message', (status) => {
+  expect(partResultOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: true });
+});
+
+test.each([
+  STATUS.ESME_RINVDSTADR,
+  STATUS.ESME_RINVSRCADR,
+  STATUS.ESME_RINVMSGLEN,
+  STATUS.ESME_RINVEXPIRY,
+  STATUS.ESME_RX_R_APPN,
+  STATUS.ESME_RDELIVERYFAILURE,
+  0x4ff,
+])('status %i speaks of the message, or nobody knows of what: it ends it', (status) => {
+  expect(partResultOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: false });
+});
+
+test('a protocol error, or a bind that is gone, is not the fault of the message', () => {
+  for (const status of [STATUS.ESME_RINVBNDSTS, STATUS.ESME_RINVCMDID, STATUS.ESME_RINVTLVLEN]) {
+    expect(partResultOf(response(status))).toMatchObject({ kind: 'retry', cause: 'rebind' });
+  }
+});
+
+test('a generic_nack without an error says nothing about the message', () => {
+  const nack = { command: 'generic_nack', status: 0, sequence: 1 } as const;
+  expect(partResultOf({ kind: 'response', pdu: nack })).toMatchObject({ kind: 'unknown' });
+});

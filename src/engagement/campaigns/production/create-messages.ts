@@ -1,0 +1,126 @@
+import { recordContacted } from '../../contacts/record-activity.ts';
+import { insertChunks, type NewChunk } from '../../../network/dispatch/sql.ts';
+import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
+import { newId } from '../../../platform/lib/ids.ts';
+import { DEFAULT_AFTER_SECONDS } from '../../../messaging/messages/fallback/rule.ts';
+import { insertMessages, type NewMessage } from '../../../messaging/messages/sql.ts';
+import { chainOf, isCombined } from '../mode.ts';
+import type { Running } from '../run/sql.ts';
+import type { Step } from '../run/step.ts';
+import type { Choice } from './choose.ts';
+import { insertBatches, type NewBatch } from './sql.ts';
+
+/** Messages a batch, a chunk and a statement. */
+const MESSAGES_A_BATCH = 1000;
+/** Behind single sends and bulk requests. */
+const CAMPAIGN_PRIORITY = 2;
+
+/** A message that was made. */
+export type Made = Choice & { readonly id: string };
+
+/**
+ * Makes the messages of a hop, in order: their rows, their places in the queue, the batches by which they are found. All
+ * in the step's transaction, with the ids in the order of the messages.
+ */
+export async function makeMessages(step: Step, hop: number, choices: readonly Choice[]): Promise<Made[]> {
+  if (choices.length === 0) return [];
+  const { tx, job, campaign } = step;
+  const ids = choices.map(newId).sort();
+  const made = choices.map((choice, i) => ({ ...choice, id: ids[i] ?? '' }));
+  const chunks = chunksOf(campaign, made);
+  for (const { connectionId } of chunks) step.wake.add(connectionId);
+  await Promise.all([
+    ...slices(made).map((slice) =>
+      insertMessages(
+        tx,
+        slice.map((choice) => messageOf(campaign, choice)),
+      ),
+    ),
+    insertChunks(tx, chunks),
+    insertBatches(tx, job, batchesOf(campaign, hop, made)),
+    recordContacted(
+      tx,
+      made.flatMap((choice) => contactedOf(campaign, choice)),
+    ),
+  ]);
+  return made;
+}
+
+function slices<T>(items: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(items.length / MESSAGES_A_BATCH) }, (_, i) =>
+    items.slice(i * MESSAGES_A_BATCH, (i + 1) * MESSAGES_A_BATCH),
+  );
+}
+
+const messageOf = (campaign: Running, made: Made): NewMessage => ({
+  accountId: campaign.accountId,
+  id: made.id,
+  clientId: null,
+  channel: made.channel,
+  source: 'CAMPAIGN',
+  simulation: false,
+  connectionId: made.connectionIds[0] ?? null,
+  sender: made.sender,
+  destination: made.destination,
+  body: made.body,
+  content: made.content,
+  udh: null,
+  binaryBody: null,
+  parts: made.parts,
+  wantReceipt: true,
+  validUntil: null,
+  scheduledAt: null,
+  priceMicros: made.priceMicros,
+  refundUndelivered: made.refundUndelivered,
+  apiKeyId: campaign.apiKeyId,
+  userId: campaign.apiKeyId === null ? campaign.userId : null,
+  campaignId: campaign.id,
+  keepsReserve: isCombined(campaign.sendingMode),
+});
+
+/** Chunks of one route each. */
+function chunksOf({ accountId, id }: Running, made: readonly Made[]): NewChunk[] {
+  const byRoute = Map.groupBy(made, ({ connectionIds }) => connectionIds.join());
+  return [...byRoute.values()].flatMap((own) => {
+    const [connectionId = 0, ...alternates] = own[0]?.connectionIds ?? [];
+    return slices(own).map((slice) => ({
+      accountId,
+      connectionId,
+      alternates,
+      priority: CAMPAIGN_PRIORITY,
+      availableAt: null,
+      campaignId: id,
+      ids: slice.map((message) => message.id),
+    }));
+  });
+}
+
+function batchesOf(campaign: Running, hop: number, made: readonly Made[]): NewBatch[] {
+  const alike = Map.groupBy(made, ({ country, channel }) => `${channel}/${country}`);
+  return [...alike.values()].flatMap((own) => slices(own).map((slice) => batchOf(campaign, hop, slice)));
+}
+
+function batchOf(campaign: Running, hop: number, slice: readonly Made[]): NewBatch {
+  const [{ channel, country }] = slice as [Made];
+  const destinations = slice.map((message) => message.destination).sort();
+  return {
+    hop,
+    channel: bitOf(channel),
+    country,
+    firstDestination: destinations[0] ?? '',
+    lastDestination: destinations.at(-1) ?? '',
+    messageIds: slice.map((message) => message.id),
+    dueAt: dueAt(campaign, channel),
+  };
+}
+
+/** When recipients who were not reached on a channel go on to the next one. */
+function dueAt({ sendingMode, fallback, now }: Running, channel: Channel): Date | null {
+  if (chainOf(sendingMode).at(-1) === channel) return null;
+  const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};
+  const seconds = after[channel] ?? DEFAULT_AFTER_SECONDS[channel] ?? 0;
+  return new Date(now.getTime() + seconds * 1000);
+}
+
+const contactedOf = ({ accountId, now, sendingMode }: Running, { contactId, channel }: Made) =>
+  contactId === null ? [] : [{ accountId, contactId, channel, at: now, campaignType: sendingMode }];

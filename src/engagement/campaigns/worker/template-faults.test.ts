@@ -1,0 +1,129 @@
+import { wakeCampaignsOf } from '../lifecycle/templates.ts';
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { operatorOf } from '../../../identity/audit/record.ts';
+import { exec, many, one, sql } from '../../../platform/db/query.ts';
+import { transaction } from '../../../platform/db/transaction.ts';
+import { receiveTemplateChanges } from '../../../network/templates/receive-changes.ts';
+import { numbers } from '../../../../test/support/campaigns/campaign.ts';
+import { type CampaignStage, openCampaignStage } from '../../../../test/support/campaigns/stage.ts';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
+import { resumeCampaign } from '../lifecycle/pause.ts';
+
+let database: TestDatabase;
+let pool: Pool;
+let stage: CampaignStage;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = database.pool;
+});
+afterAll(() => database[Symbol.asyncDispose]());
+beforeEach(async () => {
+  await exec(pool, sql`TRUNCATE campaign_job, dispatch_chunk, template`);
+  await exec(pool, sql`DELETE FROM route`);
+  stage = await openCampaignStage(pool);
+});
+
+const WHATSAPP = { mode: 'WHATSAPP', numbers: numbers(5) } as const;
+const REASON = 'whatsappTemplateId 2: the template offer is PAUSED (FIRST_PAUSE), not APPROVED';
+const RUNNING = { status: 2, paused: false, reason: null };
+
+/** The network calls back about the template of campaigns on WhatsApp. */
+async function tell(status: string, reason: string | null = null): Promise<void> {
+  const { id } = await one<{ id: number }>(pool, sql`SELECT connection_id AS id FROM template WHERE id = '2'`);
+  await receiveTemplateChanges({ pool, onTemplatesChange: wakeCampaignsOf }, id, [{ id: '2', status, reason }]);
+}
+const pauseTemplate = () => tell('PAUSED', 'FIRST_PAUSE');
+const campaignOf = (id: number) =>
+  one<{ status: number; paused: boolean; reason: string | null }>(
+    pool,
+    sql`SELECT status, paused_at IS NOT NULL AS paused, failure_reason AS reason FROM campaign WHERE id = ${id}`,
+  );
+const parked = async () =>
+  (await many<{ parked: boolean }>(pool, sql`SELECT available_at = 'infinity' AS parked FROM dispatch_chunk`)).map(
+    (chunk) => chunk.parked,
+  );
+const resume = (id: number) => transaction(pool, (tx) => resumeCampaign(tx, operatorOf(stage.accountId), { id }));
+const idsOf = async (id: number): Promise<string[]> => (await stage.messages(id)).map((message) => message.id);
+
+test('a template that its network pauses pauses what is being sent by it, with the reason, and nothing waits in reach', async () => {
+  const id = await stage.confirmed(WHATSAPP);
+  const other = await stage.confirmed({ mode: 'RCS', numbers: numbers(5) });
+  await stage.run();
+  await pauseTemplate();
+  await stage.run();
+  expect([await campaignOf(id), await campaignOf(other)]).toEqual([
+    { status: 2, paused: true, reason: REASON },
+    RUNNING,
+  ]);
+  expect((await parked()).sort()).toEqual([false, true]);
+  const audit = await many(
+    pool,
+    sql`SELECT actor_kind AS kind, action, detail FROM audit_entry WHERE subject = ${`campaign:${id}`}`,
+  );
+  expect(audit).toEqual([{ kind: 'system', action: 'campaign.pause', detail: { reason: REASON } }]);
+});
+
+test('the callback has workers look at the campaigns of its template at once, and at no other', async () => {
+  const id = await stage.confirmed(WHATSAPP);
+  await stage.confirmed({ mode: 'RCS', numbers: numbers(5) });
+  await exec(pool, sql`UPDATE campaign_job SET due_at = now() + interval '1 hour'`);
+  await pauseTemplate();
+  const due = await many(pool, sql`SELECT campaign_id AS id FROM campaign_job WHERE due_at <= now()`);
+  expect(due).toEqual([{ id }]);
+});
+
+test('it goes on when somebody resumes it, which is refused as long as the template may not be sent', async () => {
+  const id = await stage.confirmed(WHATSAPP);
+  await pauseTemplate();
+  await stage.run();
+  await expect(resume(id)).rejects.toMatchObject({
+    details: [{ field: 'whatsappTemplateId', message: 'the template offer is PAUSED (FIRST_PAUSE), not APPROVED' }],
+  });
+  await tell('APPROVED');
+  await stage.run();
+  expect(await campaignOf(id)).toMatchObject({ paused: true });
+  await resume(id);
+  await stage.run();
+  expect(await campaignOf(id)).toEqual(RUNNING);
+  expect(await stage.messages(id)).toHaveLength(5);
+});
+
+test('a scheduled campaign does not start by a template that is rejected when its time comes', async () => {
+  const id = await stage.confirmed({ ...WHATSAPP, scheduledInMinutes: 30 });
+  await tell('REJECTED', 'SCAM');
+  await stage.run();
+  expect(await campaignOf(id)).toEqual({ status: 1, paused: false, reason: null });
+  await stage.pass(31 * 60);
+  await stage.run();
+  expect(await campaignOf(id)).toEqual({ status: 1, paused: true, reason: expect.stringContaining('REJECTED (SCAM)') });
+  await tell('APPROVED');
+  await resume(id);
+  await stage.run();
+  expect(await campaignOf(id)).toEqual(RUNNING);
+});
+
+test('a campaign whose messages have all gone out comes to its end whatever becomes of its template', async () => {
+  const id = await stage.confirmed(WHATSAPP);
+  await stage.run();
+  await stage.accept(await idsOf(id));
+  await pauseTemplate();
+  await stage.run();
+  expect(await campaignOf(id)).toEqual(RUNNING);
+  await stage.end(await idsOf(id), 'DELIVERED');
+  await stage.run();
+  expect(await campaignOf(id)).toMatchObject({ status: 3 });
+});
+
+test('a combined campaign is paused while recipients may still go on to a channel whose template is gone', async () => {
+  const id = await stage.confirmed({ mode: 'WHATSAPP_RCS', numbers: numbers(5) });
+  await stage.run();
+  await stage.accept(await idsOf(id));
+  await exec(pool, sql`DELETE FROM template WHERE channel = 'RCS'`);
+  await stage.run();
+  expect(await campaignOf(id)).toEqual({
+    status: 2,
+    paused: true,
+    reason: 'rcsTemplateId template: there is no template template',
+  });
+});

@@ -1,0 +1,30 @@
+import { invalidFields } from '../../platform/errors.ts';
+import { CHANNELS } from '../../platform/lib/channel.ts';
+import { parseInstant } from '../../platform/lib/instant.ts';
+import type { ConversationQuery } from './schema.ts';
+import { CONVERSATION_ORDERS, type ConversationFilter, type ConversationOrder } from './listing/sql.ts';
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Errors: 400 when `dateFrom` is no date. */
+export function readFilter(accountId: number, query: ConversationQuery): ConversationFilter {
+  const { archived, unreadOnly, dateFrom, channelIds, assignee, search } = query;
+  const named = channelIds?.flatMap((list) => list.split(','));
+  const channels = named && CHANNELS.filter((channel) => named.includes(channel));
+  const assigneeId = assignee === undefined || assignee === 'none' ? assignee : Number(assignee);
+  return { accountId, archived, unreadOnly, channels, assigneeId, search, since: readSince(dateFrom) };
+}
+
+function readSince(dateFrom: string | undefined): Date | undefined {
+  if (dateFrom === undefined) return undefined;
+  const since = parseInstant(DAY.test(dateFrom) ? `${dateFrom}T00:00:00Z` : dateFrom);
+  if (since === null)
+    throw invalidFields([{ field: 'dateFrom', message: 'must be yyyy-MM-dd, or ISO 8601 with an offset' }]);
+  return since;
+}
+
+/** `-lastMessageDate`: the sign is + unless said; the schema has checked the name. */
+export function readOrder(orderBy: string): ConversationOrder {
+  const by = CONVERSATION_ORDERS.find((name) => orderBy.endsWith(name)) ?? 'lastMessageDate';
+  return { by, descending: orderBy.startsWith('-') };
+}

@@ -1,0 +1,9 @@
+import type { Pool } from 'pg';
+import { type Task, untilIdle } from '../../platform/lib/task.ts';
+import { HOUR_MS } from '../../platform/lib/time.ts';
+import { deleteEndedSessions } from './sql.ts';
+
+/** Deletes sessions that have ended. */
+export const sessionTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
+  { name: 'ended sessions', work: untilIdle(() => deleteEndedSessions(pool, { limit: 10_000 }), HOUR_MS) },
+];

@@ -1,0 +1,15 @@
+import { LINKS_CHANNEL, ROUTING_CHANNEL } from '../../network/connections/sql.ts';
+import type { Task } from '../../platform/lib/task.ts';
+import type { RestoreGuard } from './guard.ts';
+
+/** Checks that this database is not a restored copy. NOTIFY after a lost session may have been missed, hence the wake. */
+export const restoreGuardTasks = (guard: RestoreGuard): Task[] => [
+  {
+    name: 'fence',
+    work: guard.check,
+    wakeOn: { [LINKS_CHANNEL]: isReconnect, [ROUTING_CHANNEL]: isReconnect },
+    close: guard.stop,
+  },
+];
+
+const isReconnect = (payload: string): boolean => payload === '';

@@ -1,0 +1,9 @@
+import type { Pool } from 'pg';
+import { every, type Task } from '../../platform/lib/task.ts';
+import { HOUR_MS } from '../../platform/lib/time.ts';
+import { deleteOldBulkRequests } from './bulk/sql.ts';
+
+/** Forgets the answers to bulk requests after 24 hours. */
+export const sendingTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
+  { name: 'old bulk requests', work: every(HOUR_MS, () => deleteOldBulkRequests(pool)) },
+];

@@ -1,0 +1,12 @@
+import type { Log } from '../../platform/lib/log.ts';
+import { every, type Task } from '../../platform/lib/task.ts';
+import { MINUTE_MS } from '../../platform/lib/time.ts';
+import type { ChangeDeps } from './network.ts';
+import { syncTemplates } from './sync.ts';
+
+type TemplateTaskDeps = ChangeDeps & { readonly log: Log; readonly sandbox: () => boolean };
+
+/** Brings WhatsApp templates and numbers into line with what their networks have. */
+export const templateTasks = (deps: TemplateTaskDeps): Task[] => [
+  { name: 'templates', work: every(10 * MINUTE_MS, () => syncTemplates(deps)) },
+];

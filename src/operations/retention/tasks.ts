@@ -1,0 +1,17 @@
+import type { Pool } from 'pg';
+import type { Config } from '../../platform/config.ts';
+import type { Log } from '../../platform/lib/log.ts';
+import type { Task } from '../../platform/lib/task.ts';
+import { removeOld } from './remove-old.ts';
+
+type RetentionDeps = {
+  readonly pool: Pool;
+  readonly config: Pick<Config, 'retentionDays'>;
+  readonly now: () => Date;
+  readonly log: Log;
+};
+
+/** Deletes what is older than RETENTION_DAYS. */
+export const retentionTasks = ({ config, ...deps }: RetentionDeps): Task[] => [
+  { name: 'retention', pausable: true, work: () => removeOld(deps, { days: config.retentionDays }) },
+];

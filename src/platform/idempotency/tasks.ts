@@ -1,0 +1,9 @@
+import type { Pool } from 'pg';
+import { type Task, untilIdle } from '../lib/task.ts';
+import { MINUTE_MS } from '../lib/time.ts';
+import { deleteOldAnswers } from './sql.ts';
+
+/** Forgets stored answers after 24 hours. */
+export const idempotencyTasks = ({ pool }: { readonly pool: Pool }): Task[] => [
+  { name: 'old answers', work: untilIdle(() => deleteOldAnswers(pool, { limit: 10_000 }), MINUTE_MS) },
+];

@@ -1,0 +1,10 @@
+import type { Pool } from 'pg';
+import { type Task, untilIdle } from '../lib/task.ts';
+import { MINUTE_MS } from '../lib/time.ts';
+import { removeDueFiles } from './remove-due.ts';
+import type { Storage } from './storage.ts';
+
+/** Deletes files of the store that no row names any more. */
+export const storageTasks = ({ pool, storage }: { readonly pool: Pool; readonly storage: Storage }): Task[] => [
+  { name: 'file removals', work: untilIdle(() => removeDueFiles(pool, storage), MINUTE_MS) },
+];

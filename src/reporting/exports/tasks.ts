@@ -1,0 +1,28 @@
+import type { Config } from '../../platform/config.ts';
+import { createSignal } from '../../platform/lib/signal.ts';
+import { always, every, type Task, untilIdle } from '../../platform/lib/task.ts';
+import { HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
+import { expireExports } from './expire.ts';
+import type { MakeDeps } from './make.ts';
+import { deleteOldExports, EXPORTS_CHANNEL } from './sql.ts';
+import { createExporter } from './work.ts';
+
+type ExportTaskDeps = Omit<MakeDeps, 'dataDir'> & { readonly config: Pick<Config, 'dataDir' | 'retentionDays'> };
+
+/** Makes files of messages and contacts, and deletes those that are old. */
+export function exportTasks({ config, ...deps }: ExportTaskDeps): Task[] {
+  const { pool } = deps;
+  const ended = createSignal();
+  const exporter = createExporter({ ...deps, dataDir: config.dataDir, onEnd: ended.raise });
+  return [
+    {
+      name: 'exports',
+      work: exporter.work,
+      wakeOn: { [EXPORTS_CHANNEL]: always },
+      signal: ended,
+      close: exporter.stop,
+    },
+    { name: 'expired exports', work: untilIdle(() => expireExports(pool), MINUTE_MS) },
+    { name: 'old exports', work: every(HOUR_MS, () => deleteOldExports(pool, { days: config.retentionDays })) },
+  ];
+}

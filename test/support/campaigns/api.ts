@@ -1,0 +1,83 @@
+import type { Pool } from 'pg';
+import { createAuthenticator } from '../../../src/identity/authentication/authenticate.ts';
+import { createAccount, type NewAccount } from '../../../src/operations/accounts/create.ts';
+import { campaignRoutes } from '../../../src/engagement/campaigns/routes.ts';
+import { contactRoutes } from '../../../src/engagement/contacts/routes.ts';
+import { insertConnection } from '../../../src/network/connections/sql.ts';
+import { createWaker } from '../../../src/network/dispatch/wake.ts';
+import { createAnswers } from '../../../src/platform/idempotency/answers.ts';
+import type { Clock } from '../../../src/platform/lib/clock.ts';
+import { silentLog } from '../../../src/platform/lib/log.ts';
+import type { Scope } from '../../../src/platform/lib/scope.ts';
+import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
+import { listRoutes } from '../../../src/engagement/contacts/lists/routes.ts';
+import { createAccept } from '../../../src/messaging/sending/accept.ts';
+import { createPriceList } from '../../../src/money/pricing/price-list.ts';
+import { createRouter } from '../../../src/network/routing/router.ts';
+import { insertRoute } from '../../../src/network/routing/sql.ts';
+import { apiDeps } from '../http/api.ts';
+import { createTestDatabase } from '../database.ts';
+import { type Method, newKey, PG, serveRoutes } from '../http/routes.ts';
+
+/**
+ * The routes of campaigns, lists and contacts on a database of their own, with a route for every number and no worker:
+ * what is confirmed waits.
+ */
+export async function openCampaignApi({ clock }: { clock?: Clock } = {}) {
+  const database = await createTestDatabase();
+  const { pool } = database;
+  const connection = await insertConnection(pool, { name: 'one', kind: 'smpp', sandbox: true, settings: {} });
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId: connection?.id ?? 0, priority: 1 });
+  const { app, reload } = buildApp(pool, clock);
+  await reload();
+
+  /** A request under `PG`. */
+  async function call(key: string, method: Method, path: string, body?: object, headers: object = {}) {
+    const answer = await app.inject({
+      method,
+      url: `${PG}${path}`,
+      headers: { 'x-api-key': key, ...(body && { 'content-type': 'application/json' }), ...headers },
+      ...(body && { payload: JSON.stringify(body) }),
+    });
+    return {
+      status: answer.statusCode,
+      body: answer.body === '' ? null : answer.json(),
+      headers: answer.headers,
+    };
+  }
+  const newAccount = (creditMicros = 1_000_000_000): Promise<NewAccount> =>
+    createAccount(pool, { name: 'Acme', plan: 'production', creditMicros, ratePerMinute: 0 });
+
+  const dispose = async (): Promise<void> => {
+    await app.close();
+    await database[Symbol.asyncDispose]();
+  };
+  return {
+    pool,
+    call,
+    newAccount,
+    reload,
+    connectionId: connection?.id ?? 0,
+    newKey: (account: NewAccount, operations: readonly Scope[]) => newKey(pool, account, operations),
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+function buildApp(pool: Pool, clock: Clock | undefined) {
+  const { authenticate } = createAuthenticator({ pool, log: silentLog });
+  const secretKey = createSecretKey(Buffer.alloc(32, 3));
+  const [router, prices] = [createRouter(pool), createPriceList(pool)];
+  const tables = {
+    findRoute: router.find,
+    findPolicy: router.findPolicy,
+    findPrice: prices.find,
+    maySend: router.maySend,
+  };
+  const accept = createAccept({ pool, tables, waker: createWaker(pool) });
+  const answers = createAnswers({ pool, secretKey });
+  const deps = apiDeps({ pool, authenticate, accept, tables, answers, ...(clock && { clock }) });
+  const app = serveRoutes([campaignRoutes, listRoutes, contactRoutes], deps);
+  return { app, reload: () => Promise.all([router.reload(), prices.reload()]) };
+}
+
+export type CampaignApi = Awaited<ReturnType<typeof openCampaignApi>>;

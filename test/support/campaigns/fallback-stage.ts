@@ -1,0 +1,124 @@
+import type { Pool } from 'pg';
+import type { Outcome } from '../../../src/carriers/outcome.ts';
+import { exec, many, one, sql } from '../../../src/platform/db/query.ts';
+import { transaction } from '../../../src/platform/db/transaction.ts';
+import type { Job } from '../../../src/network/dispatch/held.ts';
+import type { Waker } from '../../../src/network/dispatch/wake.ts';
+import { silentLog } from '../../../src/platform/lib/log.ts';
+import { type Accept, createAccept } from '../../../src/messaging/sending/accept.ts';
+import { settleOutcomes } from '../../../src/messaging/messages/deliver.ts';
+import type { Draft } from '../../../src/messaging/sending/draft.ts';
+import { endMessages } from '../../../src/messaging/messages/end.ts';
+import type { Revoke } from '../../../src/messaging/fallback/ends.ts';
+import type { Hop } from '../../../src/messaging/messages/fallback/hop.ts';
+import { createFallbackPoller } from '../../../src/messaging/fallback/poll.ts';
+import { STATUS, type StatusName } from '../../../src/messaging/states.ts';
+import { actor, draft, freeOver } from '../drafts.ts';
+import { accountWith } from '../money.ts';
+
+export const PRICE_MICROS = 10_000;
+const IDLE: Waker = { wake() {}, wakeHere() {}, onWake: () => () => {} };
+const CONNECTION = 1;
+
+export type ChainMessage = {
+  id: string;
+  channel: string;
+  status: number | null;
+  errorText: string | null;
+  clientId: string | null;
+};
+
+/** A database in which single sends with fallbacks run without carriers: a test says what becomes of messages. */
+export type FallbackStage = {
+  readonly accountId: number;
+  readonly accept: Accept;
+  /** A send on the first of these channels that goes on to the others; answers its id. */
+  send(chain: readonly Hop['channel'][], more?: Partial<Draft>, rule?: Partial<Hop>): Promise<string>;
+  /** Lets a worker do what is due, until nothing is. */
+  run(accept?: Pick<Accept, 'once'>): Promise<void>;
+  /** As if so much time had passed for all chains. */
+  pass(seconds: number): Promise<void>;
+  /** Of the account, in order. */
+  messages(): Promise<ChainMessage[]>;
+  /** What a carrier answers for the newest message. */
+  settle(outcome: Outcome): Promise<void>;
+  /** The newest message, or another one, ends. */
+  end(status: StatusName, more?: { id?: string; errorCode?: string }): Promise<void>;
+};
+
+export const TAKEN: Outcome = { kind: 'accepted', carrierIds: ['x'] };
+
+export async function openFallbackStage(
+  pool: Pool,
+  { revoke, creditMicros = 1_000_000 }: { revoke: Revoke; creditMicros?: number },
+): Promise<FallbackStage> {
+  const accountId = await accountWith(pool, creditMicros);
+  const findPrice = () => ({ unitMicros: PRICE_MICROS, refundUndelivered: false });
+  const tables = { ...freeOver(() => [CONNECTION]), findPrice };
+  const accept = createAccept({ pool, tables, waker: IDLE });
+  const messages = (): Promise<ChainMessage[]> => listMessages(pool, accountId);
+  const newest = async (): Promise<string> => (await messages()).at(-1)?.id ?? '';
+
+  return {
+    accountId,
+    accept,
+    messages,
+    async send([first, ...others], more, rule) {
+      const hops = others.map((channel) => ({ ...toHop(channel), ...rule }));
+      const verdict = await accept.one(actor(accountId), draft({ ...toHop(first ?? 'SMS'), hops, ...more }));
+      if (verdict.kind !== 'accepted') throw new Error(`not accepted: ${verdict.kind}`);
+      return verdict.messageId;
+    },
+    async run(by = accept) {
+      const fallbacks = createFallbackPoller({ pool, accept: by, revoke, now: () => new Date(), log: silentLog });
+      while ((await fallbacks.look()) > 0) await fallbacks.stop();
+    },
+    async pass(seconds) {
+      await exec(pool, sql`UPDATE message_fallback SET due_at = due_at - ${seconds} * interval '1 second'`);
+    },
+    async settle(outcome) {
+      const job = await findJob(pool, await newest());
+      const fixed = { accountId, connectionId: CONNECTION, attempt: 1, resubmit: false };
+      await transaction(pool, async (tx) => {
+        await exec(tx, sql`DELETE FROM dispatch_chunk WHERE ids && ${[job.messageId]}::uuid[]`);
+        await settleOutcomes(tx, [{ ...fixed, messageId: job.messageId, job, outcome }], true);
+      });
+    },
+    async end(status, { id, errorCode = null } = {}) {
+      const move = { accountId, id: id ?? (await newest()), status: STATUS[status], errorCode };
+      await transaction(pool, (tx) => endMessages(tx, [{ ...move, doneAt: new Date(), errorText: null }]));
+    },
+  };
+}
+
+function contentOf(channel: Hop['channel']): Hop['content'] {
+  if (channel === 'SMS') return null;
+  const text = 'Hello';
+  return channel === 'RCS' ? { channel, message: { text } } : { channel, message: { type: 'text', text } };
+}
+
+const toHop = (channel: Hop['channel']): Hop => ({
+  channel,
+  sender: channel === 'SMS' ? 'ACME' : 'agent',
+  body: `over ${channel}`,
+  content: contentOf(channel),
+  afterSeconds: 300,
+  onStatus: null,
+});
+
+const listMessages = (pool: Pool, accountId: number): Promise<ChainMessage[]> =>
+  many(
+    pool,
+    sql`SELECT m.id, m.channel, s.status, s.error_text AS "errorText", m.client_id AS "clientId" FROM message m
+        LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id
+        WHERE m.account_id = ${accountId} ORDER BY m.id`,
+  );
+
+const findJob = (pool: Pool, id: string): Promise<Job> =>
+  one(
+    pool,
+    sql`SELECT m.id AS "messageId", destination, sender, body, NULL AS "validUntil", true AS "wantReceipt", parts,
+               price_micros AS "priceMicros", refund_undelivered AS "refundUndelivered", channel,
+               campaign_id AS "campaignId", keeps_reserve AS "keepsReserve"
+        FROM message m WHERE m.id = ${id}`,
+  );

@@ -1,0 +1,200 @@
+import type { Pool } from 'pg';
+import { freeze } from '../../../src/money/credit/charge.ts';
+import { type Campaigns, createCampaigns } from '../../../src/engagement/campaigns/worker/runner.ts';
+import type { SendingMode } from '../../../src/engagement/campaigns/mode.ts';
+import { insertConnection } from '../../../src/network/connections/sql.ts';
+import { type Db, exec, many, one, sql } from '../../../src/platform/db/query.ts';
+import { transaction } from '../../../src/platform/db/transaction.ts';
+import type { Outcome } from '../../../src/carriers/outcome.ts';
+import type { Job } from '../../../src/network/dispatch/held.ts';
+import type { Waker } from '../../../src/network/dispatch/wake.ts';
+import { type Channel, CHANNELS } from '../../../src/platform/lib/channel.ts';
+import { silentLog } from '../../../src/platform/lib/log.ts';
+import { settleOutcomes } from '../../../src/messaging/messages/deliver.ts';
+import { endMessages } from '../../../src/messaging/messages/end.ts';
+import type { Revoke } from '../../../src/messaging/fallback/ends.ts';
+import { STATUS, type StatusName } from '../../../src/messaging/states.ts';
+import { insertRoute } from '../../../src/network/routing/sql.ts';
+import { insertTemplate } from '../../../src/network/templates/sql.ts';
+import { freeOver } from '../drafts.ts';
+import { accountWith } from '../money.ts';
+
+export const PRICE_MICROS = 10_000;
+
+export type Confirmed = {
+  readonly mode?: SendingMode;
+  readonly numbers: readonly string[];
+  readonly body?: string;
+  readonly scheduledInMinutes?: number;
+  readonly rate?: number;
+  readonly quietHours?: object;
+  readonly fallback?: object;
+  /** What is frozen for it; enough for everybody when left out. */
+  readonly reservedMicros?: number;
+  /** Whether the prices of messages that are not delivered are given back. */
+  readonly refundUndelivered?: boolean;
+};
+
+export type SentMessage = { id: string; destination: string; channel: Channel; status: number | null; price: number };
+
+/** A database in which campaigns run without carriers: a test says what becomes of messages. */
+export type CampaignStage = {
+  readonly accountId: number;
+  readonly campaigns: Campaigns;
+  /** A campaign as its confirmation leaves it; answers its id. */
+  confirmed(settings: Confirmed): Promise<number>;
+  /** Lets workers do what is due, until nothing is. */
+  run(): Promise<void>;
+  /** As if so much time had passed for all campaigns. */
+  pass(seconds: number): Promise<void>;
+  messages(campaignId: number): Promise<SentMessage[]>;
+  /** The newest message of a number. */
+  last(campaignId: number, destination?: string): Promise<SentMessage>;
+  /** A carrier takes messages. */
+  accept(ids: readonly string[]): Promise<void>;
+  /** A carrier does not answer. */
+  doubt(ids: readonly string[]): Promise<void>;
+  /** A carrier refuses them. */
+  refuse(ids: readonly string[]): Promise<void>;
+  /** A receipt comes, or our timer gives up. */
+  end(ids: readonly string[], status: StatusName, errorCode?: string): Promise<void>;
+};
+
+const IDLE: Waker = { wake() {}, wakeHere() {}, onWake: () => () => {} };
+
+export async function openCampaignStage(
+  pool: Pool,
+  revoke: Revoke = { reaches: () => true, ask: () => Promise.resolve(false) },
+): Promise<CampaignStage> {
+  const accountId = await accountWith(pool, 1_000_000_000);
+  const connection = { name: `carrier-${accountId}`, kind: 'smpp', sandbox: false, settings: {} } as const;
+  const connectionId = (await insertConnection(pool, connection))?.id ?? 0;
+  await insertTemplates(pool, connectionId);
+  await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
+  const deps = { pool, tables: freeOver(() => [connectionId]), waker: IDLE, paused: () => false, log: silentLog };
+  const campaigns = createCampaigns({ ...deps, revoke });
+
+  async function runOnce(): Promise<void> {
+    for (const campaignId of await campaignIds(pool)) campaigns.wake(campaignId);
+    while ((await campaigns.work()) === 0);
+    await campaigns.stop();
+  }
+
+  /** Networks answer beside the steps: what follows from the last of their answers is done in the second round. */
+  async function run(): Promise<void> {
+    await runOnce();
+    await runOnce();
+  }
+
+  /** As the pump does with what a carrier answers. */
+  const settle = (ids: readonly string[], outcome: Outcome): Promise<void> =>
+    transaction(pool, async (tx) => {
+      await exec(tx, sql`DELETE FROM dispatch_chunk WHERE ids && ${ids}::uuid[]`);
+      const fixed = { accountId, connectionId, attempt: 1, resubmit: false, outcome };
+      const jobs = await listJobs(tx, ids);
+      await settleOutcomes(
+        tx,
+        jobs.map((job) => ({ ...fixed, messageId: job.messageId, job })),
+        true,
+      );
+    });
+
+  return {
+    accountId,
+    campaigns,
+    run,
+    confirmed: (settings) => confirm(pool, accountId, settings),
+    async pass(seconds) {
+      const earlier = sql`- ${seconds} * interval '1 second'`;
+      await exec(pool, sql`UPDATE campaign SET scheduled_at = scheduled_at ${earlier}`);
+      await exec(pool, sql`UPDATE campaign_batch SET due_at = due_at ${earlier}, created_at = created_at ${earlier}`);
+      await exec(pool, sql`UPDATE campaign_outcome SET due_at = due_at ${earlier}`);
+    },
+    messages: (campaignId) => listMessages(pool, campaignId),
+    async last(campaignId, destination) {
+      const all = await listMessages(pool, campaignId);
+      const own = all.filter((message) => destination === undefined || message.destination === destination);
+      const newest = own.at(-1);
+      if (!newest) throw new Error('no message was made');
+      return newest;
+    },
+    accept: (ids) => settle(ids, { kind: 'accepted', carrierIds: ['x'] }),
+    doubt: (ids) => settle(ids, { kind: 'unknown', text: 'no answer', carrierIds: [] }),
+    refuse: (ids) => settle(ids, { kind: 'refused', status: 'REJECTED', code: '8', text: 'no', carrierIds: [] }),
+    end: (ids, status, errorCode) =>
+      transaction(pool, async (tx) => {
+        const move = { accountId, status: STATUS[status], doneAt: new Date(), errorText: null };
+        await endMessages(
+          tx,
+          ids.map((id) => ({ ...move, id, errorCode: errorCode ?? null })),
+        );
+      }),
+  };
+}
+
+/** Those that its campaigns name: approved, and every account's. */
+async function insertTemplates(pool: Pool, connectionId: number): Promise<void> {
+  const common = { ownerId: null, name: 'offer', language: 'en', category: '', status: 'APPROVED', headerLink: null };
+  const plain = { ...common, named: false, variables: [] };
+  const content = [{ type: 'BODY', text: 'Hello' }];
+  await insertTemplate(pool, {
+    ...plain,
+    channel: 'RCS',
+    id: 'template',
+    connectionId: null,
+    content: { text: 'Hello' },
+  });
+  await insertTemplate(pool, { ...plain, channel: 'WHATSAPP', id: '2', connectionId, content });
+}
+
+const listJobs = (tx: Db, ids: readonly string[]): Promise<Job[]> =>
+  many(
+    tx,
+    sql`SELECT m.id AS "messageId", destination, sender, body, NULL AS "validUntil", true AS "wantReceipt", parts,
+               price_micros AS "priceMicros", refund_undelivered AS "refundUndelivered", channel,
+               campaign_id AS "campaignId", keeps_reserve AS "keepsReserve"
+        FROM message m WHERE m.id = ANY(${ids}::uuid[])`,
+  );
+
+async function campaignIds(pool: Pool): Promise<number[]> {
+  return (await many<{ id: number }>(pool, sql`SELECT campaign_id AS id FROM campaign_job`)).map(({ id }) => id);
+}
+
+const listMessages = (pool: Pool, campaignId: number): Promise<SentMessage[]> =>
+  many(
+    pool,
+    sql`SELECT m.id, m.destination, m.channel, m.price_micros AS price, s.status FROM message m
+        LEFT JOIN message_state s ON s.account_id = m.account_id AND s.id = m.id
+        WHERE m.campaign_id = ${campaignId} ORDER BY m.id`,
+  );
+
+async function confirm(pool: Pool, accountId: number, settings: Confirmed): Promise<number> {
+  const { mode = 'SMS', numbers, body = 'Hello', refundUndelivered = true } = settings;
+  const prices = CHANNELS.map((channel) => ({ channel, prefix: '', unitMicros: PRICE_MICROS, refundUndelivered }));
+  const reservedMicros = settings.reservedMicros ?? numbers.length * PRICE_MICROS * (refundUndelivered ? 1 : 3);
+  const minutes = settings.scheduledInMinutes ?? null;
+  return transaction(pool, async (tx) => {
+    const { id } = await one<{ id: number }>(
+      tx,
+      sql`INSERT INTO campaign (account_id, name, status, sending_mode, sms_sender, sms_body, rcs_agent_id,
+            rcs_template_id, whatsapp_phone_number_id, whatsapp_template_id, destination_type, numbers,
+            number_countries, number_channels, scheduled_at, ready_to_send, fallback, quiet_hours, rate, goal,
+            reserved_micros, confirmed_at, started_at)
+          VALUES (${accountId}, 'Spring', ${minutes === null ? 2 : 1}, ${mode}, 'ACME', ${body}, 'agent', 'template',
+            '1', '2', 2, ${[...numbers].sort()}::text[], ${numbers.map(() => 'IT')}::text[],
+            ${numbers.map(() => 7)}::smallint[], now() + ${minutes}::float8 * interval '1 minute', true,
+            ${JSON.stringify(settings.fallback ?? {})}::jsonb,
+            ${settings.quietHours ? JSON.stringify(settings.quietHours) : null}::jsonb, ${settings.rate ?? null},
+            ${JSON.stringify({ prices })}::jsonb, ${reservedMicros}, now(),
+            CASE WHEN ${minutes}::float8 IS NULL THEN now() END)
+          RETURNING id`,
+    );
+    await exec(
+      tx,
+      sql`INSERT INTO campaign_run (account_id, campaign_id, unused_micros) VALUES (${accountId}, ${id}, ${reservedMicros})`,
+    );
+    await exec(tx, sql`INSERT INTO campaign_job (campaign_id, account_id) VALUES (${id}, ${accountId})`);
+    await freeze(tx, [{ accountId, micros: reservedMicros }], `campaign:${id}`);
+    return id;
+  });
+}

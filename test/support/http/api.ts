@@ -1,0 +1,43 @@
+import pg from 'pg';
+import { loadConfig } from '../../../src/platform/config.ts';
+import { AppError } from '../../../src/platform/errors.ts';
+import type { ApiDeps } from '../../../src/app/deps.ts';
+import { systemClock } from '../../../src/platform/lib/clock.ts';
+import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
+import { createLog } from '../../../src/platform/log.ts';
+import { createMetrics } from '../../../src/platform/metrics.ts';
+import { createLinkSigner } from '../../../src/platform/storage/signed-links.ts';
+import { createGuard } from '../../../src/platform/outbound/guard.ts';
+
+const refuse = () => Promise.reject(new AppError('unauthenticated'));
+
+/** What buildApi needs, silent, letting nobody in and connected to nothing; a test overrides what it is about. */
+export const apiDeps = (overrides: Partial<ApiDeps> = {}): ApiDeps => ({
+  config: loadConfig({}),
+  pool: new pg.Pool({ host: '127.0.0.1', port: 1 }),
+  log: createLog('silent'),
+  metrics: createMetrics(),
+  authenticate: refuse,
+  checkPassword: refuse,
+  probes: [],
+  clock: systemClock,
+  accept: { one: refuse, many: refuse, once: refuse },
+  tables: { findRoute: () => [], findPolicy: () => 'hold', findPrice: () => null, maySend: () => false },
+  secretKey: createSecretKey(Buffer.alloc(32, 1)),
+  outlet: { guard: createGuard({ openBlocks: [], ports: [443] }), poster: { post: refuse, close: refuse } },
+  receivers: { find: () => undefined, reload: refuse },
+  storeCallback: refuse,
+  onTemplatesChange: refuse,
+  inboxHub: { wake: () => undefined, listen: refuse, count: () => 0 },
+  storage: { put: refuse, get: refuse, stat: refuse, exists: refuse, delete: refuse, close: refuse },
+  links: createLinkSigner(createSecretKey(Buffer.alloc(32, 1))),
+  answers: {
+    find: refuse,
+    seal: (key) => ({ ...key, answer: key.requestHash }),
+    claim: refuse,
+    keep: refuse,
+    isTaken: () => false,
+    keepSoon: refuse,
+  },
+  ...overrides,
+});

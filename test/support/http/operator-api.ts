@@ -1,0 +1,37 @@
+import { createAccount } from '../../../src/operations/accounts/create.ts';
+import type { Answer, RequestOptions } from '../client.ts';
+import type { TestProgram } from '../program.ts';
+
+/** The interface of operators, as one of them uses it. */
+export type OperatorApi = {
+  readonly accountId: number;
+  readonly username: string;
+  /** `path` begins behind /api/operator/v1. */
+  request(method: string, path: string, body?: object, headers?: RequestOptions['headers']): Promise<Answer>;
+  /** The body of an answer of 2xx; anything else is thrown. */
+  ask<T = Record<string, unknown>>(method: string, path: string, body?: object): Promise<T>;
+};
+
+/** Makes an account whose owner is an operator, and calls with their password. */
+export async function openOperatorApi({ pool, clientOf }: TestProgram): Promise<OperatorApi> {
+  const made = await createAccount(pool, { name: 'Gateway', plan: 'production', operator: true });
+  const { accountId, username, password } = made;
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  const client = clientOf('');
+  const request: OperatorApi['request'] = (method, path, body, headers) =>
+    client.request(method, `/api/operator/v1${path}`, {
+      ...(body && { body }),
+      headers: { authorization, 'x-api-key': '', ...headers },
+    });
+  return {
+    accountId,
+    username,
+    request,
+    async ask<T>(method: string, path: string, body?: object) {
+      const answer = await request(method, path, body);
+      if (answer.status >= 300)
+        throw new Error(`${method} ${path} answers ${answer.status}: ${JSON.stringify(answer.body)}`);
+      return answer.body as T;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import { type Authenticator, createAuthenticator } from '../../../src/identity/authentication/authenticate.ts';
+import { createAccount, type NewAccount } from '../../../src/operations/accounts/create.ts';
+import { securityRoutes } from '../../../src/identity/accounts/security/routes.ts';
+import { apiKeyRoutes } from '../../../src/identity/api-keys/routes.ts';
+import { operatorOf } from '../../../src/identity/audit/record.ts';
+import { auditRoutes } from '../../../src/identity/audit/routes.ts';
+import { loadConfig } from '../../../src/platform/config.ts';
+import { many, sql } from '../../../src/platform/db/query.ts';
+import { authentication, requireOperator } from '../../../src/platform/http/auth.ts';
+import type { App } from '../../../src/platform/http/app.ts';
+import { describeApi } from '../../../src/platform/http/openapi.ts';
+import { createServer } from '../../../src/platform/http/server.ts';
+import { silentLog } from '../../../src/platform/lib/log.ts';
+import { type Role, SCOPES } from '../../../src/platform/lib/scope.ts';
+import { sessionRoutes, signInRoutes } from '../../../src/identity/sessions/routes.ts';
+import { addUser } from '../../../src/identity/users/add.ts';
+import { changeOperator } from '../../../src/identity/users/change-operator.ts';
+import { userRoutes } from '../../../src/identity/users/routes.ts';
+import { apiDeps } from './api.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { type Method, PG } from './routes.ts';
+
+export const SESSION = `${PG}/session`;
+export const SESSIONS = `${PG}/sessions`;
+/** What the console adds to its requests, and the browser to them. */
+export const OWN_PAGES = { 'x-heliograph-console': '1', 'sec-fetch-site': 'same-origin' };
+
+/** The host that browsers know the gateway by, behind a proxy that we trust. */
+export const HOST = 'console.example.com';
+/** Where browsers are, unless said otherwise. */
+const HOME = '198.51.100.7';
+const PROXY = '10.0.0.5';
+const PASSWORD = 'correct horse battery';
+
+export type Headers = Readonly<Record<string, string>>;
+export type Sending = { readonly body?: object; readonly headers?: Headers; readonly from?: string };
+export type Person = { readonly id: number; readonly username: string; readonly password: string };
+export type Browser = Awaited<ReturnType<SessionStage['signIn']>>;
+export type SessionStage = AsyncDisposable & ReturnType<typeof stageOn>;
+
+/** The routes that people sign in by and some that they use then, as browsers see them. */
+export async function openSessionStage(): Promise<SessionStage> {
+  const database = await createTestDatabase();
+  const authenticator = createAuthenticator({ pool: database.pool, log: silentLog });
+  const app = appWith(database, authenticator, { TRUST_PROXY: PROXY, HOST: '0.0.0.0' });
+  const dispose = async (): Promise<void> => {
+    await Promise.all([app.close(), authenticator.close()]);
+    await database[Symbol.asyncDispose]();
+  };
+  return { ...stageOn(database, authenticator, app), [Symbol.asyncDispose]: dispose };
+}
+
+/** Such an application with this environment. `/operator` is for operators. */
+export function appWith({ pool }: TestDatabase, authenticator: Authenticator, environment: Headers): App {
+  const { authenticate, checkPassword } = authenticator;
+  const deps = apiDeps({ pool, authenticate, checkPassword, config: loadConfig(environment) });
+  const app = createServer(deps);
+  describeApi(app);
+  app.register(async (open: App) => signInRoutes(open, deps));
+  app.register(async (closed: App) => {
+    closed.register(authentication, { authenticate });
+    for (const register of [sessionRoutes, userRoutes, apiKeyRoutes, auditRoutes, securityRoutes])
+      register(closed, deps);
+    closed.get('/operator', { onRequest: requireOperator() }, () => 'in');
+  });
+  return app;
+}
+
+/** The session of this browser. */
+export const sessionIdOf = async (browser: Browser): Promise<number> =>
+  (await browser.ask('GET', SESSIONS)).body.data.find(({ current }: { current: boolean }) => current).id;
+
+function stageOn(database: TestDatabase, authenticator: Authenticator, app: App) {
+  const { pool } = database;
+  let people = 0;
+
+  /** A request over HTTPS, with these headers alone. */
+  async function call(method: Method, url: string, { body, headers = {}, from = HOME }: Sending = {}) {
+    const proxied = { 'x-forwarded-for': from, 'x-forwarded-proto': 'https', host: HOST };
+    const answer = await app.inject({
+      method,
+      url,
+      remoteAddress: PROXY,
+      headers: { ...proxied, ...headers },
+      ...(body && { payload: body }),
+    });
+    const isJson = String(answer.headers['content-type']).includes('json');
+    return { status: answer.statusCode, headers: answer.headers, body: isJson ? answer.json() : answer.body };
+  }
+
+  /** A browser in which this person has signed in at our pages. Throws the answer when they were not let in. */
+  async function signIn({ username, password }: Pick<Person, 'username' | 'password'>, more: Sending = {}) {
+    const headers = { ...OWN_PAGES, ...more.headers };
+    const answer = await call('POST', SESSION, { ...more, body: { username, password }, headers });
+    if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    const setCookie = String(answer.headers['set-cookie']);
+    const cookie = setCookie.split(';')[0] ?? '';
+    const ask = (method: Method, url: string, body?: object) =>
+      call(method, url, { ...(body && { body }), headers: { ...OWN_PAGES, cookie } });
+    return { ask, cookie, setCookie, answer, token: cookie.split('=')[1] ?? '' };
+  }
+
+  /** A new person of this account. */
+  async function person(accountId: number, role: Role): Promise<Person> {
+    const username = `person-${++people}`;
+    const by = { ...operatorOf(accountId), role: 'owner', operations: new Set(SCOPES) } as const;
+    const actor = { ...by, plan: 'unlimited', channels: new Set<never>() } as const;
+    const { id } = await addUser(pool, actor, { username, password: PASSWORD, role });
+    return { id, username, password: PASSWORD };
+  }
+
+  const setOperator = (accountId: number, id: number, isOperator: boolean) =>
+    changeOperator(pool, operatorOf(accountId), { id, isOperator });
+
+  return {
+    database,
+    pool,
+    authenticator,
+    call,
+    signIn,
+    person,
+    setOperator,
+    newAccount: (): Promise<NewAccount> => createAccount(pool, { name: 'Acme', plan: 'unlimited' }),
+    /** An admin of this account who is an operator of the gateway. */
+    async operator(accountId: number): Promise<Person> {
+      const made = await person(accountId, 'admin');
+      await setOperator(accountId, made.id, true);
+      return made;
+    },
+    /** The audit log of an account, as far as it tells of sessions. */
+    auditOf: (accountId: number) =>
+      many<{ kind: string; userId: number | null; username: string; action: string; subject: string; detail: object }>(
+        pool,
+        sql`SELECT actor_kind AS kind, user_id AS "userId", username, action, subject, detail FROM audit_entry
+          WHERE account_id = ${accountId} AND action LIKE 'session.%' ORDER BY id`,
+      ),
+    /** What a browser that asks who it is gets. */
+    statusOf: async ({ ask }: { ask: (method: Method, url: string) => Promise<{ status: number }> }): Promise<number> =>
+      (await ask('GET', SESSION)).status,
+  };
+}

@@ -1,0 +1,59 @@
+import type { Pool } from 'pg';
+import { silentLog } from '../../../src/platform/lib/log.ts';
+import { createSecretKey } from '../../../src/platform/lib/secret-box.ts';
+import { openWorkerSession, type WorkerSession } from '../../../src/platform/db/worker-session.ts';
+import { type Deliveries, startDeliveries } from '../../../src/messaging/webhooks/delivery/deliver.ts';
+import { createGuard } from '../../../src/platform/outbound/guard.ts';
+import { createPoster } from '../../../src/platform/outbound/post.ts';
+import { sealSecret } from '../../../src/messaging/webhooks/secrets.ts';
+import { makeSecret } from '../../../src/messaging/webhooks/sign.ts';
+import { insertEndpoint } from '../../../src/messaging/webhooks/sql.ts';
+import { TEST_CERT } from './certificate.ts';
+import type { TestDatabase } from '../database.ts';
+
+/** What webhooks of tests are sealed with. */
+const WEBHOOK_KEY = createSecretKey(Buffer.alloc(32, 7));
+
+/** Registers a webhook for an account; answers its secret. */
+export async function registerWebhook(
+  pool: Pool,
+  { accountId, url, form = 'A' }: { accountId: number; url: string; form?: 'A' | 'B' },
+): Promise<string> {
+  const secret = makeSecret();
+  const sealed = sealSecret(WEBHOOK_KEY, accountId, secret);
+  await insertEndpoint(pool, { accountId, url, form, method: 'POST', secret: sealed });
+  return secret;
+}
+
+export type WebhookWorker = Deliveries & { readonly session: WorkerSession };
+
+/** A worker that does nothing but tell webhooks, on this machine and on these ports. */
+export async function startWebhookWorker(
+  { pool, connectionString }: TestDatabase,
+  { ports, deadlineMs }: { ports: readonly number[]; deadlineMs?: number },
+): Promise<WebhookWorker> {
+  const session = await openWorkerSession({
+    connectionString,
+    channels: [],
+    onNotify: () => undefined,
+    log: silentLog,
+  });
+  const guard = createGuard({ openBlocks: ['127.0.0.0/8', '::1/128'], ports });
+  const poster = createPoster({ guard, ca: TEST_CERT, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
+  const deliveries = startDeliveries({
+    pool,
+    owner: session.owner,
+    poster,
+    secretKey: WEBHOOK_KEY,
+    log: silentLog,
+  });
+  return {
+    ...deliveries,
+    session,
+    async stop(deadlineMs2) {
+      await deliveries.stop(deadlineMs2);
+      await poster.close();
+      await session.close();
+    },
+  };
+}

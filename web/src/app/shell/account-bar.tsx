@@ -1,0 +1,33 @@
+import { Badge, Group, Text, VisuallyHidden } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { creditQuery } from '../../api/credit.ts';
+import { useSession } from '../../api/session.ts';
+import { Hint } from '../../ui/hint.tsx';
+import { ButtonLink } from '../../ui/link.tsx';
+import { Money } from '../../ui/values/money.tsx';
+
+/** Which account one looks at, its plan and its credit. */
+export function AccountBar() {
+  const { t } = useTranslation('app');
+  const { account } = useSession();
+  const { data: credit } = useQuery(creditQuery);
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Text size="sm" fw={600} maw={200} truncate visibleFrom="sm" dir="auto">
+        {account.name}
+      </Text>
+      <Badge color="gray" visibleFrom="sm">
+        {t(`plan.${account.plan}`)}
+      </Badge>
+      {credit && (
+        <Hint label={t('creditHint')}>
+          <ButtonLink to="/account" variant="default" size="xs">
+            <VisuallyHidden>{t('credit')}</VisuallyHidden>
+            <Money amount={credit.availableCredit} currency={credit.currency} />
+          </ButtonLink>
+        </Hint>
+      )}
+    </Group>
+  );
+}

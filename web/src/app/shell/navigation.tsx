@@ -1,0 +1,81 @@
+import { Box } from '@mantine/core';
+import { Link, useRouterState } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSession } from '../../api/session.ts';
+import { Hint } from '../../ui/hint.tsx';
+import { NAV_GROUPS, type NavGroup, type PageEntry } from '../page-entry.ts';
+import classes from './shell.module.css';
+
+/** All pages that have a place in it; those of operators are shown to operators alone. */
+export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) {
+  const session = useSession();
+  const shown = pages.filter(({ nav, need }) => nav && (need?.operator !== true || session.isOperator));
+  return (
+    <Box ref={useActiveInView()} className={classes.pages} __vars={{ '--pages': String(shown.length) }}>
+      {NAV_GROUPS.map((group) => (
+        <NavSection key={group} group={group} pages={shown.filter(({ nav }) => nav?.group === group)} />
+      ))}
+    </Box>
+  );
+}
+
+/** What stands above or below the link that is scrolled to. */
+const MARGIN = 44;
+
+/**
+ * Operators have more pages than a low window has room for: the one that is open is scrolled to. Not by `scrollIntoView`,
+ * after which the Tab key would begin there.
+ */
+function useActiveInView() {
+  const list = useRef<HTMLDivElement>(null);
+  const pathname = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
+  useEffect(() => {
+    const frame = list.current?.getBoundingClientRect();
+    const link = list.current?.querySelector('[data-active]')?.getBoundingClientRect();
+    if (frame === undefined || link === undefined) return;
+    const [above, below] = [link.top - MARGIN - frame.top, link.bottom + MARGIN - frame.bottom];
+    list.current?.scrollBy(0, Math.min(above, 0) + Math.max(below, 0));
+  }, [pathname]);
+  return list;
+}
+
+function NavSection({ group, pages }: { readonly group: NavGroup; readonly pages: readonly PageEntry[] }) {
+  const { t } = useTranslation('app');
+  if (pages.length === 0) return null;
+  const id = `navigation-${group}`;
+  return (
+    <div className={classes.group}>
+      <div id={id} className={classes.groupLabel}>
+        {t(`navGroup.${group}`)}
+      </div>
+      <ul aria-labelledby={id} style={{ listStyle: 'none', margin: 0, padding: 0 }}>
+        {pages.map((page) => (
+          <li key={page.path}>
+            <NavItem page={page} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** A page that the person may not see stays in its place, and says why. */
+function NavItem({ page: { path, nav, need } }: { readonly page: PageEntry }) {
+  const { t } = useTranslation('app');
+  const refusal = useSession().refusal(need ?? {});
+  if (nav === undefined) return null;
+  const link = (
+    <Link
+      to={path}
+      className={refusal === null ? classes.link : `${classes.link} ${classes.refused}`}
+      activeOptions={{ exact: path === '/' || path === '/operator', includeSearch: false }}
+      activeProps={{ 'data-active': 'true' }}
+    >
+      <nav.icon size={18} aria-hidden="true" />
+      {t(`nav.${nav.label}`)}
+    </Link>
+  );
+  if (refusal === null) return link;
+  return <Hint label={t(`ui:why.${refusal}`, { scope: need?.scope })}>{link}</Hint>;
+}

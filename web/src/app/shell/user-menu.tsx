@@ -1,0 +1,24 @@
+import { ActionIcon } from '@mantine/core';
+import { CircleUserRound } from 'lucide-react';
+import { lazy } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSession } from '../../api/session.ts';
+import { OnDemand } from '../../ui/on-demand.tsx';
+
+const LazyItems = lazy(() => import('./user-menu-items.tsx').then(({ UserMenuItems }) => ({ default: UserMenuItems })));
+
+/** Who is signed in, how the console looks and in which language, and the way out. */
+export function UserMenu() {
+  const { t } = useTranslation('app');
+  const { user } = useSession();
+  const button = (
+    <ActionIcon variant="subtle" color="gray" size="lg" radius="xl" aria-label={t('userMenu', { name: user.username })}>
+      <CircleUserRound size={24} />
+    </ActionIcon>
+  );
+  return (
+    <OnDemand button={button} kind="menu">
+      <LazyItems button={button} />
+    </OnDemand>
+  );
+}

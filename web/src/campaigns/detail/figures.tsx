@@ -1,0 +1,57 @@
+import { SimpleGrid, Stack, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { useFormat } from '../../ui/values/format.ts';
+import { Money } from '../../ui/values/money.tsx';
+import { Num } from '../../ui/values/num.tsx';
+import { JobProgress } from '../../ui/values/progress.tsx';
+import { Section } from '../../ui/section.tsx';
+import { Stat } from '../../ui/values/stat.tsx';
+import { type Campaign, isUnderWay, toneOf } from '../campaign.ts';
+import { SkipReasons } from '../price/goal.tsx';
+
+/** How far it is, how fast it goes, what came of it and what it has cost. */
+export function Figures({ campaign }: { readonly campaign: Campaign }) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const { totalSuccess, totalFailed, totalPending, totalSkipped, estimatedCost, actualCost, currency } = campaign;
+  const total = totalSuccess + totalFailed + totalPending;
+  const share = (count: number): string => (total === 0 ? '' : format.percent(count / total));
+  return (
+    <Section title={t('figures.title')} actions={isUnderWay(campaign) && <Rate campaign={campaign} />}>
+      <Stack>
+        {total > 0 && (
+          <JobProgress
+            label={t('figures.progress')}
+            done={totalSuccess + totalFailed}
+            total={total}
+            secondsLeft={campaign.estimatedSecondsLeft}
+            tone={toneOf(campaign)}
+          />
+        )}
+        <SimpleGrid cols={{ base: 2, md: 5 }}>
+          <Stat label={t('figures.delivered')} value={<Num value={totalSuccess} />} note={share(totalSuccess)} />
+          <Stat label={t('figures.failed')} value={<Num value={totalFailed} />} note={share(totalFailed)} />
+          <Stat label={t('figures.pending')} value={<Num value={totalPending} />} note={share(totalPending)} />
+          <Stat label={t('figures.skipped')} value={<Num value={totalSkipped} />} note={t('figures.skippedNote')} />
+          <Stat
+            label={t('figures.cost')}
+            value={<Money amount={actualCost} currency={currency} />}
+            note={t('figures.estimated', { cost: format.money(estimatedCost, currency) })}
+          />
+        </SimpleGrid>
+        <SkipReasons skipped={campaign.skipped} />
+      </Stack>
+    </Section>
+  );
+}
+
+function Rate({ campaign: { ratePerSecond, paused, cancelled } }: { readonly campaign: Campaign }) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  if (paused || cancelled || ratePerSecond === null) return null;
+  return (
+    <Text size="sm" c="dimmed" className="tabular">
+      {t('figures.rate', { rate: format.number(ratePerSecond, { maximumFractionDigits: 1 }) })}
+    </Text>
+  );
+}

@@ -1,0 +1,114 @@
+import { Text } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { ArrowDown } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../../api/client.ts';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { Section } from '../../ui/section.tsx';
+import { ChannelBadge } from '../../ui/values/statuses.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
+import { type Campaign, chainOf, isUnderWay, ONE } from '../campaign.ts';
+import classes from './funnel.module.css';
+
+const findFunnel = (id: number, signal: AbortSignal) =>
+  ok(api.GET(`${ONE}/funnel`, { params: { path: { id } }, signal }));
+
+type Funnel = Awaited<ReturnType<typeof findFunnel>>;
+type FunnelStep = Funnel['steps'][number];
+
+const POLL_MS = 2000;
+
+/** How far the recipients came, channel by channel: who was reached on each, and who went on to the next. */
+export function Funnel({ campaign }: { readonly campaign: Campaign }) {
+  const { t } = useTranslation('campaigns');
+  const { id, sendingMode, status } = campaign;
+  const { data, error, refetch } = useQuery({
+    // With the status: once more when it ends.
+    queryKey: ['campaign', id, 'funnel', status],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => findFunnel(id, signal),
+    refetchInterval: isUnderWay(campaign) ? POLL_MS : false,
+  });
+  const isCombined = chainOf(sendingMode).length > 1;
+  return (
+    <Section
+      title={t(isCombined ? 'funnel.title' : 'funnel.single')}
+      {...(isCombined && { description: t('funnel.hint') })}
+    >
+      {data !== undefined ? (
+        <ol className={classes.funnel}>
+          {data.steps.map((step, at) => (
+            <Step key={step.step} step={step} recipients={data.recipients} isLast={at === data.steps.length - 1} />
+          ))}
+        </ol>
+      ) : error === null ? (
+        <TableSkeleton rows={2} />
+      ) : (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      )}
+    </Section>
+  );
+}
+
+type StepProps = { readonly step: FunnelStep; readonly recipients: number; readonly isLast: boolean };
+
+function Step({ step, recipients, isLast }: StepProps) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const { channel, attempted, delivered, read, failed, pending, fellBack } = step;
+  const words = (['delivered', 'failed', 'pending'] as const).map((part) => ({
+    part,
+    count: { delivered, failed, pending }[part],
+  }));
+  return (
+    <li className={classes.step}>
+      <div className={classes.head}>
+        <ChannelBadge channel={channel} />
+        <Text size="sm" className="tabular">
+          {t('funnel.attempted', { count: attempted, shown: format.number(attempted) })}
+        </Text>
+      </div>
+      <Bar
+        parts={words}
+        total={Math.max(recipients, 1)}
+        label={t('funnel.bar', { channel: t(`ui:channel.${channel}`) })}
+      />
+      <dl className={classes.parts}>
+        {words.map(({ part, count }) => (
+          <div key={part} data-part={part}>
+            <dt>{t(part === 'pending' ? 'funnel.pending' : `figures.${part}`)}</dt>
+            <dd>{format.number(count)}</dd>
+          </div>
+        ))}
+        {channel !== 'SMS' && (
+          <div>
+            <dt>{t('figures.read')}</dt>
+            <dd>{format.number(read)}</dd>
+          </div>
+        )}
+      </dl>
+      {!isLast && (
+        <Text size="sm" c="dimmed" className={classes.on}>
+          <ArrowDown size={16} aria-hidden="true" />
+          {t('funnel.fellBack', { count: fellBack, shown: format.number(fellBack) })}
+        </Text>
+      )}
+    </li>
+  );
+}
+
+type BarProps = {
+  readonly parts: readonly { readonly part: string; readonly count: number }[];
+  readonly total: number;
+  readonly label: string;
+};
+
+/** As wide as the share of all recipients who were tried here. The figures stand below it as texts. */
+const Bar = ({ parts, total, label }: BarProps) => (
+  <div className={classes.bar} role="img" aria-label={label}>
+    {parts.map(({ part, count }) => (
+      <span key={part} data-part={part} style={{ width: `${Math.min(100, (count / total) * 100)}%` }} />
+    ))}
+  </div>
+);

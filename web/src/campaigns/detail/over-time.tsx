@@ -1,0 +1,87 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../../api/client.ts';
+import { Chart } from '../../ui/chart/chart.tsx';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { Section } from '../../ui/section.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
+import { type Campaign, isUnderWay, ONE } from '../campaign.ts';
+
+const DAY_MS = 86_400_000;
+/** Longer than this is shown by days. */
+const HOURS_UP_TO_MS = 4 * DAY_MS;
+const MOST = 1000;
+const POLL_MS = 10_000;
+
+type Unit = 'hour' | 'day';
+
+const listBuckets = (id: number, aggregateOn: Unit, signal: AbortSignal) =>
+  ok(
+    api.GET(`${ONE}/stats`, {
+      params: { path: { id }, query: { aggregateOn, direction: 'ASC', page: 0, limit: MOST } },
+      signal,
+    }),
+  );
+
+function unitOf({ startedAt, completedAt }: Campaign): Unit {
+  if (startedAt === null) return 'hour';
+  const end = completedAt === null ? Date.now() : Date.parse(completedAt);
+  return end - Date.parse(startedAt) > HOURS_UP_TO_MS ? 'day' : 'hour';
+}
+
+/** What came of its messages over time, by when they were made. */
+export function OverTime({ campaign }: { readonly campaign: Campaign }) {
+  const { t } = useTranslation('campaigns');
+  const unit = unitOf(campaign);
+  const { data, error, refetch } = useQuery({
+    // With the status: once more when it ends.
+    queryKey: ['campaign', campaign.id, 'stats', unit, campaign.status],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => listBuckets(campaign.id, unit, signal),
+    refetchInterval: isUnderWay(campaign) ? POLL_MS : false,
+  });
+  const rows = useRows(data?.data, unit);
+  const series = [
+    { name: 'delivered', label: t('figures.delivered'), color: 'green.6' },
+    { name: 'failed', label: t('figures.failed'), color: 'red.6' },
+    { name: 'pending', label: t('funnel.pending'), color: 'blue.4' },
+  ];
+  if (data !== undefined && rows.every(({ values }) => sum(values) === 0)) return null;
+  return (
+    <Section title={t('overTime.title')} description={t('overTime.hint')}>
+      {data !== undefined ? (
+        <Chart
+          label={t('overTime.title')}
+          rowLabel={t(`overTime.${unit}`)}
+          rows={rows}
+          series={series}
+          kind="stacked"
+          height={220}
+        />
+      ) : error === null ? (
+        <TableSkeleton rows={3} />
+      ) : (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      )}
+    </Section>
+  );
+}
+
+const sum = ({ delivered, failed, pending }: { delivered: number; failed: number; pending: number }): number =>
+  delivered + failed + pending;
+
+type Buckets = Awaited<ReturnType<typeof listBuckets>>['data'];
+
+function useRows(buckets: Buckets | undefined, unit: Unit) {
+  const format = useFormat();
+  return useMemo(
+    () =>
+      (buckets ?? []).map(({ bucket, delivered, failed, pending }) => ({
+        label: unit === 'day' ? format.day(new Date(bucket)) : format.brief(new Date(bucket)),
+        values: { delivered, failed, pending },
+      })),
+    [buckets, unit, format],
+  );
+}

@@ -1,0 +1,92 @@
+import { Alert, Skeleton, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { TriangleAlert } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { Page as Frame } from '../../ui/page.tsx';
+import { CampaignStatus } from '../../ui/values/statuses.tsx';
+import { Actions } from './actions.tsx';
+import { type Campaign, findCampaign, isDeletable, isOpen, isUnderWay, stateOf } from '../campaign.ts';
+import { Figures } from './figures.tsx';
+import { Funnel } from './funnel.tsx';
+import { LifeSteps } from './life-steps.tsx';
+import { OverTime } from './over-time.tsx';
+import { PlannedGoal } from './planned-goal.tsx';
+import { RecipientsTable } from './recipients-table.tsx';
+import { Settings } from './settings.tsx';
+
+/** While it is being sent, and while a scheduled one may begin. */
+const SENDING_POLL_MS = 2000;
+const WAITING_POLL_MS = 10_000;
+
+function pollOf(campaign: Campaign | undefined): number | false {
+  if (campaign === undefined || isOpen(campaign)) return false;
+  if (isUnderWay(campaign)) return SENDING_POLL_MS;
+  return isDeletable(campaign) ? WAITING_POLL_MS : false;
+}
+
+/** One campaign: where it is in its life, what came of it, and what can be done with it. */
+export function Page() {
+  const { t } = useTranslation('campaigns');
+  const params: { readonly id?: string } = useParams({ strict: false });
+  const id = Number(params.id);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['campaign', id],
+    queryFn: ({ signal }) => findCampaign(id, signal),
+    refetchInterval: ({ state }) => pollOf(state.data),
+  });
+  const trail = [{ label: t('title'), to: '/campaigns' }];
+  if (data === undefined)
+    return (
+      <Frame title={t('detail.title')} trail={trail}>
+        {error === null ? <Waiting /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+      </Frame>
+    );
+  return (
+    <Frame
+      title={data.name}
+      badge={<CampaignStatus status={stateOf(data)} />}
+      description={data.description}
+      trail={trail}
+      actions={<Actions campaign={data} />}
+    >
+      <Content campaign={data} />
+    </Frame>
+  );
+}
+
+const Waiting = () => (
+  <Stack>
+    <Skeleton h={72} />
+    <Skeleton h={120} />
+    <Skeleton h={320} />
+  </Stack>
+);
+
+function Content({ campaign }: { readonly campaign: Campaign }) {
+  const { failureReason } = campaign;
+  return (
+    <>
+      <LifeSteps campaign={campaign} />
+      {failureReason !== null && (
+        <Alert color={campaign.paused ? 'amber' : 'red'} icon={<TriangleAlert size={20} />}>
+          {failureReason}
+        </Alert>
+      )}
+      {isDeletable(campaign) ? <PlannedGoal campaign={campaign} /> : <Results campaign={campaign} />}
+      <Settings campaign={campaign} />
+      {!isOpen(campaign) && <RecipientsTable campaign={campaign} />}
+    </>
+  );
+}
+
+function Results({ campaign }: { readonly campaign: Campaign }) {
+  return (
+    <>
+      <Figures campaign={campaign} />
+      <Funnel campaign={campaign} />
+      <OverTime campaign={campaign} />
+    </>
+  );
+}

@@ -1,0 +1,132 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { Users } from 'lucide-react';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../../api/client.ts';
+import { type Column, DataTable } from '../../ui/table/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ChoiceFilter, FilterBar } from '../../ui/filter-bar.tsx';
+import { TextLink } from '../../ui/link.tsx';
+import { MsisdnText } from '../../ui/values/msisdn-text.tsx';
+import { Section } from '../../ui/section.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
+import { ChannelBadge, MessageStatus } from '../../ui/values/statuses.tsx';
+import { choice, whole, useUrlState } from '../../ui/url-state.ts';
+import { useListQuery } from '../../ui/table/use-list-query.ts';
+import { useCountryName } from '../price/breakdown.tsx';
+import { type Campaign, isOver, isUnderWay, ONE } from '../campaign.ts';
+
+const STATUSES = [
+  ...(['PENDING', 'SKIPPED', 'ACCEPTED', 'DELIVERED', 'UNKNOWN', 'DELETED', 'REJECTED', 'EXPIRED'] as const),
+  ...(['UNDELIVERABLE', 'ERROR', 'DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'] as const),
+];
+const FIELDS = { page: whole(), limit: whole(10), status: choice(STATUSES) };
+const POLL_MS = 5000;
+
+type Search = { readonly page: number; readonly limit: number; readonly status: (typeof STATUSES)[number] | '' };
+
+const listRecipients = (id: number, { page, limit, status }: Search, signal: AbortSignal) =>
+  ok(
+    api.GET(`${ONE}/recipients`, {
+      params: { path: { id }, query: { page, limit, ...(status && { status }) } },
+      signal,
+    }),
+  );
+
+type Recipient = Awaited<ReturnType<typeof listRecipients>>['data'][number];
+
+/** The recipients, page by page as the server has them, and what became of each. */
+export function RecipientsTable({ campaign }: { readonly campaign: Campaign }) {
+  const { t } = useTranslation('campaigns');
+  const [search, setSearch] = useUrlState(FIELDS);
+  const columns = useColumns(isOver(campaign));
+  const query = useListQuery(
+    // With the status: once more when it ends.
+    ['campaign', campaign.id, 'recipients', search, campaign.status],
+    (signal) => listRecipients(campaign.id, search, signal),
+    { refetchInterval: isUnderWay(campaign) ? POLL_MS : false },
+  );
+  return (
+    <Section title={t('reached.title')} description={t('reached.hint')}>
+      <FilterBar isFiltered={search.status !== ''} onClear={() => setSearch({ status: '' })}>
+        <ChoiceFilter
+          label={t('reached.anyStatus')}
+          options={STATUSES.map((value) => ({ value, label: t(`ui:messageStatus.${value}`) }))}
+          value={search.status}
+          onChange={(status) => setSearch({ status })}
+        />
+      </FilterBar>
+      <DataTable<Recipient>
+        id="campaign-recipients"
+        label={t('reached.title')}
+        columns={columns}
+        query={query}
+        rowId={({ phoneNumber }) => phoneNumber}
+        search={search}
+        onSearch={setSearch}
+        empty={<EmptyState icon={Users} title={t(search.status === '' ? 'reached.none' : 'reached.noneFound')} />}
+      />
+    </Section>
+  );
+}
+
+function useColumns(isAtEnd: boolean): readonly Column<Recipient>[] {
+  const { t } = useTranslation('campaigns');
+  const country = useCountryName();
+  return useMemo(
+    () => [
+      { id: 'phoneNumber', header: t('reached.number'), phone: 'title', cell: (row) => <PhoneNumber row={row} /> },
+      { id: 'country', header: t('breakdown.country'), phone: 'none', cell: (row) => country(row.country) },
+      {
+        id: 'channel',
+        header: t('reached.channel'),
+        cell: ({ channel }) => (channel === null ? '–' : <ChannelBadge channel={channel} />),
+      },
+      { id: 'status', header: t('column.status'), cell: (row) => <Status row={row} isAtEnd={isAtEnd} /> },
+      { id: 'messages', header: t('reached.messages'), cell: ({ messageIds }) => <Messages ids={messageIds} /> },
+    ],
+    [t, country, isAtEnd],
+  );
+}
+
+function PhoneNumber({ row: { phoneNumber, contactId } }: { readonly row: Recipient }) {
+  if (contactId === null) return <MsisdnText number={phoneNumber} />;
+  return (
+    <TextLink to={`/contacts/${contactId}`}>
+      <MsisdnText number={phoneNumber} />
+    </TextLink>
+  );
+}
+
+type StatusProps = { readonly row: Recipient; readonly isAtEnd: boolean };
+
+/** Who waits when the campaign is over waits for nothing: it was cancelled before their turn. */
+function Status({ row: { status, read, skipReason }, isAtEnd }: StatusProps) {
+  const { t } = useTranslation('campaigns');
+  if (isAtEnd && status === 'PENDING') return <StatusBadge tone="neutral">{t('reached.notSent')}</StatusBadge>;
+  return (
+    <Stack gap={2} align="flex-start">
+      <MessageStatus status={read ? 'READ' : status} />
+      {skipReason !== null && (
+        <Text size="xs" c="dimmed">
+          {t(`skip.${skipReason}`, { defaultValue: skipReason })}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** One message for each channel that was tried. */
+function Messages({ ids }: { readonly ids: readonly string[] }) {
+  const { t } = useTranslation('campaigns');
+  if (ids.length === 0) return <span>–</span>;
+  return (
+    <Group gap="xs">
+      {ids.map((id, at) => (
+        <TextLink key={id} to={`/messages/${id}`} aria-label={t('reached.openMessage', { place: at + 1 })}>
+          {ids.length === 1 ? t('reached.message') : t('reached.attempt', { place: at + 1 })}
+        </TextLink>
+      ))}
+    </Group>
+  );
+}

@@ -1,0 +1,235 @@
+import type { FieldFault } from '../../api/errors.ts';
+import { type Campaign, type CampaignIn, chainOf, type Channel, type SendingMode, toIso } from '../campaign.ts';
+import { instantAt, ownZone, wallTimeAt } from './time-zone.ts';
+
+/** Ends after which the next channel is tried, unless fewer are chosen. */
+export const FAILURES = [
+  ...(['REJECTED', 'EXPIRED', 'UNDELIVERABLE', 'ERROR', 'DISABLED', 'UNSUPPORTED', 'CONVERSATION_CLOSED'] as const),
+];
+export type Failure = (typeof FAILURES)[number];
+
+/** A campaign as its form holds it. */
+export type Draft = {
+  name: string;
+  description: string;
+  sendingMode: SendingMode;
+  smsSender: string;
+  smsBody: string;
+  rcsAgentId: string;
+  rcsTemplateId: string;
+  whatsappPhoneNumberId: string;
+  whatsappTemplateId: string;
+  /** Lists and numbers are either or. */
+  recipients: 'lists' | 'numbers';
+  contactListIds: number[];
+  /** One on a line. */
+  destinations: string;
+  /** Seconds after which the next channel is tried. */
+  afterWhatsapp: number;
+  afterRcs: number;
+  onStatus: Failure[];
+  when: 'now' | 'later';
+  wallTime: string;
+  zone: string;
+  quiet: 'account' | 'own' | 'off';
+  quietFrom: string;
+  quietTo: string;
+  /** Recipients a second at most; '' for as fast as carriers take them. */
+  rate: number | '';
+};
+
+/** What the server takes for granted. */
+const DEFAULT_AFTER = { WHATSAPP: 3600, RCS: 300 } as const;
+
+export const newDraft = (channels: readonly string[]): Draft => ({
+  name: '',
+  description: '',
+  sendingMode: firstMode(channels),
+  smsSender: '',
+  smsBody: '',
+  rcsAgentId: '',
+  rcsTemplateId: '',
+  whatsappPhoneNumberId: '',
+  whatsappTemplateId: '',
+  recipients: 'lists',
+  contactListIds: [],
+  destinations: '',
+  afterWhatsapp: DEFAULT_AFTER.WHATSAPP,
+  afterRcs: DEFAULT_AFTER.RCS,
+  onStatus: FAILURES,
+  when: 'now',
+  wallTime: '',
+  zone: ownZone(),
+  quiet: 'account',
+  quietFrom: '21:00',
+  quietTo: '08:00',
+  rate: '',
+});
+
+/** Of the channels that the account has. */
+function firstMode(channels: readonly string[]): SendingMode {
+  const modes = ['SMS', 'WHATSAPP', 'RCS'] as const;
+  return modes.find((mode) => channels.includes(mode)) ?? 'SMS';
+}
+
+export function toDraft(campaign: Campaign): Draft {
+  const { name, description, sendingMode, contactListIds, destinations = [], fallback, rate } = campaign;
+  const onStatus = fallback.onStatus?.filter(isFailure) ?? FAILURES;
+  return {
+    name,
+    description,
+    sendingMode,
+    contactListIds,
+    onStatus,
+    rate: rate ?? '',
+    smsSender: campaign.smsSender ?? '',
+    smsBody: campaign.smsBody ?? '',
+    rcsAgentId: campaign.rcsAgentId ?? '',
+    rcsTemplateId: campaign.rcsTemplateId ?? '',
+    whatsappPhoneNumberId: campaign.whatsappPhoneNumberId ?? '',
+    whatsappTemplateId: campaign.whatsappTemplateId ?? '',
+    recipients: destinations.length > 0 ? 'numbers' : 'lists',
+    destinations: destinations.join('\n'),
+    afterWhatsapp: fallback.after?.WHATSAPP ?? DEFAULT_AFTER.WHATSAPP,
+    afterRcs: fallback.after?.RCS ?? DEFAULT_AFTER.RCS,
+    ...timeOf(campaign),
+    ...quietOf(campaign),
+  };
+}
+
+const isFailure = (word: string): word is Failure => FAILURES.some((failure) => failure === word);
+
+function timeOf({ scheduledDate }: Campaign): Pick<Draft, 'when' | 'wallTime' | 'zone'> {
+  const zone = ownZone();
+  if (scheduledDate === null) return { when: 'now', wallTime: '', zone };
+  return { when: 'later', wallTime: wallTimeAt(new Date(toIso(scheduledDate)), zone), zone };
+}
+
+function quietOf({ quietHours }: Campaign): Pick<Draft, 'quiet' | 'quietFrom' | 'quietTo'> {
+  if (quietHours !== null && 'from' in quietHours)
+    return { quiet: 'own', quietFrom: quietHours.from, quietTo: quietHours.to };
+  return { quiet: quietHours === null ? 'account' : 'off', quietFrom: '21:00', quietTo: '08:00' };
+}
+
+/** The numbers that somebody has written or pasted, with anything between them that no number has. */
+export const numbersIn = (text: string): string[] =>
+  text
+    .split(/[\n\r,;\t]+/)
+    .map((number) => number.trim())
+    .filter((number) => number !== '');
+
+/** The channel fields of its mode, and whom it is for: what the preview takes, too. */
+export function contentOf(draft: Draft) {
+  const { sendingMode, recipients, contactListIds, destinations } = draft;
+  const chain = chainOf(sendingMode);
+  const on = (channel: Channel, text: string): string | null => (chain.includes(channel) && text !== '' ? text : null);
+  return {
+    sendingMode,
+    smsSender: on('SMS', draft.smsSender.trim()),
+    smsBody: on('SMS', draft.smsBody),
+    rcsAgentId: on('RCS', draft.rcsAgentId),
+    rcsTemplateId: on('RCS', draft.rcsTemplateId),
+    whatsappPhoneNumberId: on('WHATSAPP', draft.whatsappPhoneNumberId),
+    whatsappTemplateId: on('WHATSAPP', draft.whatsappTemplateId),
+    contactListIds: recipients === 'lists' ? contactListIds : [],
+    destinations: recipients === 'numbers' ? numbersIn(destinations) : [],
+  };
+}
+
+export function scheduledAt({ when, wallTime, zone }: Pick<Draft, 'when' | 'wallTime' | 'zone'>): Date | null {
+  return when === 'now' ? null : instantAt(wallTime, zone);
+}
+
+/** As the server takes it, for a new campaign and for a change of one alike. */
+export function toBody(draft: Draft, readyToSend: boolean): CampaignIn {
+  const { name, description, rate } = draft;
+  return {
+    name: name.trim(),
+    description,
+    readyToSend,
+    rate: rate === '' ? null : rate,
+    ...contentOf(draft),
+    scheduledDate: scheduledAt(draft)?.toISOString() ?? null,
+    fallback: fallbackOf(draft),
+    quietHours: quietHoursOf(draft),
+  };
+}
+
+function fallbackOf({ sendingMode, afterWhatsapp, afterRcs, onStatus }: Draft): CampaignIn['fallback'] {
+  const hops = chainOf(sendingMode).slice(0, -1);
+  if (hops.length === 0) return null;
+  return {
+    after: {
+      ...(hops.includes('WHATSAPP') && { WHATSAPP: afterWhatsapp }),
+      ...(hops.includes('RCS') && { RCS: afterRcs }),
+    },
+    ...(onStatus.length < FAILURES.length && { onStatus }),
+  };
+}
+
+function quietHoursOf({ quiet, quietFrom: from, quietTo: to }: Draft): CampaignIn['quietHours'] {
+  if (quiet === 'account') return null;
+  return quiet === 'off' ? { off: true } : { from, to };
+}
+
+export const STEPS = ['channels', 'recipients', 'text', 'time', 'review'] as const;
+export type StepId = (typeof STEPS)[number];
+
+/** The field of the form, and its step, for what the server says of a field of its own. */
+const PLACES: Readonly<Record<string, readonly [field: keyof Draft, step: StepId]>> = {
+  name: ['name', 'channels'],
+  description: ['description', 'channels'],
+  sendingMode: ['sendingMode', 'channels'],
+  smsSender: ['smsSender', 'channels'],
+  rcsAgentId: ['rcsAgentId', 'channels'],
+  rcsTemplateId: ['rcsTemplateId', 'channels'],
+  whatsappPhoneNumberId: ['whatsappPhoneNumberId', 'channels'],
+  whatsappTemplateId: ['whatsappTemplateId', 'channels'],
+  fallback: ['onStatus', 'channels'],
+  afterWhatsapp: ['afterWhatsapp', 'channels'],
+  afterRcs: ['afterRcs', 'channels'],
+  onStatus: ['onStatus', 'channels'],
+  contactListIds: ['contactListIds', 'recipients'],
+  destinations: ['destinations', 'recipients'],
+  smsBody: ['smsBody', 'text'],
+  scheduledDate: ['wallTime', 'time'],
+  wallTime: ['wallTime', 'time'],
+  quietHours: ['quietTo', 'time'],
+  quietFrom: ['quietFrom', 'time'],
+  quietTo: ['quietTo', 'time'],
+  rate: ['rate', 'time'],
+};
+
+/** Where what the server, or the form, says of a field is to be mended; undefined: in none of the steps. */
+export const placeOf = (field: string) => PLACES[field.split(/[.[]/, 1)[0] ?? ''];
+
+/** The faults that fields of the form can show, by field; the rest stays for a sentence of its own. */
+export function sortFaults(faults: readonly FieldFault[]): { byField: Record<string, string>; rest: FieldFault[] } {
+  const byField: Record<string, string> = {};
+  const rest: FieldFault[] = [];
+  for (const fault of faults) {
+    const place = placeOf(fault.field);
+    if (place === undefined) rest.push(fault);
+    else byField[place[0]] = byField[place[0]] ? `${byField[place[0]]}; ${fault.message}` : fault.message;
+  }
+  return { byField, rest };
+}
+
+type Words = (key: 'required' | 'pastTime') => string;
+
+/** What is missing before the server is asked: channel fields are wanted of drafts, too (its rule 1). */
+export function missingOf(draft: Draft, now: Date, words: Words): Record<string, string> {
+  const required: Readonly<Record<Channel, readonly (keyof Draft)[]>> = {
+    SMS: ['smsSender', 'smsBody'],
+    RCS: ['rcsAgentId', 'rcsTemplateId'],
+    WHATSAPP: ['whatsappPhoneNumberId', 'whatsappTemplateId'],
+  };
+  const wanted = ['name' as const, ...chainOf(draft.sendingMode).flatMap((channel) => required[channel])];
+  const faults = wanted
+    .filter((field) => String(draft[field]).trim() === '')
+    .map((field) => [field, words('required')]);
+  const at = scheduledAt(draft);
+  if (draft.when === 'later' && at === null) faults.push(['wallTime', words('required')]);
+  if (at !== null && at <= now) faults.push(['wallTime', words('pastTime')]);
+  return Object.fromEntries(faults);
+}

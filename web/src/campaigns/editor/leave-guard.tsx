@@ -1,0 +1,24 @@
+import { useBlocker } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { ConfirmDialog } from '../../ui/dialog/confirm-dialog.tsx';
+
+/** Asks before unsaved changes are left, by a link or by closing the window. Steps of the same page are not left. */
+export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
+  const { t } = useTranslation('campaigns');
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: ({ current, next }) => isDirty && current.pathname !== next.pathname,
+    enableBeforeUnload: () => isDirty,
+    withResolver: true,
+  });
+  return (
+    <ConfirmDialog
+      opened={status === 'blocked'}
+      onClose={() => reset?.()}
+      title={t('leave.title')}
+      action={t('leave.submit')}
+      onConfirm={() => proceed?.()}
+    >
+      {t('leave.text')}
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,96 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { CircleCheck, TriangleAlert } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { creditQuery } from '../../../api/credit.ts';
+import type { FieldFault } from '../../../api/errors.ts';
+import { useSession } from '../../../api/session.ts';
+import { ButtonLink } from '../../../ui/link.tsx';
+import { useNow } from '../../../ui/values/use-now.ts';
+import { type Draft, placeOf, scheduledAt, type StepId } from '../draft.ts';
+import { usePreview } from '../preview.ts';
+import type { Counted } from '../../price/price.ts';
+
+/** Everything that keeps the campaign from being confirmed, as the server would say it. */
+export function useUnmet(draft: Draft, { campaign }: Counted): readonly FieldFault[] {
+  const { t } = useTranslation('campaigns');
+  const { account } = useSession();
+  const { data: credit } = useQuery(creditQuery);
+  const { data: preview } = usePreview(draft, { limit: 1, offset: 0 });
+  const { totalDestinations, estimatedCost, contactListIds, destinations = [] } = campaign;
+  const recipients = contactListIds.length > 0 ? 'contactListIds' : 'destinations';
+  const isNobody = contactListIds.length === 0 && destinations.length === 0;
+  const isShort = account.plan !== 'unlimited' && credit !== undefined && credit.availableCredit < estimatedCost;
+  const at = scheduledAt(draft);
+  const now = useNow();
+  const own = [
+    isNobody && { field: 'contactListIds', message: t('unmet.recipients') },
+    !isNobody && totalDestinations === 0 && { field: recipients, message: t('unmet.nobody') },
+    at !== null && at <= now && { field: 'scheduledDate', message: t('fault.pastTime') },
+    isShort && { field: 'credit', message: t('unmet.credit') },
+  ];
+  return [...(preview?.problems ?? []), ...own.filter((fault) => fault !== false)];
+}
+
+type UnmetProps = { readonly faults: readonly FieldFault[]; readonly goTo: (step: StepId) => void };
+
+/** What is to be mended before the campaign can be confirmed, each with the way to where it is. */
+export function Unmet({ faults, goTo }: UnmetProps) {
+  const { t } = useTranslation('campaigns');
+  const sentence = useSentence();
+  if (faults.length === 0)
+    return (
+      <Alert color="green" icon={<CircleCheck size={20} />} title={t('unmet.ready.title')}>
+        {t('unmet.ready.text')}
+      </Alert>
+    );
+  return (
+    <Alert color="amber" icon={<TriangleAlert size={20} />} title={t('unmet.title')}>
+      <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+        {faults.map((fault) => (
+          <Group key={`${fault.field} ${fault.message}`} component="li" justify="space-between" gap="xs">
+            <Text size="sm" style={{ overflowWrap: 'anywhere', flex: '1 1 240px' }}>
+              {sentence(fault)}
+            </Text>
+            <Mend fault={fault} goTo={goTo} />
+          </Group>
+        ))}
+      </Stack>
+    </Alert>
+  );
+}
+
+/** The names of the fields that the server's words are about: "must be…" wants one before it. */
+const NAMES: Readonly<Record<string, string>> = {
+  smsSender: 'channels.smsSender',
+  smsBody: 'text.label',
+  rcsAgentId: 'channels.rcsAgentId',
+  rcsTemplateId: 'channels.rcsTemplateId',
+  whatsappPhoneNumberId: 'channels.whatsappPhoneNumberId',
+  whatsappTemplateId: 'channels.whatsappTemplateId',
+};
+
+function useSentence(): (fault: FieldFault) => string {
+  const { t } = useTranslation('campaigns');
+  return ({ field, message }) => {
+    const name = NAMES[field];
+    return name === undefined ? message : `${t(name)}: ${message}`;
+  };
+}
+
+function Mend({ fault, goTo }: { readonly fault: FieldFault; readonly goTo: (step: StepId) => void }) {
+  const { t } = useTranslation('campaigns');
+  const step = placeOf(fault.field)?.[1];
+  if (fault.field === 'credit')
+    return (
+      <ButtonLink to="/account" size="compact-sm" variant="default">
+        {t('unmet.toAccount')}
+      </ButtonLink>
+    );
+  if (step === undefined) return null;
+  return (
+    <Button size="compact-sm" variant="default" onClick={() => goTo(step)}>
+      {t('unmet.mend', { step: t(`step.${step}`) })}
+    </Button>
+  );
+}

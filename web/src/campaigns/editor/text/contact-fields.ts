@@ -1,0 +1,12 @@
+import { queryOptions } from '@tanstack/react-query';
+import { api, ok } from '../../../api/client.ts';
+
+const listFields = (signal: AbortSignal) => ok(api.GET('/api/partner-gateway/v1/contacts/placeholders', { signal }));
+
+/** A field of contacts that a text may name. */
+export type Field = Awaited<ReturnType<typeof listFields>>[number];
+
+export const fieldsQuery = queryOptions({
+  queryKey: ['placeholders'],
+  queryFn: ({ signal }) => listFields(signal),
+});

@@ -1,0 +1,23 @@
+import { Button } from '@mantine/core';
+import { Braces } from 'lucide-react';
+import { lazy } from 'react';
+import { useTranslation } from 'react-i18next';
+import { OnDemand } from '../../../ui/on-demand.tsx';
+import type { FieldPaneProps } from './field-pane.tsx';
+
+const LazyPane = lazy(() => import('./field-pane.tsx').then(({ FieldPane }) => ({ default: FieldPane })));
+
+/** A field of the contact, with what stands there for those who have none, put where the caret is. */
+export function FieldInsert(props: Omit<FieldPaneProps, 'button'>) {
+  const { t } = useTranslation('campaigns');
+  const button = (
+    <Button variant="default" size="xs" leftSection={<Braces size={14} />}>
+      {t('text.insert')}
+    </Button>
+  );
+  return (
+    <OnDemand button={button} kind="dialog">
+      <LazyPane {...props} button={button} />
+    </OnDemand>
+  );
+}

@@ -1,0 +1,77 @@
+import { Group, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Banknote, UserMinus, Users, Wallet } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { creditQuery } from '../../api/credit.ts';
+import { useSession } from '../../api/session.ts';
+import { useFormat } from '../../ui/values/format.ts';
+import { Money } from '../../ui/values/money.tsx';
+import { Num } from '../../ui/values/num.tsx';
+import { Stat } from '../../ui/values/stat.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
+import { Breakdown } from './breakdown.tsx';
+import type { Campaign } from '../campaign.ts';
+import type { Counted } from './price.ts';
+
+/** What counting found: recipients, who is left out and why, the price and what of it is for whom. */
+export function Goal({ counted: { campaign, price } }: { readonly counted: Counted }) {
+  const { t } = useTranslation('campaigns');
+  const { totalDestinations, totalSkipped, estimatedCost, currency } = campaign;
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 2, md: 4 }}>
+        <Stat label={t('goal.recipients')} icon={Users} value={<Num value={totalDestinations} />} />
+        <Stat label={t('goal.skipped')} icon={UserMinus} value={<Num value={totalSkipped} />} />
+        <Stat
+          label={t('goal.price')}
+          icon={Banknote}
+          value={<Money amount={estimatedCost} currency={currency} />}
+          note={t('goal.priceNote')}
+        />
+        <CreditAfter cost={estimatedCost} />
+      </SimpleGrid>
+      <SkipReasons skipped={campaign.skipped} />
+      {price.breakdown.length > 0 && <Breakdown price={price} />}
+    </Stack>
+  );
+}
+
+function CreditAfter({ cost }: { readonly cost: number }) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const { account } = useSession();
+  const { data } = useQuery(creditQuery);
+  if (account.plan === 'unlimited')
+    return <Stat label={t('goal.creditAfter')} icon={Wallet} value="∞" note={t('goal.unlimited')} />;
+  const now = data && t('goal.creditNow', { amount: format.money(data.availableCredit, data.currency) });
+  return (
+    <Stat
+      label={t('goal.creditAfter')}
+      icon={Wallet}
+      value={data && <Money amount={data.availableCredit - cost} currency={data.currency} />}
+      note={now}
+    />
+  );
+}
+
+const REASONS = [...(['invalid', 'unsupported', 'optedOut', 'text', 'noRoute', 'noPrice', 'duplicate'] as const)];
+
+/** Why nothing is sent to some: those reasons that there are. */
+export function SkipReasons({ skipped }: Pick<Campaign, 'skipped'>) {
+  const { t } = useTranslation('campaigns');
+  const format = useFormat();
+  const found = REASONS.filter((reason) => (skipped?.[reason] ?? 0) > 0);
+  if (found.length === 0) return null;
+  return (
+    <Group gap="xs">
+      <Text size="sm" c="dimmed">
+        {t('goal.why')}
+      </Text>
+      {found.map((reason) => (
+        <StatusBadge key={reason} tone={reason === 'duplicate' ? 'neutral' : 'warning'}>
+          {t(`skipped.${reason}`, { count: skipped?.[reason], shown: format.number(skipped?.[reason] ?? 0) })}
+        </StatusBadge>
+      ))}
+    </Group>
+  );
+}

@@ -1,0 +1,97 @@
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { api, ok } from '../../api/client.ts';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { DialogAnswer } from '../../ui/dialog/dialog-form.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { ButtonLink } from '../../ui/link.tsx';
+import { BulkProgress } from './progress.tsx';
+import { idsOf, type OnProgress, type Target, useBulk } from './bulk.ts';
+
+type BulkExportDialogProps = {
+  readonly target: Target;
+  readonly opened: boolean;
+  readonly listId: number | undefined;
+  readonly onClose: () => void;
+};
+
+const FORMATS = ['csv', 'xlsx', 'csv.gz'] as const;
+type ExportFormat = (typeof FORMATS)[number];
+/** Of contacts that are named one by one. */
+const MOST_NAMED = 100_000;
+
+/** Has contacts written into a file, which waits among the exports. */
+export function BulkExportDialog({ target, opened, listId, onClose }: BulkExportDialogProps) {
+  const { t } = useTranslation('contacts');
+  const format = useFormat();
+  const title = t('export.title', { count: target.count, shown: format.number(target.count) });
+  return (
+    <Dialog opened={opened} onClose={onClose} title={title}>
+      {opened && <Export target={target} listId={listId} onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function Export({ target, listId, onClose }: Omit<BulkExportDialogProps, 'opened'>) {
+  const { t } = useTranslation('contacts');
+  const format = useFormat();
+  const [kind, setKind] = useState<ExportFormat>('csv');
+  const request = useBulk({
+    work: (_: void, onProgress) => requestExport({ target, listId, kind, onProgress }),
+  });
+  const isTooMany = !isNamedShort(target) && target.count > MOST_NAMED;
+  if (request.made !== undefined) return <Requested onClose={onClose} />;
+  return (
+    <Stack>
+      {isTooMany && <Text size="sm">{t('export.tooMany', { most: format.number(MOST_NAMED) })}</Text>}
+      <NativeSelect
+        label={t('export.format')}
+        data={FORMATS.map((value) => ({ value, label: t(`export.formats.${value.replace('.', '_')}`) }))}
+        value={kind}
+        onChange={({ currentTarget: { value } }) => setKind(FORMATS.find((each) => each === value) ?? 'csv')}
+      />
+      <BulkProgress progress={request.progress} />
+      <DialogAnswer
+        onClose={onClose}
+        action={t('export.submit')}
+        busy={request.busy}
+        disabled={isTooMany}
+        onConfirm={() => request.run()}
+      />
+    </Stack>
+  );
+}
+
+function Requested({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('contacts');
+  return (
+    <Stack>
+      <Text size="sm" role="status">
+        {t('export.requested')}
+      </Text>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          {t('ui:close')}
+        </Button>
+        <ButtonLink to="/exports">{t('export.open')}</ButtonLink>
+      </Group>
+    </Stack>
+  );
+}
+
+/** All of the account or of a list need no ids. */
+const isNamedShort = ({ isWhole, selection }: Target): boolean => isWhole && selection.ids.size === 0;
+
+type Work = {
+  readonly target: Target;
+  readonly listId: number | undefined;
+  readonly kind: ExportFormat;
+  readonly onProgress: OnProgress;
+};
+
+async function requestExport({ target, listId, kind, onProgress }: Work) {
+  const whole = listId === undefined ? {} : { listIds: [listId] };
+  const wanted = isNamedShort(target) ? whole : { contactIds: [...(await idsOf(target, onProgress))] };
+  return ok(api.POST('/api/partner-gateway/v1/exports/contacts', { body: { ...wanted, format: kind } }));
+}

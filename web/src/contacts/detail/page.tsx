@@ -1,0 +1,109 @@
+import { Grid, Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useSession } from '../../api/session.ts';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { MayButton } from '../../ui/actions/may-button.tsx';
+import { Page as Frame } from '../../ui/page.tsx';
+import { StatusBadge } from '../../ui/values/status-badge.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
+import { BulkDeleteDialog } from '../bulk/delete-dialog.tsx';
+import { Consent } from './consent.tsx';
+import { type Contact, contactQuery, type CustomField, fieldsQuery, NEED } from '../contact.ts';
+import { Conversations } from './conversations.tsx';
+import { Details } from './details.tsx';
+import { Lists } from './lists-of-contact.tsx';
+import { RecentMessages } from './recent-messages.tsx';
+
+/** One contact: what is known, what they agreed to, what was written. */
+export function Page() {
+  const { t } = useTranslation('contacts');
+  const params: { readonly id?: string } = useParams({ strict: false });
+  const contact = useQuery(contactQuery(Number(params.id)));
+  const fields = useQuery(fieldsQuery);
+  const trail = [{ label: t('title'), to: '/contacts' }];
+  const error = contact.error ?? fields.error;
+  if (error !== null && (contact.data === undefined || fields.data === undefined))
+    return (
+      <Frame title={t('detail.title')} trail={trail}>
+        <ErrorState error={error} onRetry={() => void Promise.all([contact.refetch(), fields.refetch()])} />
+      </Frame>
+    );
+  if (contact.data === undefined || fields.data === undefined)
+    return (
+      <Frame title={t('detail.title')} trail={trail}>
+        <TableSkeleton />
+      </Frame>
+    );
+  return <Loaded contact={contact.data} fields={fields.data} />;
+}
+
+type LoadedProps = { readonly contact: Contact; readonly fields: readonly CustomField[] };
+
+function Loaded({ contact, fields }: LoadedProps) {
+  const { t } = useTranslation('contacts');
+  const { may } = useSession();
+  return (
+    <Frame
+      title={contact.name}
+      badge={<Badges contact={contact} />}
+      trail={[{ label: t('title'), to: '/contacts' }]}
+      actions={<Delete contact={contact} />}
+    >
+      <Grid gap="lg">
+        <Grid.Col span={{ base: 12, lg: 7 }}>
+          <Stack gap="lg">
+            <Details key={contact.id} contact={contact} fields={fields} />
+            {may({ scope: 'tracking' }) && <RecentMessages contact={contact} />}
+          </Stack>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 5 }}>
+          <Stack gap="lg">
+            <Consent contact={contact} />
+            <Lists contact={contact} />
+            {may({ scope: 'inbox' }) && <Conversations contact={contact} />}
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </Frame>
+  );
+}
+
+function Badges({ contact: { isTest, isValid, phoneNumber } }: Pick<LoadedProps, 'contact'>) {
+  const { t } = useTranslation('contacts');
+  return (
+    <>
+      {isTest && <StatusBadge tone="neutral">{t('test')}</StatusBadge>}
+      {phoneNumber !== null && !isValid && <StatusBadge tone="warning">{t('invalid')}</StatusBadge>}
+    </>
+  );
+}
+
+function Delete({ contact: { id } }: Pick<LoadedProps, 'contact'>) {
+  const { t } = useTranslation('contacts');
+  const navigate = useNavigate();
+  const [isAsking, setAsking] = useState(false);
+  const target = { selection: { all: false, ids: new Set([id]) }, query: {}, count: 1, isWhole: false };
+  return (
+    <>
+      <MayButton
+        need={NEED}
+        variant="light"
+        color="red"
+        leftSection={<Trash2 size={16} />}
+        onClick={() => setAsking(true)}
+      >
+        {t('bulk.delete')}
+      </MayButton>
+      <BulkDeleteDialog
+        target={target}
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        onDone={() => void navigate({ to: '/contacts' })}
+      />
+    </>
+  );
+}

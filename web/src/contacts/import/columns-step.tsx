@@ -1,0 +1,129 @@
+import { Alert, Checkbox, Group, NativeSelect, Paper, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../api/action.ts';
+import { MayButton } from '../../ui/actions/may-button.tsx';
+import { fieldsQuery, NEED } from '../contact.ts';
+import { Back } from './file-step.tsx';
+import { type Beginning, readBeginning, type Targets } from './import.ts';
+import type { Draft } from './draft.ts';
+import classes from './columns-step.module.css';
+
+type ColumnsStepProps = {
+  readonly draft: Draft;
+  readonly onChange: (patch: Partial<Draft>) => void;
+  readonly onBack: () => void;
+  readonly onNext: () => void;
+};
+
+const STANDARD = ['phoneNumber', 'firstName', 'lastName', 'fullName', 'email', 'gender', 'isTest', 'optedOut'] as const;
+const CUSTOM = 'customField.';
+
+/** What each column of the file becomes. */
+export function ColumnsStep({ draft: { file, beginning, targets }, onChange, onBack, onNext }: ColumnsStepProps) {
+  const { t } = useTranslation('contacts');
+  const again = useAction<boolean, Beginning | null>({
+    run: async (hasHead) => file && readBeginning(file, hasHead),
+    onDone: (made) => made && onChange({ beginning: made, targets: made.fields }),
+  });
+  if (beginning === null) return null;
+  const twice = new Set(targets.filter((target, at) => target !== null && targets.indexOf(target) !== at));
+  const faults = [
+    ...(targets.includes('phoneNumber') ? [] : [t('import.numberless')]),
+    ...(twice.size > 0 ? [t('import.twice')] : []),
+  ];
+  return (
+    <Paper p="lg">
+      <Stack>
+        <Checkbox
+          label={t('import.hasHead')}
+          checked={beginning.hasHead}
+          disabled={again.busy}
+          onChange={(event) => again.run(event.currentTarget.checked)}
+        />
+        <ul className={classes.columns} aria-label={t('import.step.columns')}>
+          {beginning.columns.map((column, at) => (
+            <ColumnChoice
+              key={at}
+              column={column}
+              samples={beginning.preview.map((row) => row[at] ?? '')}
+              target={targets[at] ?? null}
+              isTwice={twice.has(targets[at] ?? null)}
+              onChoose={(target) => onChange({ targets: replaced(targets, at, target) })}
+            />
+          ))}
+        </ul>
+        {faults.map((fault) => (
+          <Alert key={fault} color="red" role="alert">
+            {fault}
+          </Alert>
+        ))}
+        <Group justify="space-between">
+          <Back onBack={onBack} />
+          <MayButton need={NEED} because={faults[0]} onClick={onNext}>
+            {t('import.next')}
+          </MayButton>
+        </Group>
+      </Stack>
+    </Paper>
+  );
+}
+
+const replaced = (targets: Targets, at: number, target: string | null): Targets =>
+  targets.map((each, i) => (i === at ? target : each));
+
+type ColumnChoiceProps = {
+  readonly column: string;
+  readonly samples: readonly string[];
+  readonly target: string | null;
+  readonly isTwice: boolean;
+  readonly onChoose: (target: string | null) => void;
+};
+
+function ColumnChoice({ column, samples, target, isTwice, onChoose }: ColumnChoiceProps) {
+  const { t } = useTranslation('contacts');
+  const groups = useTargets(column, target);
+  const said = samples.filter((sample) => sample.trim() !== '');
+  return (
+    <li className={classes.column}>
+      <div className={classes.source}>
+        <Text size="sm" fw={600} className="foreign-text">
+          {column}
+        </Text>
+        <Text size="xs" c="dimmed" truncate dir="auto">
+          {said.length > 0 ? said.join(' · ') : t('import.noSample')}
+        </Text>
+      </div>
+      <NativeSelect
+        aria-label={t('import.target', { column })}
+        data={groups}
+        value={target ?? ''}
+        error={isTwice}
+        onChange={(event) => onChoose(event.currentTarget.value || null)}
+        className={classes.target}
+      />
+    </li>
+  );
+}
+
+/** The fields that a column can become: those of every contact, the custom ones, a new one by its name. */
+function useTargets(column: string, target: string | null) {
+  const { t } = useTranslation('contacts');
+  const own = (useQuery(fieldsQuery).data ?? []).map(({ name }) => name);
+  const wanted = target?.startsWith(CUSTOM) ? target.slice(CUSTOM.length) : column;
+  const isThere = own.some((name) => name.toLowerCase() === wanted.toLowerCase());
+  return [
+    { value: '', label: t('import.passOver') },
+    {
+      group: t('import.standard'),
+      items: STANDARD.map((value) => ({ value, label: t(`import.field.${value}`) })),
+    },
+    {
+      group: t('fields.title'),
+      items: [
+        ...own.map((name) => ({ value: `${CUSTOM}${name}`, label: name })),
+        ...(isThere ? [] : [{ value: `${CUSTOM}${wanted}`, label: t('import.newField', { name: wanted }) }]),
+      ],
+    },
+  ];
+}

@@ -1,0 +1,69 @@
+import { Button, Group, Paper, Stack } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ErrorState } from '../../ui/error-state.tsx';
+import { ButtonLink } from '../../ui/link.tsx';
+import { Section } from '../../ui/section.tsx';
+import { StatusBadge, type Tone } from '../../ui/values/status-badge.tsx';
+import { TableSkeleton } from '../../ui/table/table-skeleton.tsx';
+import { type Import, importQuery, isUnderWay } from './import.ts';
+import { Summary } from './summary.tsx';
+
+type OutcomeProps = { readonly id: number; readonly onAgain: () => void };
+
+/** What becomes of a file that was sent, until it has ended and after. */
+export function Outcome({ id, onAgain }: OutcomeProps) {
+  const { t } = useTranslation('contacts');
+  const { data, error, refetch } = useQuery(importQuery(id));
+  useRefresh(data);
+  if (data === undefined)
+    return (
+      <Paper p="lg">
+        {error === null ? <TableSkeleton rows={3} /> : <ErrorState error={error} onRetry={() => void refetch()} />}
+      </Paper>
+    );
+  return (
+    <Section title={data.fileName || t('import.file')} actions={<ImportStatus made={data} />}>
+      <Stack gap="lg">
+        <Summary made={data} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onAgain}>
+            {t('import.again')}
+          </Button>
+          <ButtonLink to={data.listId === null ? '/contacts' : `/lists/${data.listId}`}>
+            {t(data.listId === null ? 'import.see' : 'import.seeList')}
+          </ButtonLink>
+        </Group>
+      </Stack>
+    </Section>
+  );
+}
+
+/** When it has ended, what was fetched before shows less than there is. */
+function useRefresh(data: Import | undefined): void {
+  const queries = useQueryClient();
+  const hasEnded = data !== undefined && !isUnderWay(data);
+  useEffect(() => {
+    if (!hasEnded) return;
+    for (const key of ['contacts', 'lists', 'contact-fields']) void queries.invalidateQueries({ queryKey: [key] });
+  }, [hasEnded, queries]);
+}
+
+const TONES: Readonly<Record<Import['status'], Tone>> = {
+  PENDING: 'progress',
+  RUNNING: 'progress',
+  COMPLETED: 'good',
+  FAILED: 'bad',
+};
+
+/** How far an import is, in a word; a trial is one. */
+export function ImportStatus({ made: { status, dryRun } }: { readonly made: Pick<Import, 'status' | 'dryRun'> }) {
+  const { t } = useTranslation('contacts');
+  const isTrial = dryRun && status === 'COMPLETED';
+  return (
+    <StatusBadge tone={isTrial ? 'neutral' : TONES[status]}>
+      {t(`import.status.${isTrial ? 'TRIAL' : status}`)}
+    </StatusBadge>
+  );
+}

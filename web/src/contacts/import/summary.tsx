@@ -1,0 +1,96 @@
+import { Alert, Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Download } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { useFormat } from '../../ui/values/format.ts';
+import { Num } from '../../ui/values/num.tsx';
+import { JobProgress } from '../../ui/values/progress.tsx';
+import { Stat } from '../../ui/values/stat.tsx';
+import { type Import, isUnderWay, rejectsUrl } from './import.ts';
+import classes from './summary.module.css';
+
+type SummaryProps = { readonly made: Import };
+
+const FIGURES = ['total', 'created', 'updated', 'skipped', 'errors'] as const;
+
+/** What became of a file, or would become of it: figures, then the rows that were left out with their faults. */
+export function Summary({ made }: SummaryProps) {
+  const { t } = useTranslation('contacts');
+  const { summary, dryRun, fileName } = made;
+  const done = summary.created + summary.updated + summary.skipped + summary.errors;
+  return (
+    <Stack gap="lg">
+      {isUnderWay(made) && (
+        <JobProgress
+          label={t(dryRun ? 'import.checking' : 'import.running', { fileName })}
+          done={done}
+          total={summary.total}
+        />
+      )}
+      {made.status === 'FAILED' && (
+        <Alert color="red" title={t('import.failed')} role="alert">
+          {made.failureReason}
+        </Alert>
+      )}
+      <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
+        {FIGURES.map((figure) => (
+          <Stat
+            key={figure}
+            label={t(`import.figure.${figure}`)}
+            value={<Num value={summary[figure]} />}
+            note={t(`import.figureNote.${figure}`)}
+          />
+        ))}
+      </SimpleGrid>
+      {made.errors.length > 0 && <Faults made={made} />}
+    </Stack>
+  );
+}
+
+/** The rows that are left out; what the answer does not hold is in the file. */
+function Faults({ made: { importId, errors, summary } }: SummaryProps) {
+  const { t } = useTranslation('contacts');
+  const format = useFormat();
+  const out = summary.errors + summary.skipped;
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between">
+        <Title order={2} size="h4">
+          {t('import.left', { count: out, shown: format.number(out) })}
+        </Title>
+        <Button
+          component="a"
+          href={rejectsUrl(importId)}
+          download
+          variant="default"
+          size="xs"
+          leftSection={<Download size={14} />}
+        >
+          {t('import.rejects')}
+        </Button>
+      </Group>
+      <div className={classes.pane} tabIndex={0} role="region" aria-label={t('import.faults')}>
+        <table className={classes.table} aria-label={t('import.faults')}>
+          <thead>
+            <tr>
+              <th className={classes.line}>{t('import.line')}</th>
+              <th>{t('import.column')}</th>
+              <th>{t('import.fault')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {errors.map(({ line, field, message }, at) => (
+              <tr key={at}>
+                <td className={classes.line}>{format.number(line)}</td>
+                <td>{t(`import.field.${field}`, field.replace(/^customField\./, ''))}</td>
+                <td className="foreign-text">{message}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Text size="xs" c="dimmed">
+        {t('import.mend')}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query';
+import { FileUp, Settings2, Users } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { AddButton } from '../../ui/actions/add-button.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { useFormat } from '../../ui/values/format.ts';
+import { ButtonLink } from '../../ui/link.tsx';
+import { Page as Frame } from '../../ui/page.tsx';
+import { limitsQuery, NEED } from '../contact.ts';
+import { ContactsTable } from './contacts-table.tsx';
+
+const CreateDialog = lazy(() => import('./create-dialog.tsx').then((file) => ({ default: file.CreateDialog })));
+
+/** The people of the account. */
+export function Page() {
+  const { t } = useTranslation('contacts');
+  /** undefined: it was never open. */
+  const [isMaking, setMaking] = useState<boolean>();
+  const create = (
+    <AddButton need={NEED} onClick={() => setMaking(true)}>
+      {t('create.open')}
+    </AddButton>
+  );
+  const load = (
+    <ButtonLink to="/contacts/import" variant="default" leftSection={<FileUp size={16} />}>
+      {t('import.open')}
+    </ButtonLink>
+  );
+  const others = (
+    <ButtonLink to="/contacts/fields" variant="default" leftSection={<Settings2 size={16} />}>
+      {t('fields.title')}
+    </ButtonLink>
+  );
+  return (
+    <Frame
+      title={t('title')}
+      description={<Room />}
+      actions={
+        <>
+          {others}
+          {load}
+          {create}
+        </>
+      }
+    >
+      <ContactsTable
+        empty={
+          <EmptyState icon={Users} title={t('empty.title')} text={t('empty.text')}>
+            {load}
+            {create}
+          </EmptyState>
+        }
+      />
+      <Suspense>
+        {isMaking !== undefined && <CreateDialog opened={isMaking} onClose={() => setMaking(false)} />}
+      </Suspense>
+    </Frame>
+  );
+}
+
+/** How much room the plan leaves. */
+function Room() {
+  const { t } = useTranslation('contacts');
+  const format = useFormat();
+  const { data } = useQuery(limitsQuery);
+  if (data === undefined || data.totalLimit === null) return t('description');
+  return t('room', { used: format.number(data.used), limit: format.number(data.totalLimit) });
+}

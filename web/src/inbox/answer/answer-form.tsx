@@ -1,0 +1,163 @@
+import { ActionIcon, Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { FileText, Paperclip, Send, X } from 'lucide-react';
+import { type KeyboardEvent, lazy, Suspense, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Media } from '../../api/media.ts';
+import { useProblemText } from '../../api/problem-text.ts';
+import { useSession } from '../../api/session.ts';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { Hint } from '../../ui/hint.tsx';
+import { Bytes } from '../../ui/values/num.tsx';
+import { Thumbnail } from '../../ui/media/thumbnail.tsx';
+import type { Conversation } from '../conversation.ts';
+import { useDraft } from './drafts.ts';
+import classes from '../inbox.module.css';
+import { LiveParts } from './live-parts.tsx';
+import { useReply } from './reply.ts';
+import { ANSWER } from '../use-keys.ts';
+
+const MediaPicker = lazy(() =>
+  import('../../ui/media/media-picker.tsx').then((file) => ({ default: file.MediaPicker })),
+);
+
+/** Characters that a text may have (specification, 4; protocol sheet rcs, 2). */
+const LONGEST = { SMS: 1530, WHATSAPP: 4096, RCS: 3072 } as const;
+
+type AnswerFormProps = {
+  readonly conversation: Conversation;
+  /** Opens the templates; undefined where there are none. */
+  readonly onTemplate: (() => void) | undefined;
+};
+
+/** A text or a file. Enter sends, Shift+Enter begins a line; what was written stays when it is refused. */
+export function AnswerForm({ conversation, onTemplate }: AnswerFormProps) {
+  const { t } = useTranslation('inbox');
+  const { chatId, channel } = conversation;
+  const [draft, setDraft] = useDraft(chatId);
+  const [isPicking, setPicking] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const reply = useReply(() => {
+    setDraft({ text: '', media: null });
+    field.current?.focus();
+  });
+  const text = draft.text.trim();
+  const canSend = !reply.busy && (draft.media !== null || text !== '');
+  const send = (): void => {
+    if (canSend) reply.run({ chatId, ...(draft.media ? { mediaId: draft.media.id } : { text }) });
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <Stack gap={6}>
+        {draft.media ? (
+          <Attached media={draft.media} onRemove={() => setDraft({ media: null })} />
+        ) : (
+          <Textarea
+            ref={field}
+            {...{ [ANSWER]: '' }}
+            aria-label={t('answer.label')}
+            placeholder={t('answer.placeholder')}
+            autosize
+            minRows={1}
+            maxRows={7}
+            maxLength={LONGEST[channel]}
+            readOnly={reply.busy}
+            value={draft.text}
+            onChange={(event) => setDraft({ text: event.currentTarget.value })}
+            onKeyDown={(event) => sendsOn(event) && (event.preventDefault(), send())}
+          />
+        )}
+        {reply.error !== null && <Problem error={reply.error} />}
+        <Group justify="space-between" gap="xs">
+          <Group gap={4}>
+            {channel !== 'SMS' && <Attach onOpen={() => setPicking(true)} />}
+            {onTemplate && (
+              <Button variant="subtle" color="gray" size="xs" leftSection={<FileText size={16} />} onClick={onTemplate}>
+                {t('template.short')}
+              </Button>
+            )}
+            {channel === 'SMS' && <LiveParts text={draft.text} />}
+          </Group>
+          <Button type="submit" size="sm" rightSection={<Send size={16} />} loading={reply.busy} disabled={!canSend}>
+            {t('answer.send')}
+          </Button>
+        </Group>
+      </Stack>
+      <Dialog opened={isPicking} onClose={() => setPicking(false)} title={t('answer.attach')}>
+        <Suspense>
+          <MediaPicker
+            onChoose={(media) => {
+              setDraft({ media });
+              setPicking(false);
+            }}
+          />
+        </Suspense>
+      </Dialog>
+    </form>
+  );
+}
+
+/** Not while an input method composes a character. */
+const sendsOn = ({ key, shiftKey, nativeEvent }: KeyboardEvent): boolean =>
+  key === 'Enter' && !shiftKey && !nativeEvent.isComposing;
+
+function Attach({ onOpen }: { readonly onOpen: () => void }) {
+  const { t } = useTranslation('inbox');
+  const reason = useSession().may({ scope: 'media' }) ? undefined : t('ui:why.scope');
+  return (
+    <Hint label={reason ?? t('answer.attach')}>
+      <Button
+        variant="subtle"
+        color="gray"
+        size="xs"
+        leftSection={<Paperclip size={16} />}
+        aria-disabled={reason !== undefined}
+        data-disabled={reason !== undefined || undefined}
+        onClick={() => reason === undefined && onOpen()}
+      >
+        {t('answer.file')}
+      </Button>
+    </Hint>
+  );
+}
+
+function Attached({ media, onRemove }: { readonly media: Media; readonly onRemove: () => void }) {
+  const { t } = useTranslation('inbox');
+  return (
+    <Group gap="sm" wrap="nowrap" className={classes.attached}>
+      <div className={classes.small}>
+        <Thumbnail media={media} />
+      </div>
+      <div style={{ minWidth: 0, flex: 1 }}>
+        <Text size="sm" fw={600} truncate dir="auto">
+          {media.name}
+        </Text>
+        <Text size="xs" c="dimmed">
+          <Bytes count={media.sizeBytes} /> · {t('answer.alone')}
+        </Text>
+      </div>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={t('answer.remove', { name: media.name })}
+        onClick={onRemove}
+      >
+        <X size={16} />
+      </ActionIcon>
+    </Group>
+  );
+}
+
+export function Problem({ error }: { readonly error: unknown }) {
+  const { t } = useTranslation('inbox');
+  const problemText = useProblemText();
+  return (
+    <Text size="sm" c="var(--mantine-color-error)" role="alert" style={{ overflowWrap: 'anywhere' }}>
+      {t('answer.failed', { reason: problemText(error) })}
+    </Text>
+  );
+}

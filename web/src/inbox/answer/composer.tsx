@@ -1,0 +1,99 @@
+import { Alert, Group, Stack, Text } from '@mantine/core';
+import { BellOff, Clock, FileText } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Countdown } from '../../ui/values/date-time.tsx';
+import { Dialog } from '../../ui/dialog/dialog.tsx';
+import { MayButton, useReason } from '../../ui/actions/may-button.tsx';
+import { useNow } from '../../ui/values/use-now.ts';
+import { AnswerForm } from './answer-form.tsx';
+import { type Conversation, NEED } from '../conversation.ts';
+import classes from '../inbox.module.css';
+
+const TemplateForm = lazy(() => import('./template-form.tsx').then((file) => ({ default: file.TemplateForm })));
+
+type ComposerProps = { readonly conversation: Conversation };
+
+/** Where one answers, or why one cannot. */
+export function Composer({ conversation }: ComposerProps) {
+  const { t } = useTranslation('inbox');
+  const [isTemplate, setTemplate] = useState(false);
+  const { channel, contact } = conversation;
+  const reason = useReason(NEED);
+  const planReason = useReason({ scope: channel });
+  const isClosed = useIsClosed(conversation);
+  const openTemplate = (): void => setTemplate(true);
+  const why = reason ?? planReason;
+  if (why !== undefined) return <Refused text={why} />;
+  if (contact.optedOut) return <OptedOut conversation={conversation} />;
+  return (
+    <div className={classes.composer}>
+      {isClosed ? (
+        <Closed conversation={conversation} onTemplate={openTemplate} />
+      ) : (
+        <Stack gap={6}>
+          {channel === 'WHATSAPP' && <TimeLeft conversation={conversation} />}
+          <AnswerForm conversation={conversation} onTemplate={channel === 'WHATSAPP' ? openTemplate : undefined} />
+        </Stack>
+      )}
+      <Dialog opened={isTemplate} onClose={() => setTemplate(false)} title={t('template.title')}>
+        <Suspense>
+          <TemplateForm target={{ chatId: conversation.chatId }} onSent={() => setTemplate(false)} />
+        </Suspense>
+      </Dialog>
+    </div>
+  );
+}
+
+/** WhatsApp carries free-form answers for 24 hours after the person's last message (specification, 5.3). */
+function useIsClosed({ channel, windowExpiresAt }: Conversation): boolean {
+  const now = useNow(1_000);
+  return channel === 'WHATSAPP' && (windowExpiresAt === null || new Date(windowExpiresAt) <= now);
+}
+
+const Refused = ({ text }: { readonly text: string }) => (
+  <div className={classes.composer}>
+    <Text size="sm" c="dimmed">
+      {text}
+    </Text>
+  </div>
+);
+
+function OptedOut({ conversation: { contact, channel } }: ComposerProps) {
+  const { t } = useTranslation('inbox');
+  return (
+    <div className={classes.composer}>
+      <Alert color="red" icon={<BellOff size={18} />}>
+        {t('refusedOptedOut', { name: contact.name, channel: t(`ui:channel.${channel}`) })}
+      </Alert>
+    </div>
+  );
+}
+
+function TimeLeft({ conversation: { windowExpiresAt } }: ComposerProps) {
+  const { t } = useTranslation('inbox');
+  if (windowExpiresAt === null) return null;
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Clock size={14} aria-hidden="true" />
+      <Text size="xs" c="dimmed">
+        {t('window.open')} <Countdown to={windowExpiresAt} ended={t('window.ended')} />
+      </Text>
+    </Group>
+  );
+}
+
+function Closed({ conversation, onTemplate }: ComposerProps & { readonly onTemplate: () => void }) {
+  const { t } = useTranslation('inbox');
+  const key = conversation.windowExpiresAt === null ? 'window.never' : 'window.closed';
+  return (
+    <Alert color="amber" icon={<Clock size={18} />} title={t('window.title')}>
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm">{t(key, { name: conversation.contact.name })}</Text>
+        <MayButton need={NEED} size="sm" leftSection={<FileText size={16} />} onClick={onTemplate}>
+          {t('template.open')}
+        </MayButton>
+      </Stack>
+    </Alert>
+  );
+}

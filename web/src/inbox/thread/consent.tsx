@@ -1,0 +1,23 @@
+import { Text } from '@mantine/core';
+import { BellOff, BellRing } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { Conversation } from '../conversation.ts';
+import classes from '../inbox.module.css';
+import type { Message } from './thread.ts';
+
+type ConsentProps = { readonly message: Message; readonly conversation: Conversation };
+
+/** What a word like STOP or START did, where it was written. */
+export function Consent({ message: { consent }, conversation: { contact, channel } }: ConsentProps) {
+  const { t } = useTranslation('inbox');
+  const isOut = consent === 'OPTED_OUT';
+  const Sign = isOut ? BellOff : BellRing;
+  return (
+    <li className={classes.notice} data-kind={isOut ? 'out' : 'in'}>
+      <Sign size={14} aria-hidden="true" />
+      <Text size="xs" dir="auto">
+        {t(isOut ? 'optedOut' : 'optedIn', { name: contact.name, channel: t(`ui:channel.${channel}`) })}
+      </Text>
+    </li>
+  );
+}

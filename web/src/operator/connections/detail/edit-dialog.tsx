@@ -1,0 +1,59 @@
+import { Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../../api/action.ts';
+import { api, ok } from '../../../api/client.ts';
+import { Dialog } from '../../../ui/dialog/dialog.tsx';
+import { DialogForm } from '../../../ui/dialog/dialog-form.tsx';
+import { type Connection, CONNECTION_KEYS, CONNECTIONS } from '../connection.ts';
+import { FIELDS, filledOf, initialOf, settingsOf } from '../fields.ts';
+import { LinkFields, type LinkValues } from '../settings-fields.tsx';
+
+type EditProps = { readonly connection: Connection; readonly onClose: () => void };
+
+/** Other settings, or another secret: workers connect again with them. */
+export function EditDialog({ connection, onClose }: EditProps) {
+  const { t } = useTranslation('operator');
+  const { name, kind, settings } = connection;
+  const { secret } = FIELDS[kind];
+  const before: LinkValues = { name, settings: initialOf(settingsOf(kind), settings), secret: initialOf(secret) };
+  const form = useForm<LinkValues>({ initialValues: before });
+  const saving = useAction({
+    run: (values: LinkValues) =>
+      ok(
+        api.PUT(`${CONNECTIONS}/{name}`, {
+          params: { path: { name } },
+          body: changesOf(
+            filledOf(settingsOf(kind), values.settings, before.settings),
+            filledOf(secret, values.secret),
+          ),
+        }),
+      ),
+    refresh: CONNECTION_KEYS,
+    done: t('connection.edit.done', { name }),
+    form,
+    onDone: onClose,
+  });
+  return (
+    <Dialog opened onClose={onClose} title={t('connection.edit.title', { name })} size="xl">
+      <DialogForm
+        onSubmit={form.onSubmit((values) => saving.run(values))}
+        action={t('ui:save')}
+        busy={saving.busy}
+        onClose={onClose}
+      >
+        <Text size="sm" c="dimmed">
+          {t('connection.edit.text')}
+        </Text>
+        <LinkFields form={form} kind={kind} isKept />
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+const changesOf = (settings: Given, secret: Given) => ({
+  ...(Object.keys(settings).length > 0 && { settings }),
+  ...(Object.keys(secret).length > 0 && { secret }),
+});

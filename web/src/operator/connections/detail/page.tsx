@@ -1,0 +1,146 @@
+import { Alert, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { CircleAlert, Pencil } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useAction } from '../../../api/action.ts';
+import { ErrorState } from '../../../ui/error-state.tsx';
+import { MayButton } from '../../../ui/actions/may-button.tsx';
+import { Page as Frame } from '../../../ui/page.tsx';
+import { Section } from '../../../ui/section.tsx';
+import { ChannelBadge } from '../../../ui/values/statuses.tsx';
+import { TableSkeleton } from '../../../ui/table/table-skeleton.tsx';
+import { OPERATOR } from '../../shared/need.ts';
+import { Callback } from '../callback.tsx';
+import { type Connection, connectionQuery } from '../connection.ts';
+import { DeleteButton } from './delete-button.tsx';
+import { Figures, Minutes } from './figures.tsx';
+import { Leads } from './leads.tsx';
+import { PauseButton } from './pause-button.tsx';
+import { Settings } from './settings.tsx';
+import { ConnectionState } from '../state.tsx';
+import { TemplateSync } from './template-sync.tsx';
+import { Trial, tryConnection } from '../trial.tsx';
+
+const EditDialog = lazy(() => import('./edit-dialog.tsx').then((file) => ({ default: file.EditDialog })));
+
+/** One connection: what it does, what leads to it, how it is set. */
+export function Page() {
+  const { t } = useTranslation('operator');
+  const { name = '' }: { readonly name?: string } = useParams({ strict: false });
+  const { data, error, refetch } = useQuery(connectionQuery(name));
+  const trail = [{ label: t('connection.title'), to: '/operator/connections' }];
+  if (data) return <Detail connection={data} trail={trail} />;
+  return (
+    <Frame title={name} trail={trail}>
+      {error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <TableSkeleton rows={6} />}
+    </Frame>
+  );
+}
+
+type DetailProps = { readonly connection: Connection; readonly trail: readonly { label: string; to: string }[] };
+
+function Detail({ connection, trail }: DetailProps) {
+  const { t } = useTranslation('operator');
+  const { name, kind, channel, callbackUrl } = connection;
+  return (
+    <Frame
+      title={name}
+      badge={
+        <>
+          <ConnectionState connection={connection} />
+          <ChannelBadge channel={channel} />
+        </>
+      }
+      description={t(`kind.${kind}.name`)}
+      trail={trail}
+      actions={
+        <>
+          <DeleteButton connection={connection} />
+          <EditButton connection={connection} />
+          <PauseButton connection={connection} />
+        </>
+      }
+    >
+      <Trouble connection={connection} />
+      <Figures connection={connection} />
+      <Minutes name={name} />
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
+        <Stack gap="lg">
+          <TestSection name={name} />
+          <Leads connection={connection} />
+          {kind === 'whatsapp' && <TemplateSync name={name} />}
+          {callbackUrl !== null && (
+            <Section title={t('connection.callback')}>
+              <Callback kind={kind} url={callbackUrl} />
+            </Section>
+          )}
+        </Stack>
+        <Settings connection={connection} />
+      </SimpleGrid>
+    </Frame>
+  );
+}
+
+function EditButton({ connection }: { readonly connection: Connection }) {
+  const { t } = useTranslation('operator');
+  const [isOpen, setIsOpen] = useState(false);
+  const because = connection.sandbox && t('connection.sandboxManaged');
+  return (
+    <>
+      <MayButton
+        need={OPERATOR}
+        because={because}
+        variant="default"
+        leftSection={<Pencil size={16} />}
+        onClick={() => setIsOpen(true)}
+      >
+        {t('connection.edit.open')}
+      </MayButton>
+      <Suspense>{isOpen && <EditDialog connection={connection} onClose={() => setIsOpen(false)} />}</Suspense>
+    </>
+  );
+}
+
+/** Why it is not up, or what its carrier last refused. */
+function Trouble({ connection: { fault, lastError, lastErrorAt, up, status } }: { readonly connection: Connection }) {
+  const { t } = useTranslation('operator');
+  const words = fault ?? (up || status === 'paused' ? null : lastError);
+  if (words === null && (up || status === 'paused')) return null;
+  return (
+    <Alert
+      color="red"
+      icon={<CircleAlert size={18} />}
+      title={t(fault === null ? 'connection.isDown' : 'connection.hasFault')}
+      role="alert"
+    >
+      <Text size="sm" className="foreign-text">
+        {words ?? t('connection.noWords')}
+      </Text>
+      {fault === null && lastErrorAt !== null && words !== null && (
+        <Text size="xs" mt={4}>
+          {t('connection.lastErrorNote')}
+        </Text>
+      )}
+    </Alert>
+  );
+}
+
+function TestSection({ name }: { readonly name: string }) {
+  const { t } = useTranslation('operator');
+  const trial = useAction({ run: () => tryConnection(name), quiet: true });
+  return (
+    <Section
+      title={t('trial.title')}
+      description={t('trial.hint')}
+      actions={
+        <MayButton need={OPERATOR} variant="default" loading={trial.busy} onClick={() => trial.run()}>
+          {t(trial.made ? 'trial.again' : 'trial.open')}
+        </MayButton>
+      }
+    >
+      <Trial tried={trial.made} busy={trial.busy} error={trial.error} />
+    </Section>
+  );
+}

@@ -1,0 +1,34 @@
+import { Radio, SimpleGrid, Stack, Text } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { type Kind, KINDS } from '../connection.ts';
+import classes from './kind-choice.module.css';
+
+type KindChoiceProps = { readonly kind: Kind; readonly onChange: (kind: Kind) => void };
+
+/** Which protocol the carrier speaks. */
+export function KindChoice({ kind, onChange }: KindChoiceProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Radio.Group
+      value={kind}
+      onChange={(next) => onChange(KINDS.find((each) => each === next) ?? 'smpp')}
+      aria-label={t('wizard.kind')}
+    >
+      <SimpleGrid cols={{ base: 1, sm: 3 }} mt="md">
+        {KINDS.map((each) => (
+          <Radio.Card key={each} value={each} p="md" className={classes.card}>
+            <Stack gap={6}>
+              <Text fw={600}>{t(`kind.${each}.name`)}</Text>
+              <Text size="sm" c="dimmed">
+                {t(`kind.${each}.about`)}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {t(`kind.${each}.needs`)}
+              </Text>
+            </Stack>
+          </Radio.Card>
+        ))}
+      </SimpleGrid>
+    </Radio.Group>
+  );
+}

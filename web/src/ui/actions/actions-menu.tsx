@@ -1,0 +1,32 @@
+import { ActionIcon } from '@mantine/core';
+import { EllipsisVertical } from 'lucide-react';
+import { lazy } from 'react';
+import type { MenuAction } from './menu-action.ts';
+import { OnDemand, type OpenerButton } from '../on-demand.tsx';
+
+const LazyList = lazy(() =>
+  import('./actions-menu-list.tsx').then(({ ActionsMenuList }) => ({ default: ActionsMenuList })),
+);
+
+type ActionsMenuProps = {
+  /** Names the button: "What to do with Spring sale". */
+  readonly label: string;
+  readonly actions: readonly MenuAction[];
+  /** Another button than the three dots. */
+  readonly button?: OpenerButton;
+};
+
+/** What can be done with one thing, behind three dots. */
+export function ActionsMenu({ label, actions, button }: ActionsMenuProps) {
+  const dots = (
+    <ActionIcon variant="subtle" color="gray" aria-label={label}>
+      <EllipsisVertical size={16} />
+    </ActionIcon>
+  );
+  const opener = button ?? dots;
+  return (
+    <OnDemand button={opener} kind="menu">
+      <LazyList button={opener} actions={actions} />
+    </OnDemand>
+  );
+}

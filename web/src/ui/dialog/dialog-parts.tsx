@@ -1,0 +1,32 @@
+import { Drawer, Modal } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import type { DialogProps } from './dialog-props.ts';
+import { useIsPhone } from '../use-is-phone.ts';
+
+const STYLES = {
+  header: { background: 'var(--panel)' },
+  title: { fontWeight: 650, lineHeight: 1.35, overflowWrap: 'anywhere' },
+} as const;
+
+/** Pages use `Dialog`, which loads it when it is needed. */
+export function CenterDialog({ size = 'lg', ...props }: DialogProps) {
+  const { t } = useTranslation('ui');
+  const isPhone = useIsPhone();
+  return (
+    <Modal
+      {...props}
+      size={size}
+      fullScreen={isPhone}
+      closeButtonProps={{ 'aria-label': t('close') }}
+      styles={STYLES}
+    />
+  );
+}
+
+/** Pages use `SidePanel`. */
+export function SideDialog({ size = 'lg', ...props }: DialogProps) {
+  const { t } = useTranslation('ui');
+  return (
+    <Drawer {...props} size={size} position="right" closeButtonProps={{ 'aria-label': t('close') }} styles={STYLES} />
+  );
+}

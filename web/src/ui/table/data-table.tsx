@@ -1,0 +1,290 @@
+import { Checkbox, Group, NativeSelect, Pagination, Stack, Text, UnstyledButton } from '@mantine/core';
+import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ColumnChoice, useHiddenColumns } from './column-choice.tsx';
+import classes from './data-table.module.css';
+import { useIsPhone } from '../use-is-phone.ts';
+import { ErrorState } from '../error-state.tsx';
+import { useFormat } from '../values/format.ts';
+import { TableSkeleton } from './table-skeleton.tsx';
+
+/** One column. */
+export type Column<T> = {
+  readonly id: string;
+  readonly header: string;
+  readonly cell: (row: T) => ReactNode;
+  /** The server can sort by it: its header is a button, and `sort` in the address becomes `id` or `-id`. */
+  readonly sortable?: boolean;
+  /** Figures stand at the right. */
+  readonly align?: 'right';
+  /** Not shown until somebody chooses it. */
+  readonly hidden?: boolean;
+  /** On a phone: the card's `title` (one column), a line with its header (default), or `none`. */
+  readonly phone?: 'title' | 'line' | 'none';
+  readonly width?: number;
+};
+
+/** A page of a list, as the server answers it. */
+export type ListPage<T> = {
+  readonly data: readonly T[];
+  readonly page: number;
+  readonly limit: number;
+  readonly total: number;
+};
+export type ListSearch = { readonly page: number; readonly limit: number; readonly sort?: string };
+
+export type DataTableProps<T> = {
+  /** Names the table: also what the choice of columns is kept under. */
+  readonly id: string;
+  /** For screen readers: "API keys". */
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly query: {
+    readonly data: ListPage<T> | undefined;
+    readonly error: Error | null;
+    readonly isPending: boolean;
+    readonly isFetching: boolean;
+    refetch(): unknown;
+  };
+  readonly rowId: (row: T) => string;
+  /** Of `useUrlState`, with `listFields()`. */
+  readonly search: ListSearch;
+  readonly onSearch: (patch: { page?: number; limit?: number; sort?: string }) => void;
+  /** In place of an empty table: an `EmptyState`. */
+  readonly empty: ReactNode;
+  /** The last column: buttons or a menu for one row. */
+  readonly actions?: (row: T) => ReactNode;
+  /** A click anywhere in a row; the row needs a link or button for the keyboard besides. */
+  readonly onRowClick?: (row: T) => void;
+  /** Checkboxes: the ids that are chosen, across pages. */
+  readonly selected?: ReadonlySet<string>;
+  readonly onSelect?: (ids: ReadonlySet<string>) => void;
+  /** Beside the choice of columns: what to do with those selected. */
+  readonly toolbar?: ReactNode;
+  /** In place of the choice of pages, for lists that go on from where the last answer ended. */
+  readonly footer?: ReactNode;
+};
+
+/** A list that the server filters, sorts and pages; cards in place of rows on a phone. */
+export function DataTable<T>(props: DataTableProps<T>) {
+  const { query, empty, search, columns, id } = props;
+  const isPhone = useIsPhone();
+  const choice = useHiddenColumns(id, columns);
+  if (query.error !== null && query.data === undefined)
+    return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.isPending) return <TableSkeleton rows={Math.min(search.limit, 8)} />;
+  if (query.data?.total === 0) return empty;
+  return (
+    <Stack gap="sm" aria-busy={query.isFetching}>
+      {(props.toolbar !== undefined || !isPhone) && (
+        <Group justify="space-between" mih={32}>
+          <Group gap="sm">{props.toolbar}</Group>
+          {!isPhone && <ColumnChoice columns={columns} {...choice} />}
+        </Group>
+      )}
+      {isPhone ? <Cards {...props} /> : <Grid {...props} hidden={choice.hidden} />}
+      {props.footer ?? <Footer {...props} />}
+    </Stack>
+  );
+}
+
+/** The rows that are shown, which of them are chosen, and how to change that. */
+function selectionOf<T>({ query, rowId, selected = NOBODY, onSelect }: DataTableProps<T>) {
+  const ids = (query.data?.data ?? []).map(rowId);
+  const set = (changed: readonly string[], isChosen: boolean): void => {
+    const next = new Set(selected);
+    for (const id of changed) {
+      if (isChosen) next.add(id);
+      else next.delete(id);
+    }
+    onSelect?.(next);
+  };
+  return {
+    has: (id: string): boolean => selected.has(id),
+    all: ids.length > 0 && ids.every((id) => selected.has(id)),
+    some: ids.some((id) => selected.has(id)),
+    set: (id: string, isChosen: boolean) => set([id], isChosen),
+    setAll: (isChosen: boolean) => set(ids, isChosen),
+  };
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+type GridProps<T> = DataTableProps<T> & { readonly hidden: ReadonlySet<string> };
+
+function Grid<T>(props: GridProps<T>) {
+  const { t } = useTranslation('ui');
+  const { label, query, rowId, onSelect, actions, hidden } = props;
+  const columns = props.columns.filter(({ id }) => !hidden.has(id));
+  const selection = selectionOf(props);
+  return (
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label={label}>
+      <table aria-label={label} className={classes.table}>
+        <thead>
+          <tr>
+            {onSelect && (
+              <th style={{ width: 40 }}>
+                <Checkbox
+                  aria-label={t('table.selectAll')}
+                  checked={selection.all}
+                  indeterminate={selection.some && !selection.all}
+                  onChange={() => selection.setAll(!selection.all)}
+                />
+              </th>
+            )}
+            {columns.map((column) => (
+              <Head key={column.id} column={column} {...props} />
+            ))}
+            {actions && <th style={{ width: 1 }} aria-label={t('table.actions')} />}
+          </tr>
+        </thead>
+        <tbody>
+          {query.data?.data.map((row) => (
+            <GridRow key={rowId(row)} row={row} selection={selection} {...props} columns={columns} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type HeadProps<T> = DataTableProps<T> & { readonly column: Column<T> };
+
+function Head<T>({ column, search, onSearch }: HeadProps<T>) {
+  const { id, header, align, width, sortable } = column;
+  const order = search.sort === id ? 'ascending' : search.sort === `-${id}` ? 'descending' : 'none';
+  const Sign = order === 'ascending' ? ArrowUp : order === 'descending' ? ArrowDown : ArrowUpDown;
+  const style = { ...(width !== undefined && { width }), ...(align && { textAlign: align }) };
+  if (!sortable) return <th style={style}>{header}</th>;
+  return (
+    <th style={style} aria-sort={order}>
+      <UnstyledButton
+        className={classes.sort}
+        onClick={() => onSearch({ sort: order === 'descending' ? id : `-${id}` })}
+      >
+        {header}
+        <Sign size={14} aria-hidden="true" />
+      </UnstyledButton>
+    </th>
+  );
+}
+
+type RowProps<T> = DataTableProps<T> & { readonly row: T; readonly selection: ReturnType<typeof selectionOf> };
+
+function GridRow<T>({ row, selection, columns, actions, rowId, onRowClick, onSelect }: RowProps<T>) {
+  const id = rowId(row);
+  return (
+    <tr
+      data-selected={selection.has(id) || undefined}
+      {...(onRowClick && { onClick: () => onRowClick(row), style: { cursor: 'pointer' } })}
+    >
+      {onSelect && (
+        <td onClick={(event) => event.stopPropagation()}>
+          <RowCheck id={id} selection={selection} />
+        </td>
+      )}
+      {columns.map((column) => (
+        <td key={column.id} style={{ textAlign: column.align }}>
+          {column.cell(row)}
+        </td>
+      ))}
+      {actions && (
+        <td onClick={(event) => event.stopPropagation()}>
+          <Group gap={4} wrap="nowrap" justify="flex-end">
+            {actions(row)}
+          </Group>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+type RowCheckProps = { readonly id: string; readonly selection: ReturnType<typeof selectionOf> };
+
+function RowCheck({ id, selection }: RowCheckProps) {
+  const { t } = useTranslation('ui');
+  const isChosen = selection.has(id);
+  return <Checkbox aria-label={t('table.select')} checked={isChosen} onChange={() => selection.set(id, !isChosen)} />;
+}
+
+function Cards<T>(props: DataTableProps<T>) {
+  const selection = selectionOf(props);
+  return (
+    <ul className={classes.cards} aria-label={props.label}>
+      {props.query.data?.data.map((row) => (
+        <li key={props.rowId(row)} className={classes.card}>
+          <Card row={row} selection={selection} {...props} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Card<T>({ row, selection, columns, actions, rowId, onRowClick, onSelect }: RowProps<T>) {
+  const title = columns.find(({ phone }) => phone === 'title') ?? columns[0];
+  const lines = columns.filter((column) => column !== title && column.phone !== 'none' && !column.hidden);
+  return (
+    <div {...(onRowClick && { onClick: () => onRowClick(row) })}>
+      <Group justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
+        <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }}>
+          {onSelect && (
+            <span onClick={(event) => event.stopPropagation()}>
+              <RowCheck id={rowId(row)} selection={selection} />
+            </span>
+          )}
+          <div className={classes.cardTitle}>{title?.cell(row)}</div>
+        </Group>
+        {actions && (
+          <Group gap={4} wrap="nowrap" onClick={(event) => event.stopPropagation()}>
+            {actions(row)}
+          </Group>
+        )}
+      </Group>
+      <dl className={classes.lines}>
+        {lines.map(({ id, header, cell }) => (
+          <div key={id} className={classes.line}>
+            <dt>{header}</dt>
+            <dd>{cell(row)}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+const SIZES = ['10', '25', '50', '100'];
+
+function Footer<T>({ query, search, onSearch }: DataTableProps<T>) {
+  const { t } = useTranslation('ui');
+  const format = useFormat();
+  const total = query.data?.total ?? 0;
+  const first = total === 0 ? 0 : search.page * search.limit + 1;
+  const last = Math.min(total, (search.page + 1) * search.limit);
+  const sizes = SIZES.includes(String(search.limit)) ? SIZES : [String(search.limit), ...SIZES];
+  return (
+    <Group justify="space-between" gap="sm">
+      <Text size="sm" c="dimmed" className="tabular" role="status">
+        {t('table.range', { first: format.number(first), last: format.number(last), total: format.number(total) })}
+      </Text>
+      <Group gap="sm">
+        <NativeSelect
+          aria-label={t('table.pageSize')}
+          data={sizes.map((value) => ({ value, label: t('table.perPage', { size: value }) }))}
+          value={String(search.limit)}
+          onChange={(event) => onSearch({ limit: Number(event.currentTarget.value), page: 0 })}
+          size="xs"
+        />
+        <Pagination
+          total={Math.max(1, Math.ceil(total / search.limit))}
+          value={search.page + 1}
+          onChange={(page) => onSearch({ page: page - 1 })}
+          size="sm"
+          siblings={1}
+          getControlProps={(control) => ({ 'aria-label': t(`table.${control}`) })}
+          getItemProps={(page) => ({ 'aria-label': t('table.page', { page }) })}
+        />
+      </Group>
+    </Group>
+  );
+}
