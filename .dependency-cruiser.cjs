@@ -1,35 +1,65 @@
 /**
- * Which part of the program may import which (ARCHITECTURE.md, "The rules"). A type-only import has no effect at run
- * time and still counts as an import, except where a rule says otherwise.
+ * Which part of the program may import which (ARCHITECTURE.md, "The rooms" and "The rules"). Type-only imports count like
+ * all others, except where a rule says otherwise. `scripts/check-dependencies.ts` runs these rules and checks the order
+ * inside the rooms.
  */
 
-/** Tests and what only they use: they may reach anywhere. */
-const TEST =
-  '\\.test\\.ts$|\\.arbitrary\\.ts$|^src/testing/|/(conformance|library-peer|library-client|scripted-peer|carrier-harness)\\.ts$';
-/** Every folder of src that is not an engine is a feature. */
-const FEATURE = '^src/(?!lib/|db/|http/|dispatch/|carriers/|testing/)[^/]+/';
-/** The files that put the program together. */
-const TOP = '^src/(main|cli|serve|serve-commands|api|worker|gauges|sandbox|doctor|open-database)\\.ts$';
+/** The rooms of the server, from top to bottom: a room imports those below it, never one above. */
+const ROOMS = [
+  'app',
+  'operations',
+  'simulators',
+  'reporting',
+  'engagement',
+  'messaging',
+  'money',
+  'network',
+  'media',
+  'identity',
+  'carriers',
+  'platform',
+];
+
+/** Tests may reach anywhere; what they stand on is in test/support. */
+const TEST = '\\.test\\.ts$';
+/** Rooms whose routes speak HTTP, while everything behind the routes works without it. */
+const FEATURE = `^src/(${ROOMS.filter((room) => !['app', 'carriers', 'platform', 'simulators'].includes(room)).join('|')})/`;
 
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const code = (path, pathNot = []) => ({ path, pathNot: [TEST, ...pathNot] });
 
+const noImportUpTheOrder = ROOMS.slice(1).map((room, above) =>
+  forbid(
+    `${room}-imports-nothing-above-it`,
+    `The order of the rooms is ${ROOMS.join(' > ')}.`,
+    code(`^src/${room}/`),
+    { path: `^src/(${ROOMS.slice(0, above + 1).join('|')})/` },
+  ),
+);
+
 module.exports = {
   forbidden: [
-    forbid('no-cycle', 'No file imports itself by way of others, by type neither.', {}, { circular: true }),
+    forbid('no-cycle', 'No file imports itself through others, not even a type.', {}, { circular: true }),
     forbid('resolvable', 'Every import leads to a file or a package.', {}, { couldNotResolve: true }),
+    forbid('only-rooms', 'Everything in src is in one of the rooms.', {}, { path: `^src/(?!(${ROOMS.join('|')})/)` }),
+    ...noImportUpTheOrder,
     forbid(
       'errors-imports-nothing',
-      'Every layer may throw one.',
-      { path: '^src/errors\\.ts$' },
+      'Every layer may throw an error.',
+      { path: '^src/platform/errors\\.ts$' },
       { path: '^src/|(^|/)node_modules/' },
     ),
-    forbid('lib-is-the-floor', 'lib imports nothing of ours.', code('^src/lib/'), { path: '^src/(?!lib/)' }),
+    forbid('lib-is-the-floor', 'lib imports nothing of ours.', code('^src/platform/lib/'), {
+      path: '^src/(?!platform/lib/)',
+    }),
+    forbid('db-knows-no-feature', 'The database engine serves all.', code('^src/platform/db/'), {
+      path: '^src/(?!platform/(db|lib)/|platform/errors\\.ts)',
+    }),
     forbid(
       'carriers-know-protocols-only',
       'A carrier knows no database, no HTTP server, no feature.',
       code('^src/carriers/'),
-      { path: ['^src/(?!carriers/|lib/)', '(^|/)node_modules/(pg|fastify|@fastify)/'] },
+      { path: ['^src/(?!carriers/|platform/lib/)', '(^|/)node_modules/(pg|fastify|@fastify)/'] },
     ),
     forbid(
       'carrier-contract-is-neutral',
@@ -37,44 +67,25 @@ module.exports = {
       { path: '^src/carriers/(carrier|outcome|events)\\.ts$' },
       { path: '^src/carriers/[^/]+/' },
     ),
-    forbid('db-knows-no-feature', 'The database engine serves all.', code('^src/db/'), {
-      path: '^src/(?!db/|lib/|errors\\.ts)',
-    }),
     forbid(
       'dispatch-knows-no-feature',
       'Dispatch moves chunks; of carriers it knows the contract.',
-      code('^src/dispatch/'),
-      { path: '^src/(?!dispatch/|db/|lib/|errors\\.ts|carriers/(carrier|outcome|events)\\.ts)' },
-    ),
-    forbid(
-      'http-knows-no-feature',
-      'The HTTP engine serves all features; it may name the types that routes are given.',
-      code('^src/http/'),
-      { path: [FEATURE, '^src/(carriers|dispatch)/'], dependencyTypesNot: ['type-only'] },
+      code('^src/network/dispatch/'),
+      { path: '^src/(?!network/dispatch/|platform/|carriers/(carrier|outcome|events)\\.ts)' },
     ),
     forbid(
       'only-routes-import-http',
       'Routes and callbacks speak HTTP; everything behind them must work without it.',
       code(FEATURE, ['/(routes|callbacks)\\.ts$']),
-      { path: '^src/http/(?!(actor|deps)\\.ts$)' },
+      { path: '^src/platform/http/(?!(actor|app)\\.ts$)' },
     ),
     forbid(
       'http-types-only',
-      'Who calls (actor) and what routes are given (deps) are types to the others.',
+      'The caller (actor) and the dependencies of routes (app) are types to everything but routes.',
       code(FEATURE, ['/(routes|callbacks)\\.ts$']),
-      { path: '^src/http/(actor|deps)\\.ts$', dependencyTypesNot: ['type-only'] },
+      { path: '^src/platform/http/(actor|app)\\.ts$', dependencyTypesNot: ['type-only'] },
     ),
-    forbid(
-      'nothing-imports-the-top',
-      'What puts the program together is imported by nothing else.',
-      code('^src/[^/]+/', ['/commands\\.ts$']),
-      { path: TOP },
-    ),
-    forbid('commands-import-cli-only', 'Of the top, commands know the command line.', code('/commands\\.ts$'), {
-      path: TOP,
-      pathNot: '^src/cli\\.ts$',
-    }),
-    forbid('no-test-code', 'The program does not run what is for tests.', code('^src/'), { path: TEST }),
+    forbid('no-test-code', 'The program does not run what is for tests.', code('^src/'), { path: `^test/|${TEST}` }),
     forbid(
       'console-uses-the-interface-only',
       'The console knows the server by the types of its interface.',
@@ -89,7 +100,7 @@ module.exports = {
     ),
     forbid(
       'console-engines-know-no-page',
-      'api, ui and app serve all pages; the list of pages is given to them.',
+      'api and ui serve all pages; the list of pages is given to them.',
       { path: '^web/src/(api|ui)/' },
       { path: '^web/src/(?!api/|ui/)' },
     ),

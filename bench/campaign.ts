@@ -9,7 +9,7 @@ import { destinationOf } from './lib/traffic.ts';
 
 const RECIPIENTS = Number(process.argv[3] ?? 1_000_000);
 const LISTS = 10;
-const ROWS_A_CHUNK = 1000;
+const ROWS_PER_CHUNK = 1000;
 const PASSES = 3;
 const DEMO = 1;
 const TEXT =
@@ -76,7 +76,7 @@ function* lines(): Generator<string> {
   const chunk: string[] = [];
   for (let n = 0; n < RECIPIENTS; n++) {
     chunk.push(`${DEMO}\tName ${n % 1000}\t${destinationOf(n)}\tIT\tt\t1\n`);
-    if (chunk.length === ROWS_A_CHUNK) yield chunk.splice(0).join('');
+    if (chunk.length === ROWS_PER_CHUNK) yield chunk.splice(0).join('');
   }
   yield chunk.join('');
 }

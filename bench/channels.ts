@@ -53,7 +53,7 @@ export async function benchChannels(): Promise<Report> {
     });
     const rcsBare = await bareRcs(networks);
     const rcs = await campaign(stage, { sendingMode: 'RCS', rcsAgentId: AGENT, rcsTemplateId: TEXT?.id });
-    const { callbacks, workedOff, empty } = await compareCallbacks(stage, networks);
+    const { callbacks, withProcessing, empty } = await compareCallbacks(stage, networks);
     const [ofWhatsapp, ofRcs, ofCallbacks] = [whatsapp / whatsappBare, rcs / rcsBare, callbacks / empty];
     return {
       name: 'channels',
@@ -70,7 +70,7 @@ export async function benchChannels(): Promise<Report> {
         callbacksRatio: ofCallbacks,
         callbacksPerSecond: callbacks,
         emptyRoutePerSecond: empty,
-        withProcessingPerSecond: workedOff,
+        withProcessingPerSecond: withProcessing,
         messagesTarget: MESSAGES_TARGET,
         callbacksTarget: CALLBACKS_TARGET,
       },
@@ -175,14 +175,14 @@ async function post(origin: string, count: number, requestOf: (n: number) => Req
   const pool = new HttpPool(origin, { connections: CONNECTIONS, pipelining: 1 });
   let next = 0;
   const start = performance.now();
-  const one = async (): Promise<void> => {
+  const sendRequests = async (): Promise<void> => {
     for (let n = next++; n < count; n = next++) {
       const { statusCode, body } = await pool.request({ method: 'POST', ...requestOf(n) });
       const text = await body.text();
       if (statusCode !== 200) throw new Error(`answered ${statusCode}: ${text}`);
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, one));
+  await Promise.all(Array.from({ length: CONNECTIONS }, sendRequests));
   const rate = count / ((performance.now() - start) / 1000);
   await pool.close();
   return rate;
@@ -241,7 +241,7 @@ async function tokenOf(secrets: RcsSecrets): Promise<string> {
 }
 
 /** Runs `work` while the worker waits for a lock, so that only the acceptance of callbacks is measured. */
-async function whileHeld<T>({ pool }: Stage, work: () => Promise<T>): Promise<T> {
+async function whileWorkerWaits<T>({ pool }: Stage, work: () => Promise<T>): Promise<T> {
   const client = await pool.connect();
   try {
     await client.query('BEGIN');
@@ -268,13 +268,15 @@ async function compareCallbacks(stage: Stage, { graph }: Networks) {
     return { path: '/api/callbacks/whatsapp/meta', headers, body };
   });
   const half = Math.floor(requests.length / 2);
-  const workedOff = await post(stage.address, half, (n) => requests[n] as Request);
-  const callbacks = await whileHeld(stage, () => post(stage.address, half, (n) => requests[half + n] as Request));
+  const withProcessing = await post(stage.address, half, (n) => requests[n] as Request);
+  const callbacks = await whileWorkerWaits(stage, () =>
+    post(stage.address, half, (n) => requests[half + n] as Request),
+  );
   const route = await startEmptyRoute();
   const { origin } = new URL(route.url);
   const body = JSON.stringify({ phoneNumber: '+393331234567', message: 'Your code is 123456' });
   const same = { path: '/', headers: { 'content-type': 'application/json' }, body };
   const empty = await post(origin, half, () => same);
   await route.stop();
-  return { callbacks, workedOff, empty };
+  return { callbacks, withProcessing, empty };
 }

@@ -12,8 +12,8 @@ import type { Report } from './lib/report.ts';
 
 const ROWS = Number(process.argv[3] ?? 5_000_000);
 const SHEET_ROWS = ROWS / 10;
-const MOST_MB = 300;
-const ROWS_A_STATEMENT = 250_000;
+const MAX_MB = 300;
+const ROWS_PER_STATEMENT = 250_000;
 const DEADLINE_MS = 1_200_000;
 
 /**
@@ -27,7 +27,7 @@ export async function benchExport(): Promise<Report> {
   await store(db, accountId, ROWS - SHEET_ROWS);
   const span = { ...sheetSpan, endDateTime: new Date().toISOString() };
   const idleMb = gateway.peakMb();
-  const copySeconds = await copyAway(db, accountId, span);
+  const copySeconds = await copyToNowhere(db, accountId, span);
   const csv = await exported(backend, { ...span, format: 'csv' }, ROWS);
   const csvPeakMb = gateway.peakMb();
   const packed = await exported(backend, { ...sheetSpan, format: 'csv.gz' }, SHEET_ROWS);
@@ -39,7 +39,7 @@ export async function benchExport(): Promise<Report> {
     megabytes: csv.sizeBytes / 2 ** 20,
     idleMb,
     peakMb: csvPeakMb,
-    peakMbTarget: MOST_MB,
+    peakMbTarget: MAX_MB,
     sheetRows: SHEET_ROWS,
     sheetRowsPerSecond: SHEET_ROWS / sheet.seconds,
     compressedRowsPerSecond: SHEET_ROWS / packed.seconds,
@@ -53,8 +53,8 @@ type Span = { readonly startDateTime: string; readonly endDateTime: string };
 /** Stores delivered messages, one in ten with an error; returns the span in which they were accepted. */
 async function store(db: pg.Client, accountId: number, rows: number): Promise<Span> {
   const startDateTime = new Date().toISOString();
-  for (let from = 0; from < rows; from += ROWS_A_STATEMENT) {
-    const count = Math.min(ROWS_A_STATEMENT, rows - from);
+  for (let from = 0; from < rows; from += ROWS_PER_STATEMENT) {
+    const count = Math.min(ROWS_PER_STATEMENT, rows - from);
     await db.query(
       `WITH made AS (
          INSERT INTO message (account_id, id, client_id, channel, source, simulation, connection_id, sender, destination, body,
@@ -73,7 +73,7 @@ async function store(db: pg.Client, accountId: number, rows: number): Promise<Sp
   return { startDateTime, endDateTime: new Date().toISOString() };
 }
 
-async function copyAway(db: pg.Client, accountId: number, { startDateTime, endDateTime }: Span): Promise<number> {
+async function copyToNowhere(db: pg.Client, accountId: number, { startDateTime, endDateTime }: Span): Promise<number> {
   const range = idsFrom(new Date(startDateTime), new Date(endDateTime));
   const query = selectRows(messageRows({ accountId, ...range }, { reports: false }), 'csv');
   const start = performance.now();
@@ -82,17 +82,17 @@ async function copyAway(db: pg.Client, accountId: number, { startDateTime, endDa
   return (performance.now() - start) / 1000;
 }
 
-type Made = { readonly seconds: number; readonly sizeBytes: number };
+type Exported = { readonly seconds: number; readonly sizeBytes: number };
 type Job = { readonly status: string; readonly rows: number; readonly sizeBytes: number };
 
-async function exported({ call }: Backend, body: object, rows: number): Promise<Made> {
+async function exported({ call }: Backend, body: object, rows: number): Promise<Exported> {
   const start = performance.now();
   const { exportId } = await call<{ exportId: number }>('POST', '/messages/history/export', body);
-  const look = async () => {
+  const poll = async () => {
     const job = await call<Job>('GET', `/exports/${exportId}`);
     return job.status !== 'PENDING' && job;
   };
-  const job = await until('the end of the export', look, DEADLINE_MS);
+  const job = await until('the end of the export', poll, DEADLINE_MS);
   if (job.rows !== rows) throw new Error(`${rows} rows expected: ${JSON.stringify(job)}`);
   return { seconds: (performance.now() - start) / 1000, sizeBytes: job.sizeBytes };
 }

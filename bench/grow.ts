@@ -5,7 +5,7 @@ import { p99 } from './lib/times.ts';
 
 const MESSAGES = 100_000;
 const STORED = Number(process.argv[3] ?? 5_000_000);
-const ROWS_A_STATEMENT = 250_000;
+const ROWS_PER_STATEMENT = 250_000;
 const LOOK_UPS = 2_000;
 
 /** The engine with five million stored messages, compared with the same engine on an empty database. */
@@ -37,7 +37,7 @@ export async function benchGrow(): Promise<Report> {
 async function fill(pool: Pool, rows: number): Promise<void> {
   const client = await pool.connect();
   await client.query('SET statement_timeout = 0');
-  for (let done = 0; done < rows; done += ROWS_A_STATEMENT) {
+  for (let done = 0; done < rows; done += ROWS_PER_STATEMENT) {
     await client.query(
       `WITH ids AS MATERIALIZED (SELECT uuidv7(interval '-1 minute') AS id, n FROM generate_series(1, $1::int) AS n),
        messages AS (
@@ -48,7 +48,7 @@ async function fill(pool: Pool, rows: number): Promise<void> {
        INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, done_at,
                                   updated_at)
        SELECT 1, id, 3, 1, 1, 'stored-' || ($2::int + n), now(), now(), now() FROM ids`,
-      [Math.min(ROWS_A_STATEMENT, rows - done), done],
+      [Math.min(ROWS_PER_STATEMENT, rows - done), done],
     );
   }
   await client.query('VACUUM ANALYZE');

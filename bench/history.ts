@@ -6,13 +6,13 @@ import { createPool } from '../src/platform/db/pool.ts';
 import { silentLog } from '../src/platform/lib/log.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
-import { p99, shownTimes } from './lib/times.ts';
+import { p99, timeFigures } from './lib/times.ts';
 import { DAY_MS } from '../src/platform/lib/time.ts';
 
 const MESSAGES = Number(process.argv[3] ?? 10_000_000);
 const READS = Number(process.argv[4] ?? 100);
 const WARM_UP = 10;
-const SMALLER = 100;
+const SMALL_FACTOR = 100;
 /**
  * Not lower, because all of the day that is written to is read for what it does not have
  * (src/platform/db/past-days.ts).
@@ -24,30 +24,30 @@ const PATH = '/messages/history';
 const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString();
 const between = (from: string, to: string, more: string): string =>
   `${PATH}?${new URLSearchParams({ from, to })}&${more}`;
-const ofAll = (more: string): string => between(dayAgo(DAYS + 1), dayAgo(0), more);
+const allDays = (more: string): string => between(dayAgo(DAYS + 1), dayAgo(0), more);
 /** A range of one day that begins at random. */
-const ofDay = (more: string): string => {
+const oneDay = (more: string): string => {
   const days = 2 + randomInt(1_000_000) / (1_000_000 / (DAYS - 3));
   return between(dayAgo(days), dayAgo(days - 1), more);
 };
 
 /** The queries: over a range of all days, or of one of them. */
-const READ = {
-  newest: () => ofAll('channel=SMS'),
-  large: () => ofAll('channel=SMS&limit=1000'),
-  page: () => ofAll(`channel=SMS&page=${randomInt(100)}`),
-  deepPage: () => ofAll(`channel=SMS&page=${randomInt(3000)}`),
-  day: () => ofDay('channel=WHATSAPP'),
-  delivered: () => ofAll('channel=SMS&status=DELIVERED'),
-  anyPage: () => ofAll(`channel=SMS&page=${randomInt((MESSAGES / SMALLER / 20) * 0.8)}`),
-  waiting: () => ofAll('channel=SMS&status=ACCEPTED'),
-  undeliverable: () => ofDay('channel=SMS&status=UNDELIVERABLE&limit=10'),
-  noneOfStatus: () => ofAll('channel=SMS&status=DELETED'),
-  noneOfChannel: () => ofAll('channel=RCS'),
+const QUERIES = {
+  newest: () => allDays('channel=SMS'),
+  large: () => allDays('channel=SMS&limit=1000'),
+  page: () => allDays(`channel=SMS&page=${randomInt(100)}`),
+  deepPage: () => allDays(`channel=SMS&page=${randomInt(3000)}`),
+  day: () => oneDay('channel=WHATSAPP'),
+  delivered: () => allDays('channel=SMS&status=DELIVERED'),
+  anyPage: () => allDays(`channel=SMS&page=${randomInt((MESSAGES / SMALL_FACTOR / 20) * 0.8)}`),
+  waiting: () => allDays('channel=SMS&status=ACCEPTED'),
+  undeliverable: () => oneDay('channel=SMS&status=UNDELIVERABLE&limit=10'),
+  noneOfStatus: () => allDays('channel=SMS&status=DELETED'),
+  noneOfChannel: () => allDays('channel=RCS'),
 } satisfies Readonly<Record<string, () => string>>;
 
-type Kind = keyof typeof READ;
-const KINDS = Object.keys(READ) as Kind[];
+type Kind = keyof typeof QUERIES;
+const KINDS = Object.keys(QUERIES) as Kind[];
 
 /**
  * Reads pages of a history of ten million messages over 30 days through HTTP, and of one of a hundredth of that size,
@@ -56,29 +56,29 @@ const KINDS = Object.keys(READ) as Kind[];
 export async function benchHistory(): Promise<Report> {
   await using small = await openBackend();
   await using large = await openBackend();
-  await fill(small, MESSAGES / SMALLER);
+  await fill(small, MESSAGES / SMALL_FACTOR);
   await fill(large, MESSAGES);
   const few = await measureInTurns(small, large);
   const figures: Record<string, number> = { messages: MESSAGES, reads: READS };
   for (const kind of KINDS)
-    Object.assign(figures, shownTimes(kind, few[kind].large), { [`${kind}.times`]: few[kind].times });
+    Object.assign(figures, timeFigures(kind, few[kind].large), { [`${kind}.times`]: few[kind].times });
   const worst = Math.max(...KINDS.map((kind) => few[kind].times));
   return { name: 'history', ratio: TARGET / worst, target: 1, figures: { ...figures, worstTimesSmall: worst } };
 }
 
-type Taken = { readonly large: readonly number[]; readonly times: number };
+type Measured = { readonly large: readonly number[]; readonly times: number };
 
-async function measureInTurns(small: Backend, large: Backend): Promise<Record<Kind, Taken>> {
+async function measureInTurns(small: Backend, large: Backend): Promise<Record<Kind, Measured>> {
   const taken = KINDS.map((kind) => [kind, { small: [] as number[], large: [] as number[] }] as const);
   for (let i = -WARM_UP; i < READS; i++)
     for (const [kind, own] of taken) {
-      const path = READ[kind]();
+      const path = QUERIES[kind]();
       const [few, many] = [await small.time(path), await large.time(path)];
       if (i >= 0) own.small.push(few);
       if (i >= 0) own.large.push(many);
     }
   const entries = taken.map(([kind, own]) => [kind, { large: own.large, times: p99(own.large) / p99(own.small) }]);
-  return Object.fromEntries(entries) as Record<Kind, Taken>;
+  return Object.fromEntries(entries) as Record<Kind, Measured>;
 }
 
 async function fill({ db, accountId, connectionString }: Backend, messages: number): Promise<void> {

@@ -13,9 +13,9 @@ import type { Report } from './lib/report.ts';
 
 const ROWS = Number(process.argv[3] ?? 1_000_000);
 const SHEET_ROWS = ROWS / 5;
-const MOST_MB = 400;
-const ROWS_A_CHUNK = 1000;
-const HEAD = ['phoneNumber', 'firstName', 'lastName', 'email', 'gender'];
+const MAX_MB = 400;
+const ROWS_PER_CHUNK = 1000;
+const HEADER = ['phoneNumber', 'firstName', 'lastName', 'email', 'gender'];
 const DEADLINE_MS = 1_200_000;
 
 /**
@@ -39,7 +39,7 @@ export async function benchImport(): Promise<Report> {
     answeredSeconds: imported.answeredSeconds,
     copyRowsPerSecond: ROWS / copySeconds,
     peakMb: csvPeakMb,
-    peakMbTarget: MOST_MB,
+    peakMbTarget: MAX_MB,
     sheetRows: SHEET_ROWS,
     sheetRowsPerSecond: SHEET_ROWS / sheet.seconds,
     sheetPeakMb: gateway.peakMb(),
@@ -57,15 +57,15 @@ function rowOf(n: number): string[] {
 
 async function writeCsv(path: string): Promise<void> {
   const file = await open(path, 'w');
-  await file.write(`${HEAD.join(',')}\n`);
-  for (let n = 0; n < ROWS; n += ROWS_A_CHUNK)
-    await file.write(Array.from({ length: ROWS_A_CHUNK }, (_, i) => `${rowOf(n + i).join(',')}\n`).join(''));
+  await file.write(`${HEADER.join(',')}\n`);
+  for (let n = 0; n < ROWS; n += ROWS_PER_CHUNK)
+    await file.write(Array.from({ length: ROWS_PER_CHUNK }, (_, i) => `${rowOf(n + i).join(',')}\n`).join(''));
   await file.close();
 }
 
 /** Writes a workbook with its texts in a table of their own, as Excel does. */
 async function writeSheet(path: string): Promise<void> {
-  const rows = [HEAD, ...Array.from({ length: SHEET_ROWS }, (_, n) => rowOf(n))];
+  const rows = [HEADER, ...Array.from({ length: SHEET_ROWS }, (_, n) => rowOf(n))];
   const file = await open(path, 'w');
   await file.write(await writeXlsx({ sheets: [{ name: 'Contacts', rows }] }));
   await file.close();
@@ -83,11 +83,11 @@ async function upload({ address, apiKey, call }: Backend, path: string, rows: nu
   const { importId, ...rest } = (await answer.json()) as { importId: number };
   if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(rest)}`);
   const answeredSeconds = secondsSince();
-  const look = async () => {
+  const poll = async () => {
     const found = await call<Import>('GET', `/contacts/imports/${importId}`);
     return (found.status === 'COMPLETED' || found.status === 'FAILED') && found;
   };
-  const { summary } = await until('the end of the import', look, DEADLINE_MS);
+  const { summary } = await until('the end of the import', poll, DEADLINE_MS);
   if (summary.created + summary.updated !== rows) throw new Error(`imported: ${JSON.stringify(summary)}`);
   return { seconds: secondsSince(), answeredSeconds };
 }
@@ -103,9 +103,9 @@ async function copyAgain(db: pg.Client): Promise<number> {
     `SELECT concat_ws(E'\\t', account_id, first_name, last_name, phone_number, coalesce(email, '\\N'), gender, is_valid,
        number_type, country, channels) || E'\\n' AS line FROM contact WHERE NOT is_test`,
   );
-  const chunks = Array.from({ length: Math.ceil(rows.length / ROWS_A_CHUNK) }, (_, i) =>
+  const chunks = Array.from({ length: Math.ceil(rows.length / ROWS_PER_CHUNK) }, (_, i) =>
     rows
-      .slice(i * ROWS_A_CHUNK, (i + 1) * ROWS_A_CHUNK)
+      .slice(i * ROWS_PER_CHUNK, (i + 1) * ROWS_PER_CHUNK)
       .map(({ line }) => line)
       .join(''),
   );

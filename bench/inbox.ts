@@ -1,20 +1,20 @@
 import { randomInt } from 'node:crypto';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
-import { p99, shownTimes } from './lib/times.ts';
+import { p99, timeFigures } from './lib/times.ts';
 
 const THREADS = Number(process.argv[3] ?? 100_000);
-const MESSAGES_A_THREAD = 10;
+const MESSAGES_PER_THREAD = 10;
 /** This many of them are answers, whose statuses are looked up. */
-const ANSWERS_A_THREAD = 2;
+const ANSWERS_PER_THREAD = 2;
 const READS = Number(process.argv[4] ?? 400);
 const WARM_UP = 30;
-const SMALLER = 100;
+const SMALL_FACTOR = 100;
 const TARGET = 2;
 const PATH = '/inbox/conversations';
 
 /** The queries, for a random conversation. */
-const READ: Readonly<Record<'list' | 'thread', readonly ((chatId: string) => string)[]>> = {
+const QUERIES: Readonly<Record<'list' | 'thread', readonly ((chatId: string) => string)[]>> = {
   list: [
     () => '',
     () => '?unreadOnly=true&limit=20',
@@ -37,16 +37,16 @@ const READ: Readonly<Record<'list' | 'thread', readonly ((chatId: string) => str
 export async function benchInbox(): Promise<Report> {
   await using small = await openBackend();
   await using large = await openBackend();
-  const inboxes = [await fill(small, THREADS / SMALLER), await fill(large, THREADS)];
+  const inboxes = [await fill(small, THREADS / SMALL_FACTOR), await fill(large, THREADS)];
   const figures: Record<string, number> = {
     threads: THREADS,
-    messages: THREADS * MESSAGES_A_THREAD,
+    messages: THREADS * MESSAGES_PER_THREAD,
     reads: READS,
   };
   const times = await measure(inboxes);
   const ratios = (['list', 'thread'] as const).map((kind) => {
     const [few, many] = times[kind];
-    Object.assign(figures, shownTimes(`${kind}Small`, few), shownTimes(`${kind}Large`, many));
+    Object.assign(figures, timeFigures(`${kind}Small`, few), timeFigures(`${kind}Large`, many));
     return p99(many) / p99(few);
   });
   const worst = Math.max(...ratios);
@@ -61,7 +61,7 @@ type Inbox = { readonly backend: Backend; readonly chatIds: readonly string[] };
 async function measure(inboxes: readonly Inbox[]): Promise<Times> {
   const times: Times = { list: [[], []], thread: [[], []] };
   for (let i = -WARM_UP; i < READS; i++)
-    for (const [kind, queries] of Object.entries(READ) as [keyof Times, (typeof READ)[keyof Times]][])
+    for (const [kind, queries] of Object.entries(QUERIES) as [keyof Times, (typeof QUERIES)[keyof Times]][])
       for (const queryOf of queries)
         for (const [n, { backend, chatIds }] of inboxes.entries()) {
           const taken = await backend.time(PATH + queryOf(chatIds[randomInt(chatIds.length)] ?? ''));
@@ -95,7 +95,7 @@ async function fill(backend: Backend, threads: number): Promise<Inbox> {
      SELECT account_id, chat_id, uuidv7(), CASE WHEN m <= $1 THEN 'OUTBOUND' ELSE 'INBOUND' END, 'TEXT',
        'One of the messages of a thread, of the usual length of such a text.', now()
      FROM generate_series(1, $2) AS m, conversation`,
-    [ANSWERS_A_THREAD, MESSAGES_A_THREAD],
+    [ANSWERS_PER_THREAD, MESSAGES_PER_THREAD],
   );
   await db.query(
     `INSERT INTO message (account_id, id, channel, source, simulation, sender, destination, body, parts, want_receipt)

@@ -9,7 +9,7 @@ import { benchHistory } from './history.ts';
 import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchInbox } from './inbox.ts';
-import { type Report, show } from './lib/report.ts';
+import { type Report, formatReport } from './lib/report.ts';
 import { benchSend } from './send.ts';
 import { benchStats } from './stats.ts';
 import { benchWebhooks } from './webhooks.ts';
@@ -38,6 +38,6 @@ const [wanted] = process.argv.slice(2);
 for (const [name, bench] of Object.entries(BENCHES)) {
   if (wanted !== undefined && wanted !== name) continue;
   const report = await bench();
-  console.log(show(report));
+  console.log(formatReport(report));
   console.log(JSON.stringify(report));
 }

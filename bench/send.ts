@@ -49,11 +49,11 @@ export async function benchSend(): Promise<Report> {
 }
 
 async function load(url: string, apiKey: string): Promise<autocannon.Result> {
-  await fire(url, apiKey, WARM_UP_SECONDS);
-  return fire(url, apiKey, SECONDS);
+  await run(url, apiKey, WARM_UP_SECONDS);
+  return run(url, apiKey, SECONDS);
 }
 
-const fire = (url: string, apiKey: string, duration: number): Promise<autocannon.Result> =>
+const run = (url: string, apiKey: string, duration: number): Promise<autocannon.Result> =>
   autocannon({
     url,
     connections: CONNECTIONS,

@@ -5,13 +5,13 @@ import { UNITS } from '../src/reporting/stats/sql.ts';
 import { foldTraffic } from '../src/messaging/traffic/folding/fold.ts';
 import { type Backend, openBackend } from './lib/backend.ts';
 import type { Report } from './lib/report.ts';
-import { p99, shownAll } from './lib/times.ts';
+import { p99, allTimeFigures } from './lib/times.ts';
 
 const CAMPAIGNS = 500;
 /** The hours that one campaign sends in; each hour is counted in all of its eight rows. */
 const HOURS = 25;
-const MESSAGES_A_ROW = 100;
-const MESSAGES = CAMPAIGNS * HOURS * 8 * MESSAGES_A_ROW;
+const MESSAGES_PER_ROW = 100;
+const MESSAGES = CAMPAIGNS * HOURS * 8 * MESSAGES_PER_ROW;
 const READS = Number(process.argv[3] ?? 1000);
 const YEAR = 'startDate=2025-01-01&endDate=2025-12-31';
 const TARGET = 20;
@@ -40,7 +40,7 @@ export async function benchStats(): Promise<Report> {
       campaigns: CAMPAIGNS,
       reads: READS,
       slowestTimesSelectOne: ratio,
-      ...shownAll(times),
+      ...allTimeFigures(times),
     },
   };
 }
@@ -62,7 +62,7 @@ async function fill(db: pg.Client, accountId: number): Promise<void> {
      SELECT c.account_id, c.started_at + h * interval '1 hour', c.id,
        CASE c.sending_mode WHEN 'WHATSAPP' THEN 4 WHEN 'SMS' THEN 1 ELSE 2 END, s, $2::int, $2::int - 8, 30, 5, $2::int * 45000
      FROM campaign c, generate_series(0, ${HOURS - 1}) AS h, generate_series(0, 7) AS s WHERE c.account_id = $1`,
-    [accountId, MESSAGES_A_ROW],
+    [accountId, MESSAGES_PER_ROW],
   );
 }
 

@@ -17,7 +17,7 @@ import { destinationOf } from './lib/traffic.ts';
 import { type Counts, type ReceiverProcess, startReceiver } from './lib/webhook-receiver.ts';
 
 const EVENTS = Number(process.argv[3] ?? 50_000);
-const AT_ONCE = 64;
+const CONCURRENCY = 64;
 const ENDPOINTS = 1000;
 const DEAD = 100;
 const ROUNDS = 20;
@@ -77,7 +77,7 @@ const deliveredOf = ({ accountId, id }: { accountId: number; id: string }) =>
 
 /** Returns how many requests per second undici posts when it has nothing else to do. */
 async function postBare(receiver: ReceiverProcess): Promise<number> {
-  const agent = new Agent({ allowH2: false, pipelining: 1, connections: AT_ONCE, connect: { ca: TEST_CERT } });
+  const agent = new Agent({ allowH2: false, pipelining: 1, connections: CONCURRENCY, connect: { ca: TEST_CERT } });
   const bodies = messagesOf(1, EVENTS / 2).map((message) => {
     const { accountId: _, ...told } = deliveredOf(message);
     return bodyOf('A', told, { ...message, kind: 'sent', submittedAt: null }) ?? '';
@@ -92,7 +92,7 @@ async function postBare(receiver: ReceiverProcess): Promise<number> {
     }
   };
   const start = performance.now();
-  await Promise.all(Array.from({ length: AT_ONCE }, post));
+  await Promise.all(Array.from({ length: CONCURRENCY }, post));
   const seconds = (performance.now() - start) / 1000;
   await agent.close();
   await receiver.counts();

@@ -1,6 +1,6 @@
-// Builds the console (web/) into web/dist when its sources changed since the last build; `npm start` runs it. Without
-// the development packages it leaves alone what is there. New files are laid beside the old ones and the page is
-// replaced last, so that a program which serves web/dist at the same time, and pages that are open, go on.
+// Builds the console (web/) into web/dist if its sources have changed since the last build; `npm start` runs it.
+// Without the development packages it leaves the existing build alone. New files are added beside the old ones and the
+// page is replaced last, so that a program that is serving web/dist, and open pages, keep working.
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,14 +16,15 @@ const stamp = join(dist, 'built-from');
 const lock = join(web, '.building');
 const compress = promisify(gzip);
 
-// Vite takes over what is set, and tests set `test`: with anything else React comes in its form for development.
+// Vite keeps a value that is set, and tests set `test`: any value other than `production` would bundle React's
+// development build.
 process.env['NODE_ENV'] = 'production';
 
-/** How long files of builds before stay, for pages that somebody has open. */
+/** How long the files of earlier builds are kept, for pages that are still open. */
 const KEEP_MS = 24 * 3_600_000;
-const LOCK_MS = 200;
+const LOCK_POLL_MS = 200;
 
-/** What the result depends on. Types (client/src/schema.d.ts) do not get into it. */
+/** Hashes everything that the result depends on. Types (client/src/schema.d.ts) do not get into it. */
 async function hashOfSources(): Promise<string> {
   const sources = await readdir(join(web, 'src'), { recursive: true, withFileTypes: true });
   const files = sources
@@ -42,7 +43,7 @@ async function hashOfSources(): Promise<string> {
 
 const isUpToDate = async (hash: string): Promise<boolean> => (await readFile(stamp, 'utf8').catch(() => '')) === hash;
 
-/** The bundler; undefined in an installation for production. */
+/** Loads the bundler; undefined in a production installation. */
 const loadVite = () => import('vite').catch(() => undefined);
 
 async function build(bundle: typeof viteBuild, hash: string): Promise<void> {
@@ -52,7 +53,7 @@ async function build(bundle: typeof viteBuild, hash: string): Promise<void> {
     const configFile = join(web, 'vite.config.ts');
     await bundle({ configFile, logLevel: 'warn', build: { outDir: made, emptyOutDir: true } });
     await precompress(join(made, 'assets'));
-    await layIn(made);
+    await install(made);
     await writeFile(stamp, hash);
   } finally {
     await rm(made, { recursive: true, force: true });
@@ -67,10 +68,10 @@ async function precompress(folder: string): Promise<void> {
   }
 }
 
-async function layIn(made: string): Promise<void> {
+async function install(made: string): Promise<void> {
   const assets = join(dist, 'assets');
   await mkdir(assets, { recursive: true });
-  // A name goes with its content: what is there already is left alone, as it may be being served.
+  // File names depend on the content: an existing file is left alone, because it may be being served.
   await cp(join(made, 'assets'), assets, { recursive: true, force: false });
   await cp(made, dist, { recursive: true, filter: (path) => !/index\.html$|assets$/.test(path) });
   await cp(join(made, 'index.html'), join(dist, 'index.html.new'));
@@ -82,9 +83,11 @@ async function layIn(made: string): Promise<void> {
   }
 }
 
-/** One build at a time: `npm start` and tests may begin together. A lock whose process is gone does not count. */
-async function alone<T>(work: () => Promise<T>): Promise<T> {
-  while (!(await takeLock())) await new Promise((resolve) => setTimeout(resolve, LOCK_MS));
+/**
+ * Allows one build at a time: `npm start` and tests may begin together. A lock whose process has ended does not count.
+ */
+async function withLock<T>(work: () => Promise<T>): Promise<T> {
+  while (!(await takeLock())) await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
   try {
     return await work();
   } finally {
@@ -114,7 +117,7 @@ function isAlive(pid: number): boolean {
 
 const vite = await loadVite();
 if (vite !== undefined && !(await isUpToDate(await hashOfSources()))) {
-  await alone(async () => {
+  await withLock(async () => {
     const hash = await hashOfSources();
     if (!(await isUpToDate(hash))) await build(vite.build, hash);
   });

@@ -1,4 +1,4 @@
-// Runs under whatever Node the machine has, before node_modules exists: plain JavaScript, built-ins only.
+// Runs with whatever Node the machine has, before node_modules exists: plain JavaScript, built-in modules only.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';

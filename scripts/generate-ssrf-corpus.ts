@@ -1,13 +1,14 @@
 /**
- * Writes proofs/ssrf/corpus.json (--check compares): targets that a webhook must never reach, in every spelling and by every way we know of,
- * and public addresses that it must. Made from the registries of IANA, on its own: it knows nothing of the program's lists.
+ * Writes proofs/ssrf/corpus.json (--check compares): targets that a webhook must never reach, in every spelling and by
+ * every route we know, and public addresses that it must reach. The corpus is made from the IANA registries alone,
+ * without the program's own lists.
  */
 import ipaddr from 'ipaddr.js';
 import { checkOrWrite } from './generated-file.ts';
 
 const FILE = new URL('../proofs/ssrf/corpus.json', import.meta.url);
 
-/** https://www.iana.org/assignments/iana-ipv4-special-registry, multicast, and the class E rest. */
+/** https://www.iana.org/assignments/iana-ipv4-special-registry, multicast, and the rest of class E. */
 const HOSTILE_4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -28,7 +29,7 @@ const HOSTILE_4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Where clouds answer with credentials. */
+/** Addresses of clouds that answer with credentials. */
 const METADATA = [
   '169.254.169.254',
   '169.254.170.2',
@@ -39,7 +40,7 @@ const METADATA = [
   '192.0.0.192',
   '168.63.129.16',
 ];
-/** https://www.iana.org/assignments/iana-ipv6-special-registry, and the spaces that are not global unicast. */
+/** https://www.iana.org/assignments/iana-ipv6-special-registry, and the ranges that are not global unicast. */
 const HOSTILE_6 = [
   '::/128',
   '::1/128',
@@ -83,7 +84,7 @@ const HOSTILE_6 = [
 ];
 const METADATA_6 = ['fd00:ec2::254', 'fd20:ce::254', 'fe80::a9fe:a9fe'];
 
-/** Blocks of operators that everybody reaches. */
+/** Blocks of well-known public operators. */
 const PUBLIC_4 = [
   '1.1.1.0/24',
   '8.8.8.0/24',
@@ -139,13 +140,13 @@ const parse = (text: string): Bits => {
 const bytesOf = ({ size, value }: Bits): number[] => [
   ...Buffer.from(value.toString(16).padStart(size / 4, '0'), 'hex'),
 ];
-/** As RFC 5952 writes it; mapped addresses in hex, too. */
+/** Formats an address as in RFC 5952; mapped addresses in hex, too. */
 const show = (bits: Bits): string => {
   const bytes = bytesOf(bits);
   return bits.size === 32 ? bytes.join('.') : new ipaddr.IPv6(bytes).toRFC5952String();
 };
 
-/** The first two, the one in the middle, and the last two. */
+/** The offsets of the first two addresses, the middle one, and the last two. */
 function offsets(block: string): string[] {
   const [network = '', length] = block.split('/');
   const { size, value } = parse(network);
@@ -163,7 +164,7 @@ const hex4 = (address: string): string => Buffer.from(bytesOf(parse(address))).t
 const tail = (address: string): string => hex4(address).replace(/^(.{4})/, '$1:');
 const inverted = (address: string): string => tail(show({ size: 32, value: parse(address).value ^ 0xffffffffn }));
 
-/** IPv6 addresses that lead to an IPv4 one. */
+/** IPv6 addresses that lead to an IPv4 address. */
 const wrapped = (address: string): string[] => [
   `::ffff:${tail(address)}`,
   `::${tail(address)}`,
@@ -184,7 +185,7 @@ const hostile6 = unique([
 const hostile = [...hostile4, ...hostile6];
 const publics = unique([...PUBLIC_4.flatMap(offsets), ...PUBLIC_6.flatMap(offsets)]);
 
-/** How an IPv4 address may be written so that one reader or another takes it for the same. */
+/** The spellings of an IPv4 address that some parser takes for the same address. */
 function spellings4(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = bytesOf(parse(address));
   const octal = (n: number): string => `0${n.toString(8)}`;
@@ -209,7 +210,7 @@ function spellings4(address: string): string[] {
   ];
 }
 
-/** Shortened, in full, in capitals, and with the last four octets in dots. */
+/** The spellings of an IPv6 address: shortened, in full, in capitals, and with the last four bytes in dotted form. */
 function spellings6(address: string): string[] {
   const bytes = bytesOf(parse(address));
   const groups = Array.from({ length: 8 }, (_, i) => Buffer.from(bytes.slice(2 * i, 2 * i + 2)).toString('hex'));
@@ -221,7 +222,7 @@ function spellings6(address: string): string[] {
   ];
 }
 
-/** {port} is where the tripwires listen. */
+/** URLs of an address in all spellings; {port} is the port of the tripwires. */
 const literalUrls = [
   ...hostile4.flatMap(spellings4).map((host) => `https://${host}:{port}/`),
   ...hostile6.flatMap((address) => spellings6(address).slice(0, 2)).map((host) => `https://[${host}]:{port}/`),
@@ -231,7 +232,7 @@ const literalUrls = [
 ];
 
 const LOOPBACK = ['127.0.0.1', '[::1]', '0x7f.1', '2130706433', 'localhost', 'LOCALHOST', 'a.localhost', 'localhost.'];
-/** Readers that disagree about where the host begins or ends; and what is not https at all. */
+/** URLs in which parsers disagree about where the host begins or ends, and URLs that are not https at all. */
 const trickUrls = LOOPBACK.flatMap((host) => [
   `https://example.com@${host}:{port}/`,
   `https://1.1.1.1@${host}:{port}/`,
@@ -265,23 +266,23 @@ const trickUrls = LOOPBACK.flatMap((host) => [
 
 const NAMED = publics.slice(0, 60);
 const pick = (n: number): string => NAMED[n % NAMED.length] ?? '1.1.1.1';
-/** What a name server may say: the bad address alone, and among good ones in any place. */
+/** Answers of a name server: the bad address alone, and among good ones in every position. */
 const answers = hostile.flatMap((address, n) => [
   [address],
   n % 2 === 0 ? [pick(n), address] : [address, pick(n), pick(n + 1)],
 ]);
-/** Answers one after the other: good at registration, good for a while, and then not. */
+/** Sequences of answers: good at registration, good for a while, and then bad. */
 const flips = Array.from({ length: 1200 }, (_, n) => {
   const address = hostile[(n * 7) % hostile.length] ?? '127.0.0.1';
   const bad = [[address], [pick(n + 1), address], [address, pick(n)]][n % 3] ?? [];
   return [...Array.from({ length: 1 + (n % 2) }, (__, turn) => [pick(n + turn)]), bad];
 });
 
-/** What fits into a header. */
+/** Locations that fit into a header. */
 const locations = [...literalUrls.filter((_, n) => n % 97 === 0), ...trickUrls].filter((url) => /^[!-~]+$/.test(url));
 const redirects = [301, 302, 303, 307, 308].flatMap((status) => locations.map((url) => [status, url]));
 
-/** In the form that the formatter likes. */
+/** JSON as the formatter writes it. */
 const inJson = (item: unknown): string =>
   Array.isArray(item) ? `[${item.map(inJson).join(', ')}]` : JSON.stringify(item);
 const list = (items: readonly unknown[]): string => items.map((item) => `    ${inJson(item)}`).join(',\n');

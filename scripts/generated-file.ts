@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-/** Writes a generated file; with --check on the command line it only compares, and fails the process on a difference. */
+/**
+ * Writes a generated file. With --check on the command line, compares only, and makes the process fail if it differs.
+ */
 export async function checkOrWrite(file: URL, content: string): Promise<void> {
   if (!process.argv.includes('--check')) return writeFile(file, content);
   const found = await readFile(file, 'utf8').catch(() => '');

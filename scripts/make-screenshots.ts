@@ -1,5 +1,5 @@
-// Takes the pictures of docs/images, by hand after the console has changed (npm run screenshots): a real program on a
-// database of its own with the sandbox carriers, an account full of samples, and the browser of the tests.
+// Takes the screenshots in docs/images; run by hand after the console has changed (npm run screenshots). Uses a real
+// program on a database of its own with the sandbox carriers, an account full of samples, and the browser of the tests.
 import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,15 +22,15 @@ import { fillAccount, type Sample } from './sample-data.ts';
 
 const IMAGES = join(import.meta.dirname, '../docs/images');
 const VIEWPORT = { width: 1280, height: 800 };
-/** They are loaded with the README. */
-const MOST_BYTES = 150_000;
+/** The screenshots are loaded with the README. */
+const MAX_BYTES = 150_000;
 const CREDIT_MICROS = 1_000_000_000;
 
 type Picture = {
   readonly name: string;
   readonly path: string;
   readonly theme: 'light' | 'dark';
-  /** What is there once the page has loaded. */
+  /** An element that appears once the page has loaded. */
   readonly shows: (page: Page) => { waitFor(): Promise<void> };
 };
 
@@ -40,7 +40,7 @@ const picturesOf = ({ campaignId, chatId }: Sample): readonly Picture[] => [
     name: 'campaign',
     path: `/campaigns/${campaignId}`,
     theme: 'light',
-    shows: (page) => page.getByRole('heading', { name: 'Channel by channel' }),
+    shows: (page) => page.getByRole('heading', { name: 'Results by channel' }),
   },
   {
     name: 'inbox',
@@ -84,8 +84,13 @@ await mkdir(IMAGES, { recursive: true });
 for (const picture of picturesOf(sample)) await take(browser, account, picture);
 
 async function take(within: Browser, person: NewAccount, { name, path, theme, shows }: Picture): Promise<void> {
-  const look = { colorScheme: theme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Rome' } as const;
-  await using context = await within.newContext({ viewport: VIEWPORT, baseURL: origin, ...look });
+  const appearance = {
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'Europe/Rome',
+  } as const;
+  await using context = await within.newContext({ viewport: VIEWPORT, baseURL: origin, ...appearance });
   const page = await context.newPage();
   await signIn(page, person);
   await page.goto(path);
@@ -94,7 +99,7 @@ async function take(within: Browser, person: NewAccount, { name, path, theme, sh
   const { size } = await sharp(await page.screenshot())
     .png({ palette: true, colours: 128, effort: 10 })
     .toFile(join(IMAGES, `${name}.png`));
-  if (size > MOST_BYTES) throw new Error(`${name}.png has ${size} bytes: ${MOST_BYTES} at most`);
+  if (size > MAX_BYTES) throw new Error(`${name}.png has ${size} bytes: ${MAX_BYTES} at most`);
   console.log(`docs/images/${name}.png, ${Math.round(size / 1000)} kB`);
 }
 

@@ -29,7 +29,7 @@ export type Sample = { readonly campaignId: number; readonly chatId: string };
  */
 export async function fillAccount(db: Db, client: Client, accountId: number): Promise<Sample> {
   const call = callerOf(client);
-  await makeHistory(db, accountId);
+  await writeHistory(db, accountId);
   const numbers = await makeContacts(call);
   const sent = sendMessages(call, client);
   const campaignId = await makeCampaigns(call);
@@ -51,18 +51,18 @@ const callerOf =
  * Writes traffic of the hours before the account existed, for the charts of the overview. This is the one thing that
  * cannot be made through the API, because no message has a time in the past.
  */
-async function makeHistory(db: Db, accountId: number): Promise<void> {
+async function writeHistory(db: Db, accountId: number): Promise<void> {
   const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   for (let hour = 1; hour < 24; hour += 1)
     for (const channel of CHANNELS) await addHour(db, { accountId, channel, hour: new Date(now - hour * HOUR_MS) });
 }
 
-const BUSY = { SMS: 420, WHATSAPP: 260, RCS: 150 } as const;
+const BUSIEST = { SMS: 420, WHATSAPP: 260, RCS: 150 } as const;
 
 /** Adds the traffic of one hour: more by day than by night, with some variation. */
 async function addHour(db: Db, of: { accountId: number; channel: Channel; hour: Date }): Promise<void> {
   const byDay = Math.max(0.06, Math.sin(((of.hour.getUTCHours() - 5) / 16) * Math.PI));
-  const sent = Math.round(BUSY[of.channel] * byDay * (0.85 + 0.3 * Math.abs(Math.sin(of.hour.getUTCHours() * 7))));
+  const sent = Math.round(BUSIEST[of.channel] * byDay * (0.85 + 0.3 * Math.abs(Math.sin(of.hour.getUTCHours() * 7))));
   const failed = Math.round(sent * 0.03);
   const cost = sent * 40_000;
   await exec(

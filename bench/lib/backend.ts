@@ -23,7 +23,10 @@ export type Backend = AsyncDisposable & {
 /** The base path of the accounts' API. */
 export const API = '/api/partner-gateway/v1';
 
-/** Starts a gateway with its own database and without a carrier. @param more settings of the gateway */
+/**
+ * Starts a gateway with its own database and without a carrier.
+ * @param more environment variables of the gateway
+ */
 export async function openBackend(more: Record<string, string> = {}): Promise<Backend> {
   const dataDir = await temporaryFolder('heliograph-bench-');
   const gateway = await runCommand(['serve'], { DATA_DIR: dataDir, PORT: '0', SANDBOX: 'off', ...more });
@@ -33,7 +36,7 @@ export async function openBackend(more: Record<string, string> = {}): Promise<Ba
   const address = String(gateway.ready['address']);
   const { apiKey, accountId } = gateway.ready['demo'] as { apiKey: string; accountId: number };
 
-  async function ask(method: string, path: string, body?: object): Promise<string> {
+  async function request(method: string, path: string, body?: object): Promise<string> {
     const answer = await fetch(`${address}${API}${path}`, {
       method,
       headers: { 'x-api-key': apiKey, ...(body && { 'content-type': 'application/json' }) },
@@ -52,10 +55,10 @@ export async function openBackend(more: Record<string, string> = {}): Promise<Ba
     dataDir,
     db,
     connectionString: server.connectionString,
-    call: async <T>(method: string, path: string, body?: object) => JSON.parse(await ask(method, path, body)) as T,
+    call: async <T>(method: string, path: string, body?: object) => JSON.parse(await request(method, path, body)) as T,
     async time(path) {
       const start = performance.now();
-      await ask('GET', path);
+      await request('GET', path);
       return performance.now() - start;
     },
     async [Symbol.asyncDispose]() {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import pg from 'pg';
 import { from, to } from 'pg-copy-streams';
 
-const ROWS_A_STATEMENT = 10_000;
+const ROWS_PER_STATEMENT = 10_000;
 const SIGNATURE_BYTES = 19;
 const TRAILER = Buffer.from([0xff, 0xff]);
 
@@ -11,9 +11,10 @@ type Dump = { readonly table: string; readonly columns: string; readonly rows: n
 
 /**
  * Measures the limit of the machine: how fast binary COPY writes the rows that a run left behind (messages and their
- * states) into empty tables with the same indexes, with 10,000 rows per statement. The rows are encoded before the
- * clock starts, so this is the rate of PostgreSQL alone. @returns messages per second (each with its state), and the
- * rate of the message rows alone
+ * states) into empty tables with the same indexes, with 10,000 rows per statement. The rows are encoded before the clock
+ * starts, so this is the rate of PostgreSQL alone.
+ *
+ * @returns messages per second (each with its state), and the rate of the message rows alone
  */
 export async function copyRate(
   connectionString: string,
@@ -58,7 +59,7 @@ function cut(all: Buffer): { blocks: Buffer[]; rows: number } {
   for (let fields = all.readInt16BE(at); fields !== -1; fields = all.readInt16BE(at)) {
     at += 2;
     for (let i = 0; i < fields; i++) at += 4 + Math.max(all.readInt32BE(at), 0);
-    if (++rows % ROWS_A_STATEMENT !== 0) continue;
+    if (++rows % ROWS_PER_STATEMENT !== 0) continue;
     blocks.push(Buffer.concat([signature, all.subarray(start, at), TRAILER]));
     start = at;
   }

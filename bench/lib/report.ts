@@ -8,7 +8,7 @@ export type Report = {
 };
 
 /** Formats a report for people to read. */
-export function show({ name, ratio, target, figures }: Report): string {
+export function formatReport({ name, ratio, target, figures }: Report): string {
   const lines = Object.entries(figures).map(([key, value]) => `  ${key.padEnd(24)} ${value.toLocaleString('en')}`);
   const verdict = ratio >= target ? 'reached' : 'MISSED';
   return [`${name}: ratio ${ratio.toFixed(3)}, target ${target} ${verdict}`, ...lines].join('\n');

@@ -6,8 +6,8 @@ import { type Backend, openBackend } from './backend.ts';
 import { type Running, runCommand } from './processes.ts';
 import { BODY, destinationOf } from './traffic.ts';
 
-const DESTINATIONS_A_REQUEST = 5_000;
-const REQUESTS_AT_ONCE = 3;
+const DESTINATIONS_PER_REQUEST = 5_000;
+const CONCURRENT_REQUESTS = 3;
 const POLL_MS = 50;
 /** The number of unanswered submits, and of unanswered receipts, that each bind may have. */
 const WINDOW = '1000';
@@ -22,7 +22,10 @@ export type Stage = Backend & {
   operate(...args: string[]): Promise<void>;
 };
 
-/** @param more settings of the gateway */
+/**
+ * Starts a gateway and a carrier on a fresh database, and waits until they are connected.
+ * @param more environment variables of the gateway
+ */
 export async function openStage(more: Record<string, string> = {}): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
   const carrier = await runCommand(['sandbox', '--port', '0', '--receipt-delay', '100', '--deliver-window', WINDOW]);
@@ -61,11 +64,11 @@ const count = async (pool: Pool, query: string, values: unknown[] = []): Promise
 export async function sendBulk(stage: Stage, messages: number): Promise<{ acceptSeconds: number; seconds: number }> {
   const delivered = 'SELECT count(*) FROM message_state WHERE status = 3 AND account_id = 1';
   const firstId = firstIdAt(new Date());
-  const firsts = Array.from({ length: messages / DESTINATIONS_A_REQUEST }, (_, i) => i * DESTINATIONS_A_REQUEST);
+  const firsts = Array.from({ length: messages / DESTINATIONS_PER_REQUEST }, (_, i) => i * DESTINATIONS_PER_REQUEST);
   const bodies = firsts.map(bodyOf);
   const lastIds: string[] = [];
   const start = performance.now();
-  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, () => post(stage, bodies, lastIds)));
+  await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, () => post(stage, bodies, lastIds)));
   const accepted = performance.now();
   const sample = `${delivered} AND id = ANY($1::uuid[])`;
   await until(async () => (await count(stage.pool, sample, [lastIds])) === lastIds.length);
@@ -82,12 +85,12 @@ async function post({ address, apiKey }: Stage, bodies: string[], lastIds: strin
       body,
     });
     const { accepted, results } = (await answer.json()) as { accepted: number; results: { id: string }[] };
-    if (accepted !== DESTINATIONS_A_REQUEST) throw new Error(`status ${answer.status}, ${accepted} accepted`);
+    if (accepted !== DESTINATIONS_PER_REQUEST) throw new Error(`status ${answer.status}, ${accepted} accepted`);
     lastIds.push(results.at(-1)?.id ?? '');
   }
 }
 
 function bodyOf(first: number): string {
-  const destinations = Array.from({ length: DESTINATIONS_A_REQUEST }, (_, i) => destinationOf(first + i));
+  const destinations = Array.from({ length: DESTINATIONS_PER_REQUEST }, (_, i) => destinationOf(first + i));
   return JSON.stringify({ messages: [{ destinations, sender: 'Heliograph', body: BODY }] });
 }

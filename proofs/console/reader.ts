@@ -26,10 +26,10 @@ export async function openReader({ origin, username, password }: SignIn): Promis
   const page = await context.newPage();
   const seen = watch(page, origin);
   await page.goto(`${origin}/sign-in`);
-  await page.getByLabel('User name').fill(username);
+  await page.getByLabel('Username').fill(username);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
   const text = async (): Promise<string> => plain(await page.evaluate<string>('document.body.textContent'));
   const countElements = async (): Promise<void> => {
     seen.elements += await page.evaluate<number>(COUNT_HOSTILE);

@@ -67,7 +67,7 @@ type Trial = { readonly route: Route; readonly tried: Case; readonly by: Party }
  * Tries the smuggled fields and compares the effect with that of the same request without them, sent before and after.
  */
 async function smuggleInto(trial: Trial, smuggled: readonly Smuggled[], alone: number, tally: Tally): Promise<void> {
-  const { counts, report: report } = tally;
+  const { counts, report } = tally;
   const { route, tried } = trial;
   counts.routes++;
   // The first request may have another effect: it changes a setting, or sends what is queued.

@@ -31,21 +31,21 @@ async function prove(run: Run): Promise<Findings> {
   const others = [...files, ...(await makeFiles(run, stranger, stage))].flatMap((file) => file.links);
   const follow = followerOf(stage);
   const own = files.flatMap((file) => file.links);
-  const served = await countServed(follow, own);
+  const validServed = await countServed(follow, own);
   const mutationsServed = await tryMutations(run, follow, own, others);
   const edges = await watchExpiry(stage, follow, files);
   const endedServed = await tryEnded(follow, files);
   return judge(
     {
       links: own.length,
-      right: served,
+      validServed,
       mutations: MUTATIONS[run.mode],
       mutationsServed,
       ...edges,
       endedServed,
     },
     {
-      'every valid link is served': served === own.length,
+      'every valid link is served': validServed === own.length,
       'no mutation of a link is served': mutationsServed === 0,
       'a link is served until a second before it expires, and not from a second after':
         edges.early === 0 && edges.late === 0,

@@ -55,7 +55,7 @@ async function prove(run: Run): Promise<Findings> {
   return conclude(verdict, {
     ...(await checkRunning(stage)),
     rssGrowthMiB,
-    countUnreached: countUnreached(run, routes, verdict),
+    unreached: countUnreached(run, routes, verdict),
   });
 }
 
@@ -92,7 +92,7 @@ type Rest = {
   readonly exits: number;
   readonly dead: number;
   readonly rssGrowthMiB: number;
-  readonly countUnreached: number;
+  readonly unreached: number;
 };
 
 function conclude({ counts }: Verdict, rest: Rest): Findings {
@@ -105,7 +105,7 @@ function conclude({ counts }: Verdict, rest: Rest): Findings {
       'no hidden request is answered': counts.smuggled === 0,
       'the program keeps running': rest.exits + rest.dead === 0,
       'its memory stays within 128 MiB of what valid requests take': rest.rssGrowthMiB <= RSS_GROWTH_MIB,
-      'valid requests succeed on every route': counts.rightRefused + rest.countUnreached === 0,
+      'valid requests succeed on every route': counts.rightRefused + rest.unreached === 0,
     },
   );
 }

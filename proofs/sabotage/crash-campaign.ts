@@ -5,7 +5,7 @@ sabotage([
   {
     file: 'src/engagement/campaigns/run/step.ts',
     find: 'return transaction(pool, async (tx) => {',
-    put: `return (async (work: (tx: PoolClient) => Promise<Stepped | null>) => {
+    put: `return (async (work: (tx: PoolClient) => Promise<StepResult | null>) => {
       const client = await pool.connect();
       try {
         return await work(client);

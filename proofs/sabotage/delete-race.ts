@@ -4,7 +4,7 @@ import { sabotage } from './replace.ts';
 sabotage([
   {
     file: 'src/engagement/campaigns/lifecycle/sql.ts',
-    find: "DELETE FROM campaign WHERE ${of(one)} AND ${from('delete')}",
+    find: "DELETE FROM campaign WHERE ${of(one)} AND ${statusAllows('delete')}",
     put: 'DELETE FROM campaign WHERE ${of(one)}',
   },
 ]);

@@ -38,8 +38,8 @@ export async function withThings(
 ): Promise<Party> {
   const things = new Map<ThingName, Thing>();
   for (const name of names) {
-    const statement = await MAKERS[name].make(party).catch(failed);
-    things.set(name, statement ?? MAKERS[name].unknown());
+    const made = await MAKERS[name].make(party).catch(failed);
+    things.set(name, made ?? MAKERS[name].unknown());
   }
   return { ...party, things };
 }

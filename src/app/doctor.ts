@@ -3,11 +3,11 @@ import type { CommandContext } from '../platform/cli.ts';
 import { createNodeServer } from '../platform/http/server.ts';
 import { examine, type Finding } from '../operations/diagnosis/examine.ts';
 
-/** `doctor`: looks at database, carriers, disk, clock, secrets and TLS, and says what to do. Exit code 1 when something is wrong. */
+/** `doctor`: checks database, sending, clock, disk, TLS, secrets and carriers, and says what to do. Exit code 1 if a check fails. */
 export function registerDoctorCommand(program: Command, context: CommandContext): void {
   program
     .command('doctor')
-    .description('look at database, carriers, disk, clock, secrets and TLS, and say what to do')
+    .description('check database, sending, clock, disk, TLS, secrets and carriers, and say what to do')
     .action(async () => {
       const config = context.config();
       const makeServer = (): unknown => createNodeServer(config, () => undefined);

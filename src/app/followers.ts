@@ -1,4 +1,4 @@
-import { wakeCampaignsOf } from '../engagement/campaigns/lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../engagement/campaigns/lifecycle/templates.ts';
 import { receiveIntoInbox } from '../engagement/inbox/receive-inbound.ts';
 import type { OnInbound } from '../messaging/inbound/receive.ts';
 import type { OnTemplatesChange } from '../network/templates/network.ts';
@@ -11,5 +11,5 @@ export type Followers = {
 
 export const FOLLOWERS: Followers = {
   onInbound: receiveIntoInbox,
-  onTemplatesChange: wakeCampaignsOf,
+  onTemplatesChange: wakeCampaignsUsing,
 };

@@ -14,25 +14,25 @@ export function registerServeCommands(program: Command, context: CommandContext)
       .action(() => run(context.config(), roles, context));
   };
   role('serve', 'run everything in one process', { api: true, worker: true, sandbox: true });
-  role('api', 'run the HTTP interface only', { api: true, worker: false, sandbox: false });
-  role('worker', 'run the carrier connections and background work only', { api: false, worker: true, sandbox: false });
+  role('api', 'run only the HTTP API and the console', { api: true, worker: false, sandbox: false });
+  role('worker', 'run only the carrier connections and background work', { api: false, worker: true, sandbox: false });
 
   program
     .command('migrate')
-    .description('bring the database schema up to date')
+    .description('update the database schema')
     .action(() =>
       context.withDatabase(async () => context.report({ migrated: true }, () => 'The schema is up to date.')),
     );
 
   const sandbox = program
     .command('sandbox')
-    .description('run a sandbox SMSC (SMPP 3.4) on its own, to try against or to test with')
+    .description('run a standalone sandbox SMSC (SMPP 3.4) for trials and tests')
     .option('--port <port>', 'port on 127.0.0.1', Number, 2775)
-    .option('--system-id <id>', 'accept this system_id only')
-    .option('--password <password>', 'accept this password only')
+    .option('--system-id <id>', 'accept only this system_id')
+    .option('--password <password>', 'accept only this password')
     .option('--receipt-delay <ms>', 'time from submit to receipt', Number, 500)
-    .option('--deliver-window <n>', 'deliver_sm of one bind that may wait for their answer', Number, 100)
-    .option('--ledger <file>', 'append all that was taken and delivered as NDJSON')
+    .option('--deliver-window <n>', 'maximum unacknowledged deliver_sm per bind', Number, 100)
+    .option('--ledger <file>', 'append everything that was accepted and delivered, as NDJSON')
     .action(async (options: SandboxFlags) => {
       const smsc = await startSandboxSmsc({
         port: options.port,
@@ -89,8 +89,8 @@ export function stopSignal(own: Signalled = process, now = () => performance.now
 
 function welcome({ dataDir, databaseUrl }: Config, { address, health, demo }: Program): string {
   if (address === null)
-    return `Heliograph worker runs${health === null ? '' : `, and says how it is at ${health}/health/ready`}. Ctrl+C stops it.`;
-  const head = `Heliograph runs: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
+    return `The Heliograph worker is running${health === null ? '' : `; its health is at ${health}/health/ready`}. Ctrl+C stops it.`;
+  const head = `Heliograph is running: open ${address} in a browser   (API reference: ${address}/docs, Ctrl+C stops it)`;
   if (demo) return [head, ...showDemo(demo, address)].join('\n');
   return databaseUrl === undefined ? `${head}\nThe demo credentials are in ${dataDir}/demo.json` : head;
 }

@@ -11,18 +11,18 @@ afterAll(() => site[Symbol.asyncDispose]());
 test('a key that was made is shown once, works, and ends when it is revoked', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/api-keys'));
-  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('button', { name: 'New API key' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByRole('button', { name: 'Create API key' }).click();
   const key = (await page.getByLabel('API key', { exact: true }).textContent()) ?? '';
-  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'I’ve copied it' }).click();
   expect(await statusWith(key)).toBe(200);
 
   const row = page.getByRole('row', { name: /Shop/ });
   expect(await row.textContent()).not.toContain(key);
   await row.getByRole('button', { name: 'Revoke Shop' }).click();
-  await page.getByRole('dialog', { name: 'Revoke “Shop”?' }).getByRole('button', { name: 'Revoke the key' }).click();
-  await page.getByText('“Shop” is revoked').waitFor();
+  await page.getByRole('dialog', { name: 'Revoke “Shop”?' }).getByRole('button', { name: 'Revoke key' }).click();
+  await page.getByText('“Shop” revoked').waitFor();
   await row.waitFor({ state: 'detached' });
   expect(await statusWith(key)).toBe(401);
   expect(watch.problems()).toEqual([]);
@@ -31,11 +31,11 @@ test('a key that was made is shown once, works, and ends when it is revoked', as
 test('what the server refuses stands at its field, and nothing is made', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/api-keys'));
-  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('button', { name: 'New API key' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Late');
   await page.getByLabel('Expires on').fill('2020-01-01');
   watch.expect('400');
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByRole('button', { name: 'Create API key' }).click();
   await page
     .getByRole('dialog')
     .getByText(/future/)
@@ -49,17 +49,17 @@ test('a value that turned up somewhere is told by its key, and filters stand in 
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/api-keys'));
   await page.getByRole('button', { name: 'Find by value' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Which key is this?' });
+  const dialog = page.getByRole('dialog', { name: 'Find an API key' });
   watch.expect('404');
-  await dialog.getByLabel('Value of a key').fill(`pg_live_${'A'.repeat(43)}`);
+  await dialog.getByLabel('Key value').fill(`pg_live_${'A'.repeat(43)}`);
   await dialog.getByRole('button', { name: 'Find', exact: true }).click();
-  await dialog.getByText('No key of this account has this value.').waitFor();
-  await dialog.getByLabel('Value of a key').fill(site.program.account.apiKey);
+  await dialog.getByText('No API key in this account has this value.').waitFor();
+  await dialog.getByLabel('Key value').fill(site.program.account.apiKey);
   await dialog.getByRole('button', { name: 'Find', exact: true }).click();
   await dialog.getByText('first key').waitFor();
   await page.keyboard.press('Escape');
   await page.getByLabel('Any status').selectOption({ label: 'Expired' });
-  await page.getByText('No key fits these filters.').waitFor();
+  await page.getByText('No API keys match').waitFor();
   expect(page.url()).toBe(site.url('/api-keys?status=expired'));
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await page.getByRole('row', { name: /first key/ }).waitFor();
@@ -78,7 +78,7 @@ test('the page, its dialogs and its refusal are accessible in both themes and at
   await page.goto(site.url('/api-keys'));
   await page.getByText('first key').waitFor();
   await checkPage(window, 'api-keys');
-  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('button', { name: 'New API key' }).click();
   await page.getByLabel('Expires on').waitFor();
   await checkPage(window, 'api-keys-create');
   await page.keyboard.press('Escape');
@@ -86,7 +86,7 @@ test('the page, its dialogs and its refusal are accessible in both themes and at
     .getByRole('button', { name: /^Revoke / })
     .first()
     .click();
-  await page.getByRole('button', { name: 'Revoke the key' }).waitFor();
+  await page.getByRole('button', { name: 'Revoke key' }).waitFor();
   await checkPage(window, 'api-keys-revoke');
 });
 

@@ -91,7 +91,7 @@ const FOCUSED = `(() => {
 
 /** From the skip link one Tab gets to the first thing that can be done on the page, and one sees where one is. */
 async function keyboardFaults(page: Page): Promise<readonly string[]> {
-  await page.getByRole('link', { name: 'Skip to the content' }).focus();
+  await page.getByRole('link', { name: 'Skip to content' }).focus();
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
   const lost = await page.evaluate<string>(FOCUSED);

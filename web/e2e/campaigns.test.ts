@@ -58,7 +58,7 @@ async function confirmed(body: object): Promise<number> {
 
 /** The word beside the name of a campaign, on its page. */
 async function untilItIs(page: Page, status: string): Promise<void> {
-  await page.getByRole('list', { name: 'Life of the campaign' }).waitFor();
+  await page.getByRole('list', { name: 'Campaign progress' }).waitFor();
   const beside = page.getByRole('heading', { level: 1 }).locator('xpath=..');
   await beside.getByText(status, { exact: true }).waitFor({ timeout: WAIT_MS });
 }
@@ -70,7 +70,7 @@ test(
     const { page, watch } = await site.signIn();
     await page.goto(site.url('/campaigns'));
     await page.getByRole('button', { name: 'New campaign' }).first().click();
-    await page.getByLabel('Name of the campaign').fill('Spring news');
+    await page.getByLabel('Campaign name').fill('Spring news');
     await page.getByLabel('SMS sender').fill('Acme');
     await page.getByRole('button', { name: 'Next: Recipients' }).click();
     await page.getByRole('checkbox', { name: 'Customers' }).check();
@@ -78,34 +78,34 @@ test(
     await page.getByRole('button', { name: 'Next: Text' }).click();
 
     // The field of the contact is chosen by keyboard, and the preview fills it in.
-    const text = page.getByLabel('Text of the SMS');
+    const text = page.getByLabel('SMS text');
     await text.pressSequentially('Hello {{firstN');
     await page.getByRole('option', { name: /firstName/ }).waitFor();
     await page.keyboard.press('Enter');
     expect(await text.inputValue()).toBe('Hello {{firstName}}');
     await text.press('End');
     await page.keyboard.type(', spring is here');
-    const phone = page.getByRole('figure', { name: 'Preview on a phone' });
+    const phone = page.getByRole('figure', { name: 'Phone preview' });
     await phone.getByText('Hello Person0, spring is here').waitFor();
     await page.getByRole('button', { name: 'Next recipient' }).click();
     await phone.getByText('Hello Person1, spring is here').waitFor();
-    await page.getByRole('button', { name: 'Insert a field' }).click();
+    await page.getByRole('button', { name: 'Insert field' }).click();
     await page.getByLabel('Field', { exact: true }).selectOption('email');
-    await page.getByLabel('If the contact has none').fill('!');
+    await page.getByLabel('Default value').fill('!');
     await page.getByRole('button', { name: 'Insert', exact: true }).click();
     expect(await text.inputValue()).toBe('Hello {{firstName}}, spring is here{{email|!}}');
     await phone.getByText('Hello Person1, spring is here!').waitFor();
-    await page.getByText(/This contact lacks email/).waitFor();
+    await page.getByText(/This contact has no email/).waitFor();
 
-    await page.getByRole('button', { name: 'Next: Time' }).click();
-    await page.getByLabel('Recipients a second, at most').fill('3');
+    await page.getByRole('button', { name: 'Next: Schedule' }).click();
+    await page.getByLabel('Maximum recipients per second').fill('3');
     await page.getByRole('button', { name: 'Next: Review' }).click();
-    await page.getByText('Everything is ready').waitFor();
-    const price = page.getByRole('table', { name: 'What the price is made of' });
+    await page.getByText('Ready to send').waitFor();
+    const price = page.getByRole('table', { name: 'Price breakdown' });
     expect(await price.getByRole('row', { name: /Italy/ }).textContent()).toMatch(/SMS.*Italy.*60.*1.*€0.035.*€2.10/);
     await page.getByRole('button', { name: 'Send to 60 recipients' }).click();
     const dialog = page.getByRole('dialog', { name: 'Send “Spring news” to 60 recipients now?' });
-    await dialog.getByText(/€2.10 at most/).waitFor();
+    await dialog.getByText(/Up to €2.10/).waitFor();
     await dialog.getByRole('button', { name: 'Send now' }).click();
 
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -126,7 +126,7 @@ test('a campaign is scheduled for a time in a zone, and deleted before it', asyn
   const id = await draft({ name: 'Greetings', destinations: numbers(3) });
   const { page, watch } = await site.signIn();
   await page.goto(site.url(`/campaigns/editor?id=${id}&step=time`));
-  await page.getByRole('radio', { name: /At a set time/ }).check();
+  await page.getByRole('radio', { name: /^Schedule/ }).check();
   await page.getByLabel('Date and time').fill('2030-01-31T09:00');
   await page.getByLabel('Time zone').selectOption('America/New_York');
   await page.getByRole('button', { name: 'Next: Review' }).click();
@@ -146,7 +146,7 @@ test('a campaign is scheduled for a time in a zone, and deleted before it', asyn
     .getByRole('dialog', { name: 'Delete “Greetings”?' })
     .getByText(/return to your credit/)
     .waitFor();
-  await page.getByRole('button', { name: 'Delete the campaign' }).click();
+  await page.getByRole('button', { name: 'Delete campaign' }).click();
   await page.getByRole('heading', { name: 'Campaigns', level: 1 }).waitFor();
   const answer = await site.program.client.request('GET', `${PG}/campaigns/${id}`);
   expect(answer.status).toBe(404);
@@ -165,15 +165,15 @@ test(
     });
     const { page, watch } = await site.signIn();
     await page.goto(site.url(`/campaigns/editor?id=${id}&step=channels`));
-    const chain = page.getByRole('list', { name: 'Order of the channels' });
-    await chain.getByLabel('Wait for RCS').selectOption('30');
+    const chain = page.getByRole('list', { name: 'Channel order' });
+    await chain.getByLabel('Wait time for RCS').selectOption('30');
     await page.getByRole('button', { name: /Review/ }).click();
     await page.getByRole('button', { name: 'Send to 6 recipients' }).click();
     await page.getByRole('button', { name: 'Send now' }).click();
     await untilItIs(page, 'Completed');
     // WhatsApp has neither; RCS has not the first of them.
-    await page.getByText('2 recipients went on to the next channel').waitFor();
-    await page.getByText('1 recipient went on to the next channel').waitFor();
+    await page.getByText('2 recipients moved to the next channel').waitFor();
+    await page.getByText('1 recipient moved to the next channel').waitFor();
     const saved = await call('GET', `/campaigns/${id}`);
     expect(saved['fallback']).toMatchObject({ after: { WHATSAPP: 3600, RCS: 30 } });
     await page.getByLabel('Any status').selectOption('Delivered');
@@ -196,12 +196,12 @@ test('what is missing or refused stands at its field, in the step that has it', 
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/campaigns/editor'));
   await page.getByRole('button', { name: 'Save draft' }).click();
-  await expect.poll(() => page.getByText('This is needed').count()).toBe(2);
-  await page.getByLabel('Name of the campaign').fill('Faulty');
+  await expect.poll(() => page.getByText('Required').count()).toBe(2);
+  await page.getByLabel('Campaign name').fill('Faulty');
   await page.getByLabel('SMS sender').fill('Much too long a name');
   await page.getByRole('button', { name: /Text/ }).first().click();
-  await page.getByText('This is needed').waitFor();
-  await page.getByLabel('Text of the SMS').fill('Hello {{shoeSize}}');
+  await page.getByText('Required').waitFor();
+  await page.getByLabel('SMS text').fill('Hello {{shoeSize}}');
   await page.keyboard.press('Escape');
   watch.expect('400');
   await page.getByRole('button', { name: 'Save draft' }).click();
@@ -212,20 +212,20 @@ test('what is missing or refused stands at its field, in the step that has it', 
   expect(data).toEqual([]);
 
   // What cannot be confirmed is listed, with the way to the step that mends it.
-  await page.getByLabel('Text of the SMS').fill('Hello');
+  await page.getByLabel('SMS text').fill('Hello');
   await page
     .getByRole('button', { name: /Channels/ })
     .first()
     .click();
   await page.getByLabel('SMS sender').fill('Acme');
   await page.getByRole('button', { name: /Review/ }).click();
-  await page.getByText('Before it can be sent').waitFor();
+  await page.getByText('Before you can send').waitFor();
   await page
     .getByRole('button', { name: /Send to 0/ })
     .and(page.locator('[aria-disabled]'))
     .waitFor();
-  await page.getByRole('button', { name: 'To: Recipients' }).click();
-  await page.getByRole('heading', { name: 'Who would get it' }).waitFor();
+  await page.getByRole('button', { name: 'Go to Recipients' }).click();
+  await page.getByRole('heading', { name: 'Who will get it' }).waitFor();
   expect(watch.problems()).toEqual([]);
 });
 
@@ -233,14 +233,14 @@ test('unsaved changes are not lost by a click on a link', async () => {
   const id = await draft({ name: 'Half done' });
   const { page, watch } = await site.signIn();
   await page.goto(site.url(`/campaigns/editor?id=${id}`));
-  await page.getByLabel('Name of the campaign').fill('Half done, changed');
-  await page.getByRole('navigation', { name: 'Above this page' }).getByRole('link', { name: 'Campaigns' }).click();
+  await page.getByLabel('Campaign name').fill('Half done, changed');
+  await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Campaigns' }).click();
   const dialog = page.getByRole('dialog', { name: 'Leave without saving?' });
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Save draft' }).click();
-  await page.getByText('All changes are saved').waitFor();
+  await page.getByText('All changes saved').waitFor();
   expect(await call('GET', `/campaigns/${id}`)).toMatchObject({ name: 'Half done, changed' });
-  await page.getByRole('navigation', { name: 'Above this page' }).getByRole('link', { name: 'Campaigns' }).click();
+  await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Campaigns' }).click();
   await page.getByRole('heading', { name: 'Campaigns', level: 1 }).waitFor();
   expect(watch.problems()).toEqual([]);
 });
@@ -253,13 +253,13 @@ test('filters stand in the address, and a copy is a draft of its own', async () 
   await row.waitFor();
   expect(await page.getByRole('row').count()).toBe(2);
   await page.getByLabel('Any status').selectOption('Completed');
-  await page.getByText('No campaign fits').waitFor();
+  await page.getByText('No campaigns match').waitFor();
   expect(new URL(page.url()).searchParams.get('state')).toBe('COMPLETED');
   await page.getByRole('button', { name: 'Clear filters' }).click();
-  await row.getByRole('button', { name: 'More about Winter sale' }).click();
+  await row.getByRole('button', { name: 'Actions for Winter sale' }).click();
   await page.getByRole('menuitem', { name: 'Duplicate' }).click();
-  await page.getByLabel('Name of the campaign').waitFor();
-  expect(await page.getByLabel('Name of the campaign').inputValue()).toBe('Winter sale (copy)');
+  await page.getByLabel('Campaign name').waitFor();
+  expect(await page.getByLabel('Campaign name').inputValue()).toBe('Winter sale (copy)');
   expect(watch.problems()).toEqual([]);
 });
 
@@ -270,10 +270,10 @@ test('who only reads sees what they may not do, and why', async () => {
   await page.goto(site.url('/campaigns'));
   const create = page.getByRole('button', { name: 'New campaign' });
   await create.hover();
-  await page.getByRole('tooltip', { name: /reads only/ }).waitFor();
+  await page.getByRole('tooltip', { name: /read-only/ }).waitFor();
   expect(await create.getAttribute('aria-disabled')).toBe('true');
-  await page.getByRole('button', { name: 'More about Slow', exact: true }).click();
-  const copy = page.getByRole('menuitem', { name: /Duplicate.*reads only/ });
+  await page.getByRole('button', { name: 'Actions for Slow', exact: true }).click();
+  const copy = page.getByRole('menuitem', { name: /Duplicate.*read-only/ });
   await copy.waitFor();
   expect(await copy.isDisabled()).toBe(true);
   await page.keyboard.press('Escape');
@@ -283,7 +283,7 @@ test('who only reads sees what they may not do, and why', async () => {
   expect(await call('GET', `/campaigns/${id}`)).toMatchObject({ paused: true });
   await call('PUT', `/campaigns/${id}/cancel`);
   await page.goto(site.url(`/campaigns/editor?id=${await draft({ name: 'Not theirs' })}`));
-  await page.getByText('Your role reads only: ask an owner or administrator.').waitFor();
+  await page.getByText('Your role is read-only. Ask an owner or administrator.').waitFor();
   expect(await page.getByRole('alert').count()).toBe(0);
   expect(watch.problems()).toEqual([]);
 });
@@ -304,11 +304,11 @@ test(
     await page.getByRole('link', { name: 'Loyalty' }).waitFor();
     await checkPage(window, 'campaigns');
     const steps = [
-      ['channels', 'Wait for WhatsApp'],
+      ['channels', 'Wait time for WhatsApp'],
       ['recipients', '1–8 of 12'],
       ['text', 'Price for this recipient'],
       ['time', 'Quiet hours'],
-      ['review', 'Everything is ready'],
+      ['review', 'Ready to send'],
     ] as const;
     for (const [step, shown] of steps) {
       await page.goto(site.url(`/campaigns/editor?id=${id}&step=${step}`));
@@ -337,12 +337,12 @@ test(
     await page.getByRole('table', { name: 'Recipients' }).waitFor();
     await checkPage(window, 'campaigns-paused');
     await page.getByRole('button', { name: 'Cancel campaign' }).click();
-    await page.getByRole('button', { name: 'End the campaign' }).waitFor();
+    await page.getByRole('button', { name: 'Yes, cancel campaign' }).waitFor();
     await checkPage(window, 'campaigns-cancel');
-    await page.getByRole('button', { name: 'End the campaign' }).click();
+    await page.getByRole('button', { name: 'Yes, cancel campaign' }).click();
     await untilItIs(page, 'Cancelled');
     await page.getByRole('button', { name: 'Delivery report' }).click();
-    await page.getByRole('button', { name: 'Make the report' }).click();
+    await page.getByRole('button', { name: 'Create report' }).click();
     await page.getByRole('link', { name: 'Download' }).waitFor({ timeout: WAIT_MS });
     await checkPage(window, 'campaigns-export');
   },

@@ -62,7 +62,7 @@ test('a hundred thousand contacts are scrolled to the end, of which only those i
   const long = (await page.evaluate<number[]>('tasks')).filter((duration) => duration > 200);
   if (long.length > 0) console.warn(`scripts held frames up for ${long.join(', ')} ms while 100,000 contacts scrolled`);
 
-  await page.getByRole('searchbox', { name: 'Name, number or e-mail' }).fill('Person 0777');
+  await page.getByRole('searchbox', { name: 'Name, number or email' }).fill('Person 0777');
   await page.getByText('100 contacts').waitFor();
   await page.getByRole('link', { name: 'Person 077700' }).waitFor();
   expect(new URL(page.url()).searchParams.get('q')).toBe('Person 0777');
@@ -75,21 +75,21 @@ test('a value is changed at its cell: Enter saves, Esc leaves it, and what is re
   const { id } = await addContact({ fullName: 'Edit Me', email: 'edit@example.com' });
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/contacts?q=Edit+Me'));
-  await edit(page, /^E-mail of Edit Me/, 'new@example.com', 'Enter');
-  await page.getByRole('button', { name: 'E-mail of Edit Me: new@example.com. Change' }).waitFor();
-  await edit(page, /^E-mail of Edit Me/, 'never@example.com', 'Escape');
-  await page.getByRole('button', { name: 'E-mail of Edit Me: new@example.com. Change' }).waitFor();
+  await edit(page, /^Email of Edit Me/, 'new@example.com', 'Enter');
+  await page.getByRole('button', { name: 'Email of Edit Me: new@example.com. Edit' }).waitFor();
+  await edit(page, /^Email of Edit Me/, 'never@example.com', 'Escape');
+  await page.getByRole('button', { name: 'Email of Edit Me: new@example.com. Edit' }).waitFor();
 
   watch.expect('400');
-  await edit(page, /^E-mail of Edit Me/, 'nonsense', 'Enter');
+  await edit(page, /^Email of Edit Me/, 'nonsense', 'Enter');
   await page.getByRole('alert').getByText('must be an e-mail address').waitFor();
   await page.getByRole('tooltip').getByText('must be an e-mail address').waitFor();
   await page.keyboard.press('Escape');
   await edit(page, /^Town of Edit Me/, 'Bari', 'Enter');
-  await page.getByRole('button', { name: 'Town of Edit Me: Bari. Change' }).waitFor();
+  await page.getByRole('button', { name: 'Town of Edit Me: Bari. Edit' }).waitFor();
   await edit(page, /^Stamps of Edit Me/, '12', 'Enter');
-  await page.getByRole('button', { name: 'Stamps of Edit Me: 12. Change' }).waitFor();
-  await edit(page, /^Change the name of/, 'Edited Name', 'Enter');
+  await page.getByRole('button', { name: 'Stamps of Edit Me: 12. Edit' }).waitFor();
+  await edit(page, /^Edit the name of/, 'Edited Name', 'Enter');
   await page.getByRole('link', { name: 'Edited Name' }).waitFor();
   expect(await get(`/${id}`)).toMatchObject({
     fullName: 'Edited Name',
@@ -120,7 +120,7 @@ test('all that match are deleted once their number is typed, and nobody else', a
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/contacts?q=Doomed'));
   await page.getByText('120 contacts').waitFor();
-  await page.getByRole('checkbox', { name: 'Select all contacts that match' }).click();
+  await page.getByRole('checkbox', { name: 'Select all matching contacts' }).click();
   await page.getByRole('checkbox', { name: 'Select Doomed' }).first().click();
   await page.getByText('119 selected').waitFor();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
@@ -141,11 +141,11 @@ test('those that match go into a new list, and out of it on its page', async () 
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/contacts?q=Joiner'));
   await page.getByText('3 contacts').waitFor();
-  await page.getByRole('checkbox', { name: 'Select all contacts that match' }).click();
+  await page.getByRole('checkbox', { name: 'Select all matching contacts' }).click();
   await page.getByRole('button', { name: 'Add to list' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add 3 contacts to a list' });
-  await dialog.getByRole('combobox', { name: 'List' }).selectOption({ label: 'A new list…' });
-  await dialog.getByRole('textbox', { name: 'Name of the new list' }).fill('Joined');
+  await dialog.getByRole('combobox', { name: 'List' }).selectOption({ label: 'New list…' });
+  await dialog.getByRole('textbox', { name: 'New list name' }).fill('Joined');
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByText('3 contacts added to the list').waitFor();
 
@@ -169,19 +169,19 @@ test('on a phone the filters and the actions open from a button each, to which t
   await page.getByRole('button', { name: 'More filters' }).press('Enter');
   const pane = page.getByRole('dialog', { name: 'More filters' });
   await pane.getByRole('combobox', { name: 'Any consent' }).waitFor();
-  await pane.getByRole('combobox', { name: 'Any kind' }).selectOption({ label: 'Test contacts' });
+  await pane.getByRole('combobox', { name: 'Any type' }).selectOption({ label: 'Test contacts' });
   await page.getByText('1 contact', { exact: true }).waitFor();
   await page.keyboard.press('Escape');
   await pane.waitFor({ state: 'detached' });
   await focused(page, 'More filters');
 
   await page.getByRole('checkbox', { name: 'Select Pocket Tester' }).click();
-  await page.getByRole('button', { name: 'Do', exact: true }).press('Enter');
+  await page.getByRole('button', { name: 'Actions', exact: true }).press('Enter');
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete 1 contact?' });
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await focused(page, 'Do');
+  await focused(page, 'Actions');
   expect(watch.problems()).toEqual([]);
 });
 
@@ -193,9 +193,9 @@ test('a list is made, renamed and deleted, and shown again when the deleted ones
   await page.getByRole('button', { name: 'New list' }).first().click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Fair');
   await page.getByRole('checkbox', { name: 'Test list' }).click();
-  await page.getByRole('button', { name: 'Make the list' }).click();
+  await page.getByRole('button', { name: 'Create list' }).click();
   await page.getByRole('row', { name: /Fair.*Test list/ }).waitFor();
-  await page.getByRole('button', { name: 'Change “Fair”' }).click();
+  await page.getByRole('button', { name: 'Edit “Fair”' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Fair of Bari');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('row', { name: /Fair of Bari/ }).waitFor();
@@ -203,7 +203,7 @@ test('a list is made, renamed and deleted, and shown again when the deleted ones
   await page.getByRole('button', { name: 'Delete “Fair of Bari”' }).click();
   await page
     .getByRole('dialog', { name: 'Delete the list “Fair of Bari”?' })
-    .getByRole('button', { name: 'Delete the list' })
+    .getByRole('button', { name: 'Delete list' })
     .click();
   await page.getByRole('row', { name: /Fair of Bari/ }).waitFor({ state: 'detached' });
   await page.getByRole('checkbox', { name: 'Show deleted lists' }).click();
@@ -215,14 +215,14 @@ test('an opt-out says since when and by whom, narrows the table down, and is tak
   const { id } = await addContact({ firstName: 'Consent', lastName: 'Giver' });
   const { page, watch } = await site.signIn();
   await page.goto(site.url(`/contacts/${id}`));
-  await page.getByRole('switch', { name: 'Messages by WhatsApp' }).press('Space');
+  await page.getByRole('switch', { name: 'WhatsApp messages' }).press('Space');
   await page.getByText('Opted out by you').waitFor();
   await page.goto(site.url('/contacts?optedOut=WHATSAPP'));
   await page.getByRole('row', { name: /Consent Giver.*WhatsApp/ }).waitFor();
   await page.goto(site.url(`/contacts/${id}`));
   await page.getByText('Opted out by you').waitFor();
-  await page.getByRole('switch', { name: 'Messages by WhatsApp' }).press('Space');
-  await page.getByText('WhatsApp messages are wanted again').waitFor();
+  await page.getByRole('switch', { name: 'WhatsApp messages' }).press('Space');
+  await page.getByText('Opted in to WhatsApp messages').waitFor();
   expect(await get(`/${id}/opt-outs`)).toEqual([]);
   expect(watch.problems()).toEqual([]);
 });
@@ -233,15 +233,15 @@ test('a contact is made and changed, and what is refused stands at its field', a
   await page.goto(site.url('/contacts'));
   await page.getByRole('button', { name: 'New contact' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'New contact' });
-  await dialog.getByRole('button', { name: 'Add the contact' }).click();
-  await dialog.getByText('Give a number or an e-mail address').waitFor();
+  await dialog.getByRole('button', { name: 'Add contact' }).click();
+  await dialog.getByText('Enter a phone number or an email address').waitFor();
   await dialog.getByLabel('Phone number').fill(taken.phoneNumber);
   watch.expect('409');
-  await dialog.getByRole('button', { name: 'Add the contact' }).click();
-  await dialog.getByText('Another contact has this number').waitFor();
+  await dialog.getByRole('button', { name: 'Add contact' }).click();
+  await dialog.getByText('Another contact already has this number').waitFor();
   await dialog.getByLabel('Phone number').fill('+39 333 999 0001');
   await dialog.getByLabel('First name').fill('Made');
-  await dialog.getByRole('button', { name: 'Add the contact' }).click();
+  await dialog.getByRole('button', { name: 'Add contact' }).click();
   await page.getByRole('heading', { level: 1, name: 'Made' }).waitFor();
   await page.getByLabel('Last name').fill('Byhand');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -273,11 +273,11 @@ test('who only reads sees everything and changes nothing', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/contacts?q=Seen+Only'));
   await page.getByRole('link', { name: 'Seen Only' }).waitFor();
-  expect(await page.getByRole('button', { name: /^E-mail of/ }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: /^Email of/ }).count()).toBe(0);
   await page.getByRole('button', { name: 'New contact' }).hover();
-  await page.getByText('Your role reads only').waitFor();
+  await page.getByText('Your role is read-only').waitFor();
   await page.goto(site.url(`/contacts/${id}`));
-  await page.getByRole('switch', { name: 'Messages by SMS' }).press('Space');
+  await page.getByRole('switch', { name: 'SMS messages' }).press('Space');
   expect(await get(`/${id}`)).toMatchObject({ optedOut: [] });
 });
 
@@ -298,7 +298,7 @@ test('the pages of contacts are accessible in both themes and at both widths', a
   await page.goto(site.url('/contacts'));
   await page.getByRole('link', { name: 'Pictured Person' }).waitFor();
   await checkPage(window, 'contacts');
-  await page.getByRole('checkbox', { name: 'Select all contacts that match' }).click();
+  await page.getByRole('checkbox', { name: 'Select all matching contacts' }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByRole('dialog').waitFor();
   await checkPage(window, 'contacts-delete');
@@ -316,7 +316,7 @@ test('the pages of lists are accessible in both themes and at both widths', asyn
   const { page } = window;
   await page.goto(site.url('/lists'));
   await page.getByRole('link', { name: 'For the picture' }).click();
-  await page.getByText('Nobody is in this list').waitFor();
+  await page.getByText('This list is empty').waitFor();
   await checkPage(window, 'list-empty');
   await page.goto(site.url('/lists'));
   await page.getByRole('link', { name: 'For the picture' }).waitFor();

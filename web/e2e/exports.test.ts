@@ -23,7 +23,7 @@ async function download(page: Page, row: ReturnType<Page['getByRole']>): Promise
 test('before there is an export the page says what exports are for', async () => {
   const window = await site.signIn();
   await window.page.goto(site.url('/exports'));
-  await window.page.getByText('No export yet').waitFor();
+  await window.page.getByText('No exports yet').waitFor();
   await checkPage(window, 'exports-empty');
 });
 
@@ -55,7 +55,7 @@ test('contacts are exported compressed, and made again when the file has expired
   await page.getByRole('button', { name: 'New export' }).click();
   const dialog = page.getByRole('dialog', { name: 'New export' });
   await dialog.getByRole('radio', { name: 'Contacts' }).check();
-  await dialog.getByRole('radio', { name: 'CSV, gzip' }).check();
+  await dialog.getByRole('radio', { name: 'CSV (gzip)' }).check();
   await dialog.getByRole('button', { name: 'Export' }).click();
   const row = page.getByRole('row', { name: /Contacts/ });
   await row.getByText('Ready').waitFor();
@@ -64,7 +64,7 @@ test('contacts are exported compressed, and made again when the file has expired
   await exec(site.program.pool, sql`UPDATE export SET expires_at = now() WHERE type = 'CONTACTS'`);
   await page.reload();
   await row.getByText('Expired').waitFor();
-  await row.getByRole('button', { name: 'Make it again' }).click();
+  await row.getByRole('button', { name: 'Create again' }).click();
   await row.getByText('Ready').waitFor();
   expect(watch.problems()).toEqual([]);
 });
@@ -77,7 +77,7 @@ test('days that end before they begin are refused at the field, and nothing is a
   await page.getByRole('button', { name: 'New export' }).click();
   const dialog = page.getByRole('dialog', { name: 'New export' });
   await dialog.getByLabel('From').fill('2026-05-02');
-  await dialog.getByLabel('To, inclusive').fill('2026-05-01');
+  await dialog.getByLabel('To (inclusive)').fill('2026-05-01');
   watch.expect('400');
   await dialog.getByRole('button', { name: 'Export' }).click();
   await dialog.getByText(/must not be before/).waitFor();
@@ -94,8 +94,8 @@ test('an export is deleted after it was named, and the list is accessible', asyn
   const row = page.getByRole('row', { name: /Messages/ });
   await row.getByText('Ready').waitFor();
   await checkPage(window, 'exports');
-  await row.getByRole('button', { name: 'Delete the export: Messages' }).click();
+  await row.getByRole('button', { name: 'Delete export: Messages' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete the export “Messages”?' });
-  await dialog.getByRole('button', { name: 'Delete the export' }).click();
+  await dialog.getByRole('button', { name: 'Delete export' }).click();
   await row.waitFor({ state: 'detached' });
 });

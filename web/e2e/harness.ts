@@ -7,7 +7,7 @@ import { vi } from 'vitest';
 import { createAccount } from '../../src/operations/accounts/create.ts';
 import { transaction } from '../../src/platform/db/transaction.ts';
 import type { Role } from '../../src/platform/lib/scope.ts';
-import { giveSandboxNumbers } from '../../src/simulators/sandbox/sandbox.ts';
+import { assignSandboxNumbers } from '../../src/simulators/sandbox/sandbox.ts';
 import { startTestProgram, type TestProgram } from '../../test/support/program.ts';
 import { createUser } from '../../src/identity/users/create.ts';
 import { launchBrowser } from './browser.ts';
@@ -62,7 +62,7 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     roles: { sandbox: true, ...options.roles },
     environment: { SANDBOX: 'on', ...options.environment },
   });
-  await giveSandboxNumbers(program.pool, program.account);
+  await assignSandboxNumbers(program.pool, program.account);
   const browser = await launchBrowser();
   const url = (path: string): string => `${program.origin()}${path}`;
   const open = (size?: WindowOptions): Promise<Window> => openWindow(browser, size);
@@ -95,7 +95,7 @@ async function openWindow(browser: Browser, { width = 1440, height = 900, locale
 
 /** Fills in the sign-in form and sends it. */
 export async function enter(page: Page, { username, password }: Person): Promise<void> {
-  await page.getByLabel('User name').fill(username);
+  await page.getByLabel('Username').fill(username);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }

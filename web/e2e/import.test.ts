@@ -35,31 +35,31 @@ test('a file with faults is tried, brought in without them, and its faults come 
   const window = await site.signIn();
   const { page } = window;
   await choose(page, 'people.csv', PEOPLE);
-  await page.getByRole('combobox', { name: 'Put the contacts into a list' }).selectOption({ label: 'A new list…' });
-  await page.getByRole('textbox', { name: 'Name of the new list' }).fill('From the file');
+  await page.getByRole('combobox', { name: 'Add the contacts to a list' }).selectOption({ label: 'New list…' });
+  await page.getByRole('textbox', { name: 'New list name' }).fill('From the file');
   await page.getByText('people.csv').first().waitFor();
   await checkPage(window, 'import-file');
   await next(page);
 
   // Both columns look like the number: a person has to say which is.
-  await page.getByText('Two columns are the same field').waitFor();
+  await page.getByText('Two columns are set to the same field').waitFor();
   await checkPage(window, 'import-columns');
-  await page.getByRole('combobox', { name: 'What “Telephone” becomes' }).selectOption({ label: 'Leave out' });
+  await page.getByRole('combobox', { name: 'Import “Telephone” as' }).selectOption({ label: 'Do not import' });
   await page
-    .getByRole('combobox', { name: 'What “Shoe size” becomes' })
+    .getByRole('combobox', { name: 'Import “Shoe size” as' })
     .selectOption({ label: 'New field “Shoe_size”' });
   await next(page);
 
-  const faults = page.getByRole('table', { name: 'Rows left out and why' });
+  const faults = page.getByRole('table', { name: 'Rows not imported' });
   await faults.getByRole('row', { name: /^3 Phone number is not a phone number/ }).waitFor();
-  await faults.getByRole('row', { name: /^4 E-mail is not an e-mail address/ }).waitFor();
+  await faults.getByRole('row', { name: /^4 Email is not an e-mail address/ }).waitFor();
   await faults.getByRole('row', { name: /^5 Phone number has the number of line 2/ }).waitFor();
   expect(await get('')).toMatchObject({ total: 0 });
   expect(await get('/list')).toMatchObject({ total: 0 });
   await checkPage(window, 'import-check');
 
   await page.getByRole('button', { name: 'Import 2 contacts' }).click();
-  await page.getByRole('link', { name: 'See the list' }).waitFor();
+  await page.getByRole('link', { name: 'View list' }).waitFor();
   await checkPage(window, 'import-done');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -73,7 +73,7 @@ test('a file with faults is tried, brought in without them, and its faults come 
     'Carla',
     'Anna again',
   ]);
-  await page.getByRole('link', { name: 'See the list' }).click();
+  await page.getByRole('link', { name: 'View list' }).click();
   await page.getByRole('heading', { level: 1, name: 'From the file' }).waitFor();
   await page.getByRole('link', { name: 'Anna', exact: true }).waitFor();
   const { data } = await get<{ data: { firstName: string; customFields: object }[] }>('?sortBy=firstName');
@@ -89,14 +89,14 @@ test('a large file is worked off while the page shows how far it is, and is foun
   const rows = Array.from({ length: 6000 }, (_, i) => `+39335${1_000_000 + i},Large ${i}`);
   await choose(page, 'large.csv', ['phone,full name', ...rows].join('\n'));
   await next(page);
-  await page.getByRole('combobox', { name: 'What “phone” becomes' }).waitFor();
+  await page.getByRole('combobox', { name: 'Import “phone” as' }).waitFor();
   await next(page);
   await page.getByRole('button', { name: 'Import 6,000 contacts' }).click();
-  await page.getByText('Done', { exact: true }).waitFor();
+  await page.getByText('Completed', { exact: true }).waitFor();
   expect(await get('?search=Large')).toMatchObject({ total: 6000 });
   await page.reload();
   await page.getByRole('heading', { name: 'large.csv' }).waitFor();
-  await page.getByText('Done', { exact: true }).waitFor();
+  await page.getByText('Completed', { exact: true }).waitFor();
   expect(watch.problems()).toEqual([]);
 });
 
@@ -105,7 +105,7 @@ test('vCards need no columns to be chosen', async () => {
   await choose(page, 'card.vcf', 'BEGIN:VCARD\nVERSION:4.0\nFN:Vera Card\nTEL:+393337654399\nEND:VCARD\n');
   await next(page);
   await page.getByRole('button', { name: 'Import 1 contact' }).click();
-  await page.getByRole('link', { name: 'See the contacts' }).waitFor();
+  await page.getByRole('link', { name: 'View contacts' }).waitFor();
   expect(await get('?search=Vera')).toMatchObject({ total: 1 });
   expect(watch.problems()).toEqual([]);
 });
@@ -121,6 +121,6 @@ test('a file that is none is refused with its reason, and another can be chosen'
     .setInputFiles({ name: 'good.csv', mimeType: 'text/csv', buffer: Buffer.from('phone\n+393337654390\n') });
   await page.getByText('good.csv').first().waitFor();
   await next(page);
-  await page.getByRole('combobox', { name: 'What “phone” becomes' }).waitFor();
+  await page.getByRole('combobox', { name: 'Import “phone” as' }).waitFor();
   expect(watch.problems()).toEqual([]);
 });

@@ -54,22 +54,22 @@ test('a conversation lives in two windows at once: message, answer, delivery, as
     await row(page, person).click();
     await thread(page, person).getByText('Is it ready?', { exact: true }).waitFor();
   }
-  await one.page.getByRole('textbox', { name: 'Answer' }).fill('Yes, today');
+  await one.page.getByRole('textbox', { name: 'Reply' }).fill('Yes, today');
   await one.page.keyboard.press('Enter');
   for (const { page } of [one, two])
     await thread(page, person).getByRole('listitem').filter({ hasText: 'Yes, today' }).getByText('Delivered').waitFor();
-  expect(await one.page.getByRole('textbox', { name: 'Answer' }).inputValue()).toBe('');
+  expect(await one.page.getByRole('textbox', { name: 'Reply' }).inputValue()).toBe('');
 
   await two.page.getByLabel('Assigned to').selectOption({ label: site.owner.username });
   await row(one.page, person).getByText(site.owner.username).waitFor();
-  expect(await one.page.getByLabel('Assigned to').locator('option:checked').textContent()).toContain('(me)');
+  expect(await one.page.getByLabel('Assigned to').locator('option:checked').textContent()).toContain('(you)');
 
-  await one.page.getByRole('button', { name: 'Archive the conversation' }).click();
+  await one.page.getByRole('button', { name: 'Archive conversation' }).click();
   await row(two.page, person).waitFor({ state: 'detached' });
-  await two.page.getByRole('button', { name: 'Back into the inbox' }).waitFor();
+  await two.page.getByRole('button', { name: 'Move to inbox' }).waitFor();
   await write(person, 'Thank you');
   await row(two.page, person).getByText('Thank you').waitFor();
-  await two.page.getByRole('button', { name: 'Archive the conversation' }).waitFor();
+  await two.page.getByRole('button', { name: 'Archive conversation' }).waitFor();
   expect([...one.watch.problems(), ...two.watch.problems()]).toEqual([]);
 });
 
@@ -80,10 +80,10 @@ test('whoever writes STOP is shown as opted out, cannot be answered, and can aga
   await openConversation(page, person, 'STOP');
   await thread(page, person).getByText(`${person} opted out of SMS with this message`).waitFor();
   await page.getByText(/gets no messages there until they write START/).waitFor();
-  expect(await page.getByRole('textbox', { name: 'Answer' }).count()).toBe(0);
+  expect(await page.getByRole('textbox', { name: 'Reply' }).count()).toBe(0);
   await write(person, 'START');
   await thread(page, person).getByText(`${person} opted in to SMS with this message`).waitFor();
-  await page.getByRole('textbox', { name: 'Answer' }).waitFor();
+  await page.getByRole('textbox', { name: 'Reply' }).waitFor();
   expect(watch.problems()).toEqual([]);
 });
 
@@ -92,24 +92,24 @@ test('on WhatsApp a free answer is offered for 24 hours, and then a template alo
   const person = 'Zoë Rossi';
   const number = await writeOnWhatsapp(person, 'Ciao');
   await openConversation(page, person, 'Ciao');
-  await page.getByText(/Free answers are possible for 23 hrs/).waitFor();
+  await page.getByText(/Time left for free replies: 23 hrs/).waitFor();
   await exec(
     site.program.pool,
     sql`UPDATE conversation SET window_expires_at = now() - interval '1 minute' WHERE peer = ${number}`,
   );
   await page.reload();
-  await page.getByText('Only templates reach this person now').waitFor();
-  expect(await page.getByRole('textbox', { name: 'Answer' }).count()).toBe(0);
-  await page.getByRole('button', { name: 'Choose a template' }).click();
+  await page.getByText('Only templates can be sent now').waitFor();
+  expect(await page.getByRole('textbox', { name: 'Reply' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Choose template' }).click();
   const dialog = page.getByRole('dialog', { name: 'Send a template' });
   await dialog.getByLabel('Template').selectOption({ label: 'sandbox_welcome (en)' });
-  expect(await dialog.getByRole('button', { name: 'Send the template' }).isDisabled()).toBe(true);
-  await dialog.getByLabel('Value of 1').fill('Zoë');
+  expect(await dialog.getByRole('button', { name: 'Send template' }).isDisabled()).toBe(true);
+  await dialog.getByLabel('Value for 1').fill('Zoë');
   await dialog
-    .getByRole('group', { name: 'What they will read' })
+    .getByRole('group', { name: 'Preview' })
     .getByText(/^Hello Zoë, this message/)
     .waitFor();
-  await dialog.getByRole('button', { name: 'Send the template' }).click();
+  await dialog.getByRole('button', { name: 'Send template' }).click();
   const sent = thread(page, person).getByRole('listitem').filter({ hasText: 'Hello Zoë' });
   await sent.getByText(/Delivered|Read/).waitFor();
   expect(watch.problems()).toEqual([]);
@@ -125,14 +125,14 @@ test('a picture is uploaded from the conversation and goes out in it', async () 
     .png()
     .toBuffer();
   await page.locator('input[type=file]').setInputFiles({ name: 'blue.png', mimeType: 'image/png', buffer });
-  await page.getByRole('button', { name: 'Do not send blue.png' }).waitFor();
+  await page.getByRole('button', { name: 'Remove blue.png' }).waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   const sent = thread(page, person)
     .getByRole('listitem')
     .filter({ has: page.getByRole('img', { name: 'blue.png' }) });
   await sent.getByText(/Delivered|Read/).waitFor();
   expect(await sent.getByRole('img').evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(90);
-  await page.getByRole('textbox', { name: 'Answer' }).waitFor();
+  await page.getByRole('textbox', { name: 'Reply' }).waitFor();
   expect(watch.problems()).toEqual([]);
 });
 
@@ -152,7 +152,7 @@ test('a draft stays with its conversation', async () => {
   await write(first, 'First');
   await write(second, 'Second');
   await openConversation(page, first, 'First');
-  const answer = page.getByRole('textbox', { name: 'Answer' });
+  const answer = page.getByRole('textbox', { name: 'Reply' });
   await answer.fill('Half a sent');
   await row(page, second).click();
   await thread(page, second).getByText('Second', { exact: true }).waitFor();
@@ -176,7 +176,7 @@ test('the inbox can be worked by keyboard', async () => {
   await thread(page, older).getByText('The older one').waitFor();
   await page.keyboard.press('r');
   await page.keyboard.type('Right away');
-  expect(await page.getByRole('textbox', { name: 'Answer' }).inputValue()).toBe('Right away');
+  expect(await page.getByRole('textbox', { name: 'Reply' }).inputValue()).toBe('Right away');
   await page.getByText('1 part', { exact: true }).waitFor();
 });
 
@@ -218,8 +218,8 @@ test('filters stand in the address and are there after a reload', async () => {
   await page.reload();
   await row(page, chatting).waitFor();
   expect(await row(page, texting).count()).toBe(0);
-  await page.getByLabel("Anybody's").selectOption('me');
-  await page.getByText('No conversation matches').waitFor();
+  await page.getByLabel('Any assignee').selectOption('me');
+  await page.getByText('No conversations match').waitFor();
   await page.getByRole('button', { name: 'Show all conversations' }).click();
   await row(page, texting).waitFor();
 });
@@ -230,7 +230,7 @@ test('without the live stream, messages come by asking, and this is said', async
   watch.expect('conversations/stream');
   watch.expect('Failed to load resource');
   await page.goto(site.url('/inbox'));
-  await page.getByText('The live connection is interrupted.').waitFor();
+  await page.getByText('Live updates are interrupted.').waitFor();
   const person = nextPerson();
   await write(person, 'Anybody there?');
   await row(page, person).waitFor();
@@ -242,7 +242,7 @@ test('who only reads sees conversations without marking them, and why nothing ca
   const person = nextPerson();
   await write(person, 'Hello viewer');
   await openConversation(page, person, 'Hello viewer');
-  await page.getByText('Your role reads only: ask an owner or administrator.').waitFor();
+  await page.getByText('Your role is read-only. Ask an owner or administrator.').waitFor();
   await row(page, person).getByText('1 unread message').waitFor();
   expect(watch.problems()).toEqual([]);
 });
@@ -278,7 +278,7 @@ test('the inbox and a conversation are accessible in both themes and at both wid
   await checkPage(window, 'inbox');
   await row(page, person).click();
   await thread(page, person).getByText('How much is it?').waitFor();
-  await page.getByRole('textbox', { name: 'Answer' }).fill('12 euro');
+  await page.getByRole('textbox', { name: 'Reply' }).fill('12 euro');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await thread(page, person)
     .getByText(/Delivered|Read/)
@@ -293,7 +293,7 @@ test('the dialogs of the inbox are accessible in both themes and at both widths'
   await writeOnWhatsapp(person, 'And this one?');
   await openConversation(page, person, 'And this one?');
   await page.getByRole('button', { name: 'Template' }).click();
-  await page.getByRole('group', { name: 'What they will read' }).waitFor();
+  await page.getByRole('group', { name: 'Preview' }).waitFor();
   await checkPage(window, 'inbox-template');
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'File' }).click();

@@ -37,11 +37,11 @@ test('of several files each is told by its name: a PNG is taken, an SVG refused'
   await uploads
     .getByRole('listitem')
     .filter({ hasText: 'logo.svg' })
-    .getByText(/Not uploaded: file: must be JPEG, PNG, GIF or MP4/)
+    .getByText(/Upload failed: file: must be JPEG, PNG, GIF or MP4/)
     .waitFor();
   await page.getByRole('button', { name: /^Details of shop\.png/ }).waitFor();
   expect(await page.getByRole('button', { name: /^Details of logo\.svg/ }).count()).toBe(0);
-  await page.getByRole('button', { name: 'Put this list away' }).click();
+  await page.getByRole('button', { name: 'Dismiss' }).click();
   await uploads.waitFor({ state: 'detached' });
   expect(watch.problems()).toEqual([]);
 });
@@ -54,19 +54,19 @@ test('links that were given out end when they are revoked, and a file is gone on
   await panel.getByText('400 × 200 pixels').waitFor();
   const link = new URL((await panel.getByRole('link', { name: 'Open' }).getAttribute('href')) ?? '', site.url('/'));
   expect((await fetch(link)).status).toBe(200);
-  await panel.getByRole('button', { name: 'End all links' }).click();
+  await panel.getByRole('button', { name: 'Revoke all links' }).click();
   await page
-    .getByRole('dialog', { name: /^End all links to/ })
-    .getByRole('button', { name: 'End the links' })
+    .getByRole('dialog', { name: /^Revoke all links to/ })
+    .getByRole('button', { name: 'Revoke links' })
     .click();
-  await page.getByText('The links to “given.png” have ended').waitFor();
+  await page.getByText('Links to “given.png” revoked').waitFor();
   expect((await fetch(link)).status).not.toBe(200);
   await panel.getByRole('button', { name: 'Delete' }).click();
   await page
     .getByRole('dialog', { name: 'Delete “given.png”?' })
-    .getByRole('button', { name: 'Delete the file' })
+    .getByRole('button', { name: 'Delete file' })
     .click();
-  await page.getByText('“given.png” is deleted').waitFor();
+  await page.getByText('“given.png” deleted').waitFor();
   await page.getByRole('button', { name: /^Details of given\.png/ }).waitFor({ state: 'detached' });
   expect(watch.problems()).toEqual([]);
 });
@@ -79,9 +79,9 @@ test('files are found by name and type, and the address keeps both', async () =>
   await page.getByRole('button', { name: /^Details of winter\.png/ }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: /^Details of autumn\.png/ }).waitFor();
   await page.getByLabel('All types').selectOption('video/mp4');
-  await page.getByText('No file matches').waitFor();
+  await page.getByText('No files match').waitFor();
   await page.reload();
-  await page.getByText('No file matches').waitFor();
+  await page.getByText('No files match').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await page.getByRole('button', { name: /^Details of winter\.png/ }).waitFor();
 });
@@ -90,7 +90,7 @@ test('who only reads cannot upload and is told why', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/media'));
   await page.getByRole('button', { name: 'Choose files' }).focus();
-  await page.getByRole('tooltip').getByText('Your role reads only').waitFor();
+  await page.getByRole('tooltip').getByText('Your role is read-only').waitFor();
   expect(await page.locator('input[type=file]').count()).toBe(0);
 });
 
@@ -104,6 +104,6 @@ test('the library, a file and its dialog are accessible in both themes and at bo
   await page.getByText('400 × 200 pixels').waitFor();
   await checkPage({ page, watch }, 'media-file');
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByRole('button', { name: 'Delete the file' }).waitFor();
+  await page.getByRole('button', { name: 'Delete file' }).waitFor();
   await checkPage({ page, watch }, 'media-delete');
 });

@@ -24,7 +24,7 @@ test('a message is found by number, id and status, and the address keeps the sea
   await page.getByText('2 messages').waitFor();
   await checkPage(window, 'messages');
 
-  await page.getByRole('searchbox', { name: 'Number, your id or ours' }).fill('parcel-1');
+  await page.getByRole('searchbox', { name: 'Number, your ID or message ID' }).fill('parcel-1');
   await page.getByText('1 message', { exact: true }).waitFor();
   expect(new URL(page.url()).searchParams.get('q')).toBe('parcel-1');
   await page.reload();
@@ -35,7 +35,7 @@ test('a message is found by number, id and status, and the address keeps the sea
   await page.getByText('Nobody gets this').waitFor();
 
   await page.getByRole('searchbox').fill('no such thing');
-  await page.getByRole('heading', { name: 'No message fits' }).waitFor();
+  await page.getByRole('heading', { name: 'No messages match' }).waitFor();
 });
 
 test('one message is explained step by step, in the words of its carrier, until it has ended', async () => {
@@ -44,10 +44,10 @@ test('one message is explained step by step, in the words of its carrier, until 
   const { page } = window;
   await page.goto(site.url(`/messages/${messageId}`));
   await page.getByRole('heading', { name: /^Message to/ }).waitFor();
-  const steps = page.getByRole('list', { name: 'What happened' }).getByRole('listitem');
-  await steps.filter({ hasText: 'Attempt 1: the carrier took it' }).waitFor();
-  await steps.filter({ hasText: 'Ended' }).getByText('Undeliverable').waitFor();
-  await steps.filter({ hasText: 'Receipt' }).first().waitFor();
+  const steps = page.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
+  await steps.filter({ hasText: 'Attempt 1: accepted by the carrier' }).waitFor();
+  await steps.filter({ hasText: 'Final status' }).getByText('Undeliverable').waitFor();
+  await steps.filter({ hasText: 'Delivery receipt' }).first().waitFor();
   expect(await steps.first().textContent()).toContain('Accepted');
   await checkPage(window, 'message');
 });
@@ -61,9 +61,9 @@ test('a message that waits for its time is cancelled, and its credit returns', a
   });
   const { page, watch } = await site.signIn();
   await page.goto(site.url(`/messages/${messageId}`));
-  await page.getByRole('button', { name: 'Cancel the message' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the message' }).click();
-  await page.getByText('The message is cancelled').waitFor();
+  await page.getByRole('button', { name: 'Cancel message' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Yes, cancel message' }).click();
+  await page.getByText('Message cancelled').waitFor();
   expect((await site.program.client.status(String(messageId))).deliveryStatus).toBe('DELETED');
   await page.getByRole('listitem').filter({ hasText: 'Cancelled' }).first().waitFor();
   expect(watch.problems()).toEqual([]);
@@ -72,5 +72,5 @@ test('a message that waits for its time is cancelled, and its credit returns', a
 test('an id that nobody has is said to be none', async () => {
   const { page } = await site.signIn();
   await page.goto(site.url('/messages/0190c42e-0000-7000-8000-000000000000'));
-  await page.getByRole('heading', { name: 'No such message' }).waitFor();
+  await page.getByRole('heading', { name: 'Message not found' }).waitFor();
 });

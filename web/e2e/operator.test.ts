@@ -42,12 +42,12 @@ const said = (page: Page, text: string | RegExp) =>
 
 test('who is no operator has no such pages in the navigation, and is told why at their addresses', async () => {
   const { page } = await site.signIn();
-  const navigation = page.getByRole('navigation', { name: 'Pages' });
+  const navigation = page.getByRole('navigation', { name: 'Main' });
   await navigation.getByRole('link', { name: 'API keys' }).waitFor();
   expect(await navigation.getByRole('link', { name: 'Connections' }).count()).toBe(0);
   for (const path of ['/operator', '/operator/accounts', '/operator/connections/new']) {
     await page.goto(site.url(path));
-    await page.getByText('Only operators of this installation may do this.').waitFor();
+    await page.getByText('Only operators of this installation can do this.').waitFor();
   }
 });
 
@@ -59,43 +59,43 @@ test('a bind is tried in the carrier’s words, added, given a route and a price
   await page.getByRole('link', { name: 'New connection' }).first().click();
   await page.getByRole('button', { name: 'Next' }).click();
   await page.getByRole('button', { name: 'Next' }).click();
-  await page.getByText('Must be filled in').first().waitFor();
+  await page.getByText('Required').first().waitFor();
 
   await page.getByRole('textbox', { name: 'Name' }).fill('nordic');
-  await page.getByRole('textbox', { name: 'Address of the carrier' }).fill('127.0.0.1');
+  await page.getByRole('textbox', { name: 'Carrier address' }).fill('127.0.0.1');
   await page.getByRole('textbox', { name: 'Port' }).fill(String(carrier.port));
-  await page.getByRole('textbox', { name: 'System id' }).fill('nordic');
+  await page.getByRole('textbox', { name: 'System ID' }).fill('nordic');
   await page.getByRole('textbox', { name: 'Password' }).fill('wrong');
   await page.getByRole('button', { name: 'Next' }).click();
-  await page.getByRole('button', { name: 'Test now' }).click();
-  const result = page.getByRole('status', { name: 'Result of the test' });
-  await result.getByText('It does not work yet.').waitFor();
+  await page.getByRole('button', { name: 'Run test' }).click();
+  const result = page.getByRole('status', { name: 'Test result' });
+  await result.getByText('Connection failed.').waitFor();
   await result.getByText(/ESME_RINVPASWD/).waitFor();
   await checkPage(window, 'operator-connection-test');
 
   await page.getByRole('button', { name: 'Back' }).click();
   await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
   await page.getByRole('button', { name: 'Next' }).click();
-  await page.getByRole('button', { name: 'Test now' }).click();
-  await result.getByText('It works: the carrier lets us in.').waitFor();
-  await page.getByRole('button', { name: 'Add the connection' }).click();
-  await page.getByRole('heading', { name: '“nordic” is added' }).waitFor();
+  await page.getByRole('button', { name: 'Run test' }).click();
+  await result.getByText('Connection successful.').waitFor();
+  await page.getByRole('button', { name: 'Add connection' }).click();
+  await page.getByRole('heading', { name: '“nordic” added' }).waitFor();
 
-  await page.getByRole('link', { name: 'Add a route' }).click();
+  await page.getByRole('link', { name: 'Add route' }).click();
   await dialog(page).getByRole('textbox', { name: 'Prefix' }).fill('+46 70');
-  await dialog(page).getByRole('button', { name: 'Add the route' }).click();
-  await page.getByRole('row', { name: /\+4670 Sweden First nordic/ }).waitFor();
+  await dialog(page).getByRole('button', { name: 'Add route' }).click();
+  await page.getByRole('row', { name: /\+4670 Sweden Primary nordic/ }).waitFor();
   await page.getByRole('textbox', { name: 'Phone number' }).fill('+46701234567');
   await page.getByRole('button', { name: 'Check' }).click();
-  await page.getByRole('list', { name: 'Its ways, in their order' }).getByRole('link', { name: 'nordic' }).waitFor();
+  await page.getByRole('list', { name: 'Connections, in order' }).getByRole('link', { name: 'nordic' }).waitFor();
 
   await page.goto(site.url('/operator/prices'));
   await page.getByRole('button', { name: 'New price' }).first().click();
   await dialog(page).getByRole('textbox', { name: 'Prefix' }).fill('46');
   await dialog(page)
-    .getByRole('textbox', { name: /Price of each part/ })
+    .getByRole('textbox', { name: /Price per part/ })
     .fill('0.05');
-  await dialog(page).getByRole('button', { name: 'Set the price' }).click();
+  await dialog(page).getByRole('button', { name: 'Save price' }).click();
   await page.getByRole('row', { name: /\+46 Sweden/ }).waitFor();
 
   const messageId = await send('+46701234567');
@@ -106,20 +106,20 @@ test('a bind is tried in the carrier’s words, added, given a route and a price
 
 test('a price is changed where it stands, and a route is deleted after a question', async () => {
   const { page, watch } = await at('/operator/prices');
-  await page.getByRole('button', { name: /change the price of RCS, all numbers/ }).click();
-  await page.getByRole('textbox', { name: 'New price of RCS, all numbers' }).fill('0.0725');
+  await page.getByRole('button', { name: /edit the price for RCS, all numbers/ }).click();
+  await page.getByRole('textbox', { name: 'New price for RCS, all numbers' }).fill('0.0725');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: /^€0\.0725: change the price of RCS/ }).waitFor();
-  await page.getByRole('button', { name: /change the price of RCS, all numbers/ }).click();
-  await page.getByRole('textbox', { name: 'New price of RCS, all numbers' }).fill('9');
+  await page.getByRole('button', { name: /^€0\.0725: edit the price for RCS/ }).waitFor();
+  await page.getByRole('button', { name: /edit the price for RCS, all numbers/ }).click();
+  await page.getByRole('textbox', { name: 'New price for RCS, all numbers' }).fill('9');
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: /^€0\.0725: change the price of RCS/ }).waitFor();
+  await page.getByRole('button', { name: /^€0\.0725: edit the price for RCS/ }).waitFor();
 
   await page.goto(site.url('/operator/routes?add=silent'));
   await dialog(page).getByRole('textbox', { name: 'Prefix' }).fill('998');
-  await dialog(page).getByRole('button', { name: 'Add the route' }).click();
-  await page.getByRole('button', { name: 'Delete the route of +998 over silent' }).click();
-  await dialog(page).getByRole('button', { name: 'Delete the route' }).click();
+  await dialog(page).getByRole('button', { name: 'Add route' }).click();
+  await page.getByRole('button', { name: 'Delete the route for +998 over silent' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete route' }).click();
   await page.getByRole('row', { name: /\+998/ }).waitFor({ state: 'detached' });
   expect(watch.problems()).toEqual([]);
 });
@@ -128,9 +128,9 @@ test('an account is made, credited, looked at and left again, suspended and let 
   const { page, watch } = await at('/operator/accounts');
   await page.getByRole('button', { name: 'New account' }).click();
   await dialog(page).getByRole('textbox', { name: 'Name' }).fill('Corner Shop');
-  await dialog(page).getByRole('button', { name: 'Make the account' }).click();
+  await dialog(page).getByRole('button', { name: 'Create account' }).click();
   const apiKey = (await dialog(page).getByLabel('API key', { exact: true }).textContent()) ?? '';
-  await dialog(page).getByRole('link', { name: 'See the account' }).click();
+  await dialog(page).getByRole('link', { name: 'View account' }).click();
   await page.getByRole('heading', { level: 1, name: 'Corner Shop' }).waitFor();
   const client = site.program.clientOf(apiKey);
   const credit = async () => (await client.request('GET', '/api/partner-gateway/v1/subscription/credit')).status;
@@ -142,8 +142,8 @@ test('an account is made, credited, looked at and left again, suspended and let 
   await dialog(page).getByRole('button', { name: 'Add credit' }).click();
   await page.getByRole('row', { name: /Credit added.*€25\.50 INV-7/ }).waitFor();
 
-  await page.getByRole('button', { name: 'Look at this account' }).click();
-  await page.getByText('You are looking at the account “Corner Shop” as an operator.').waitFor();
+  await page.getByRole('button', { name: 'Switch to this account' }).click();
+  await page.getByText('You are working in the account “Corner Shop” as an operator.').waitFor();
   await page.getByRole('banner').getByText('Corner Shop').waitFor();
   await page.getByRole('button', { name: 'Back to my account' }).click();
   await page.getByRole('banner').getByText('Operations').waitFor();
@@ -151,11 +151,11 @@ test('an account is made, credited, looked at and left again, suspended and let 
   await page.goto(site.url('/operator/accounts?search=Corner'));
   await page.getByRole('link', { name: 'Corner Shop' }).click();
   await page.getByRole('button', { name: 'Suspend…' }).click();
-  await dialog(page).getByRole('button', { name: 'Suspend the account' }).click();
+  await dialog(page).getByRole('button', { name: 'Suspend account' }).click();
   await page.getByText('Suspended', { exact: true }).waitFor();
   expect(await credit()).toBe(403);
-  await page.getByRole('button', { name: 'Let in again…' }).click();
-  await dialog(page).getByRole('button', { name: 'Let it in' }).click();
+  await page.getByRole('button', { name: 'Reactivate…' }).click();
+  await dialog(page).getByRole('button', { name: 'Reactivate account' }).click();
   await page.getByText('Active', { exact: true }).waitFor();
   expect(await credit()).toBe(200);
   expect(watch.problems()).toEqual([]);
@@ -168,11 +168,11 @@ test('the limits of an account are changed in its form, and what the server refu
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('textbox', { name: 'Default country' }).and(page.locator('[aria-invalid=true]')).waitFor();
   await page.getByRole('textbox', { name: 'Default country' }).fill('IT');
-  await page.getByRole('textbox', { name: 'Requests a minute' }).fill('90000');
+  await page.getByRole('textbox', { name: 'Requests per minute' }).fill('90000');
   await page.getByRole('button', { name: 'Save' }).click();
   await said(page, 'Saved');
   await page.reload();
-  const limit = page.getByRole('textbox', { name: 'Requests a minute' });
+  const limit = page.getByRole('textbox', { name: 'Requests per minute' });
   await until('the limit to be shown as it was kept', async () => (await limit.inputValue()) === '90 000');
   expect(watch.problems()).toEqual([]);
 });
@@ -188,13 +188,13 @@ test('messages without an answer are settled, several at once, as their carrier 
     .nth(1)
     .waitFor();
   await checkPage(window, 'operator-unknowns');
-  await page.getByRole('checkbox', { name: 'Select all rows of this page' }).check();
-  await page.getByRole('button', { name: 'Settle those selected' }).click();
-  await dialog(page).getByRole('radio', { name: 'It could not be delivered' }).check();
+  await page.getByRole('checkbox', { name: 'Select all rows on this page' }).check();
+  await page.getByRole('button', { name: 'Resolve selected' }).click();
+  await dialog(page).getByRole('radio', { name: 'Undeliverable' }).check();
   await checkPage(window, 'operator-unknowns-settle');
-  await dialog(page).getByRole('button', { name: 'Settle', exact: true }).click();
-  await page.getByText('2 messages are settled').waitFor();
-  await page.getByText('Every outcome is known').waitFor();
+  await dialog(page).getByRole('button', { name: 'Resolve', exact: true }).click();
+  await page.getByText('2 messages resolved').waitFor();
+  await page.getByText('No unknown outcomes').waitFor();
   await client.untilAll(sent, 'UNDELIVERABLE');
   expect(watch.problems()).toEqual([]);
 });
@@ -222,16 +222,16 @@ test('sending is paused for everybody with a reason, and resumed with what was q
 test('a connection is paused and resumed, and is not deleted while a route leads to it', async () => {
   const { page, watch } = await at('/operator/connections/silent');
   await page.getByRole('button', { name: 'Pause…' }).click();
-  await dialog(page).getByRole('button', { name: 'Pause it' }).click();
+  await dialog(page).getByRole('button', { name: 'Pause connection' }).click();
   await page.getByText('Paused', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Pause…' }).waitFor();
 
   await page.getByRole('button', { name: 'Delete…' }).click();
-  await dialog(page).getByText('1 route that leads to it').waitFor();
-  await dialog(page).getByRole('textbox', { name: 'Type silent to go on' }).fill('silent');
+  await dialog(page).getByText('1 route that uses it').waitFor();
+  await dialog(page).getByRole('textbox', { name: 'Type silent to confirm' }).fill('silent');
   watch.expect('409');
-  await dialog(page).getByRole('button', { name: 'Delete the connection' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete connection' }).click();
   await page
     .getByRole('alert')
     .getByText(/1 routes? leads? to/)
@@ -241,25 +241,25 @@ test('a connection is paused and resumed, and is not deleted while a route leads
 
 test('the templates of WhatsApp are asked for at once', async () => {
   const { page, watch } = await at('/operator/connections/sandbox-whatsapp');
-  await page.getByRole('button', { name: 'Ask now' }).click();
-  await said(page, /WhatsApp has \d+ templates?\./);
+  await page.getByRole('button', { name: 'Synchronise now' }).click();
+  await said(page, /Synchronised: \d+ templates?\./);
   expect(watch.problems()).toEqual([]);
 });
 
 const PAGES = [
-  ['operator', '/operator', 'Busiest accounts of the last hour'],
+  ['operator', '/operator', 'Most active accounts in the last hour'],
   ['operator-accounts', '/operator/accounts', 'Operations'],
   ['operator-connections', '/operator/connections', 'silent'],
-  ['operator-connection', '/operator/connections/silent', 'What depends on it'],
-  ['operator-connection-new', '/operator/connections/new?step=settings', 'System id'],
+  ['operator-connection', '/operator/connections/silent', 'Related items'],
+  ['operator-connection-new', '/operator/connections/new?step=settings', 'System ID'],
   ['operator-routes', '/operator/routes', 'All numbers'],
   ['operator-prices', '/operator/prices', 'All numbers'],
-  ['operator-senders', '/operator/senders', 'Every account'],
-  ['operator-numbers', '/operator/senders?tab=numbers', 'Every other number'],
-  ['operator-templates', '/operator/senders?tab=templates', 'Name of a template'],
-  ['operator-queues', '/operator/queues', 'Webhook attempts'],
-  ['operator-reconciliation', '/operator/health', 'The books make zero'],
-  ['operator-receipts', '/operator/health?tab=receipts', 'Of the parts'],
+  ['operator-senders', '/operator/senders', 'All accounts'],
+  ['operator-numbers', '/operator/senders?tab=numbers', 'All other numbers'],
+  ['operator-templates', '/operator/senders?tab=templates', 'Search by name'],
+  ['operator-queues', '/operator/queues', 'Webhook retries'],
+  ['operator-reconciliation', '/operator/health', 'Ledger balances to zero'],
+  ['operator-receipts', '/operator/health?tab=receipts', 'For each carrier'],
   ['operator-doctor', '/operator/health?tab=doctor', 'Database'],
   ['operator-log', '/operator/log', 'Sending paused'],
 ] as const;
@@ -276,10 +276,10 @@ const DIALOGS = [
   ['operator-account-new', '/operator/accounts', 'New account'],
   ['operator-price-new', '/operator/prices', 'New price'],
   ['operator-route-new', '/operator/routes', 'New route'],
-  ['operator-sender-new', '/operator/senders', 'Give a sender'],
-  ['operator-number-new', '/operator/senders?tab=numbers', 'Give a number'],
+  ['operator-sender-new', '/operator/senders', 'Assign sender'],
+  ['operator-number-new', '/operator/senders?tab=numbers', 'Assign number'],
   ['operator-pause', '/operator', 'Pause sending…'],
-  ['operator-connection-edit', '/operator/connections/silent', 'Change'],
+  ['operator-connection-edit', '/operator/connections/silent', 'Edit'],
 ] as const;
 
 test.each(DIALOGS)('%s is accessible in both themes and at both widths', async (name, path, button) => {

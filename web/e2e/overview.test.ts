@@ -12,7 +12,7 @@ afterAll(() => site[Symbol.asyncDispose]());
 test('a new account is led to its first steps', async () => {
   const window = await site.signIn();
   const { page } = window;
-  await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
+  await page.getByRole('heading', { name: 'Get started' }).waitFor();
   await checkPage(window, 'overview-new');
   await page.getByRole('link', { name: 'Register a webhook' }).click();
   await page.waitForURL('**/webhooks');
@@ -21,16 +21,16 @@ test('a new account is led to its first steps', async () => {
 test('what was delivered and what failed is counted without a reload, and shown by channel', async () => {
   const window = await site.signIn();
   const { page } = window;
-  await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
+  await page.getByRole('heading', { name: 'Get started' }).waitFor();
   const numbers = Array.from({ length: 10 }, (_, n) => `+39333123450${n}`);
   await site.program.client.bulk({
     messages: [{ destinations: [...numbers, '+393331239901', '+393331249901'], sender: 'Acme', body: 'Hello' }],
   });
-  await page.getByText('10 delivered, 0 on their way').waitFor();
-  await page.getByRole('button', { name: 'As a table' }).last().click();
-  const figures = page.getByRole('table', { name: 'Outcome by channel' }).getByRole('row', { name: /^SMS/ });
+  await page.getByText('10 delivered, 0 in transit').waitFor();
+  await page.getByRole('button', { name: 'Show as table' }).last().click();
+  const figures = page.getByRole('table', { name: 'Results by channel' }).getByRole('row', { name: /^SMS/ });
   expect(await figures.getByRole('cell').allTextContents()).toEqual(['SMS', '10', '2']);
-  await page.getByRole('button', { name: 'As a chart' }).click();
+  await page.getByRole('button', { name: 'Show as chart' }).click();
   await page.locator('.recharts-surface').nth(1).waitFor();
   await checkPage(window, 'overview');
 });
@@ -40,9 +40,9 @@ test('what needs attention is said, to the operator with the way to where it is 
   const { page } = await site.signIn();
   const entry = page.getByRole('listitem').filter({ hasText: 'Sending is paused for the whole gateway' });
   await entry.getByText('the carrier asked for it').waitFor();
-  await entry.getByText('The operator of this gateway can mend it.').waitFor();
+  await entry.getByText('The operator of this gateway can fix this.').waitFor();
 
   const window = await site.signIn(await site.operator());
-  await window.page.getByRole('link', { name: 'See why' }).waitFor();
+  await window.page.getByRole('link', { name: 'View reason' }).waitFor();
   await checkPage(window, 'overview-attention');
 });

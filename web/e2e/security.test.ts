@@ -12,14 +12,14 @@ test('a session that is ended elsewhere signs that browser out at its next reque
   const there = await site.signIn();
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/security'));
-  await page.getByText('This one').waitFor();
-  const other = page.getByRole('row', { name: /Linux/ }).filter({ hasNotText: 'This one' });
+  await page.getByText('This session').waitFor();
+  const other = page.getByRole('row', { name: /Linux/ }).filter({ hasNotText: 'This session' });
   await other
-    .getByRole('button', { name: /^End the session of/ })
+    .getByRole('button', { name: /^End session of/ })
     .first()
     .click();
-  await page.getByRole('dialog').getByRole('button', { name: 'End the session' }).click();
-  await page.getByText(/^The session of .* has ended$/).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
+  await page.getByText(/^Session of .* ended$/).waitFor();
   there.watch.expect('401');
   await there.page.goto(site.url('/api-keys'));
   await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -33,9 +33,9 @@ test('all other sessions end at once, and the one that asks stays', async () => 
   const there = await site.signIn(person);
   const { page, watch } = await site.signIn(person);
   await page.goto(site.url('/security'));
-  await page.getByRole('button', { name: 'End all others' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click();
-  await page.getByText('1 session has ended').waitFor();
+  await page.getByRole('button', { name: 'End all other sessions' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'End all other sessions' }).click();
+  await page.getByText('1 session ended').waitFor();
   await expect.poll(() => page.getByRole('row').count()).toBe(2);
   there.watch.expect('401');
   await there.page.goto(site.url('/contacts'));
@@ -46,7 +46,7 @@ test('all other sessions end at once, and the one that asks stays', async () => 
 test('a list without the own address is not enforced: the guard says why, and with the address on it, it is', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/security?tab=addresses'));
-  await page.getByRole('button', { name: 'Add a range' }).click();
+  await page.getByRole('button', { name: 'Add range' }).click();
   watch.expect('400');
   await page.getByLabel('Address or range').fill('office');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
@@ -55,21 +55,21 @@ test('a list without the own address is not enforced: the guard says why, and wi
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   // Kept in its canonical form.
   await page.getByRole('listitem').filter({ hasText: '203.0.113.0/24' }).waitFor();
-  await page.getByRole('button', { name: 'Enforce the list' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Enforce the list' }).click();
+  await page.getByRole('button', { name: 'Enforce allowlist' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Enforce allowlist' }).click();
   const guard = page.getByRole('dialog', { name: 'This would lock you out' });
-  await guard.getByText(/127\.0\.0\.1, the address that you call from/).waitFor();
-  expect(await guard.getByRole('button', { name: 'Lock my address out' }).isDisabled()).toBe(true);
+  await guard.getByText(/127\.0\.0\.1, the address you are using/).waitFor();
+  expect(await guard.getByRole('button', { name: 'Block my address' }).isDisabled()).toBe(true);
   await guard.getByRole('button', { name: 'Cancel' }).click();
   await page.getByText('Not enforced').waitFor();
 
-  await page.getByRole('button', { name: 'Add a range' }).click();
+  await page.getByRole('button', { name: 'Add range' }).click();
   await page.getByRole('button', { name: 'Use my address: 127.0.0.1' }).click();
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  await page.getByText('Holds your address').waitFor();
-  await page.getByRole('button', { name: 'Enforce the list' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Enforce the list' }).click();
-  await page.getByText('Enforced: other addresses are refused').waitFor();
+  await page.getByText('Includes your address').waitFor();
+  await page.getByRole('button', { name: 'Enforce allowlist' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Enforce allowlist' }).click();
+  await page.getByText('Enforced: other addresses are blocked').waitFor();
 
   await page.getByRole('button', { name: 'Remove 127.0.0.1/32' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
@@ -93,20 +93,20 @@ test('the audit log tells in words who changed what, and its filters stand in th
   const window = await site.signIn();
   const { page, watch } = window;
   await page.goto(site.url('/security?tab=audit'));
-  const row = page.getByRole('row', { name: /Allow-list changed/ }).first();
+  const row = page.getByRole('row', { name: /IP allowlist changed/ }).first();
   await row.waitFor();
   expect(await row.textContent()).toContain('203.0.113.0/24 and 198.51.100.7/32');
-  await page.getByLabel('Any action').selectOption({ label: 'API key made' });
+  await page.getByLabel('All actions').selectOption({ label: 'API key created' });
   await expect.poll(() => page.url()).toContain('action=api-key.create');
   await row.waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Details: API key made' }).first().click();
-  const panel = page.getByRole('dialog', { name: 'API key made' });
-  await panel.getByText('May use').waitFor();
+  await page.getByRole('button', { name: 'Details: API key created' }).first().click();
+  const panel = page.getByRole('dialog', { name: 'API key created' });
+  await panel.getByText('Permissions').waitFor();
   expect(await panel.textContent()).not.toContain('WHATSAPP');
   await checkPage(window, 'security-audit-entry');
   await page.keyboard.press('Escape');
   await page.getByLabel('To', { exact: true }).fill('2020-01-01');
-  await page.getByText('No entry').waitFor();
+  await page.getByText('No entries').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await row.waitFor();
   expect(watch.problems()).toEqual([]);
@@ -115,10 +115,10 @@ test('the audit log tells in words who changed what, and its filters stand in th
 test('a viewer sees their own sessions, and why the rest is closed to them', async () => {
   const { page, watch } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/security?tab=audit'));
-  await page.getByText('This one').waitFor();
+  await page.getByText('This session').waitFor();
   const tab = page.getByRole('tab', { name: 'Audit log' });
   await tab.hover();
-  await page.getByRole('tooltip').getByText('Only owners and administrators may do this.').waitFor();
+  await page.getByRole('tooltip').getByText('Only owners and administrators can do this.').waitFor();
   expect(await tab.getAttribute('aria-disabled')).toBe('true');
   expect(await page.getByLabel('My sessions').count()).toBe(0);
   expect(watch.problems()).toEqual([]);
@@ -128,12 +128,12 @@ test('its tabs are accessible in both themes and at both widths', async () => {
   const window = await site.signIn();
   const { page } = window;
   await page.goto(site.url('/security?whose=all'));
-  await page.getByText('This one').waitFor();
+  await page.getByText('This session').waitFor();
   await checkPage(window, 'security-sessions');
   await page.goto(site.url('/security?tab=addresses'));
   await page.getByText('Your address', { exact: true }).waitFor();
   await checkPage(window, 'security-addresses');
   await page.goto(site.url('/security?tab=audit'));
-  await page.getByText('API key made').last().waitFor();
+  await page.getByText('API key created').last().waitFor();
   await checkPage(window, 'security-audit');
 });

@@ -18,8 +18,8 @@ const open = async (page: Page, search = ''): Promise<void> => {
   await page.goto(site.url(`/send${search}`));
   await page.getByRole('heading', { name: 'Send a message' }).waitFor();
 };
-const sentList = (page: Page) => page.getByRole('list', { name: 'Sent just now' }).getByRole('listitem');
-const handset = (page: Page) => page.getByRole('figure', { name: 'Preview on a phone' });
+const sentList = (page: Page) => page.getByRole('list', { name: 'Recently sent' }).getByRole('listitem');
+const handset = (page: Page) => page.getByRole('figure', { name: 'Phone preview' });
 
 test('an SMS to a contact shows its parts and price, is sent, and is followed to its end', async () => {
   const window = await site.signIn();
@@ -28,15 +28,15 @@ test('an SMS to a contact shows its parts and price, is sent, and is followed to
   await page.getByRole('button', { name: 'Choose a contact' }).click();
   await page.getByRole('searchbox', { name: 'Search contacts' }).fill('bianchi');
   await page.getByRole('list', { name: 'Contacts found' }).getByRole('button', { name: 'Choose' }).click();
-  await page.getByText('The number of Ana Bianchi').waitFor();
+  await page.getByText('Number of Ana Bianchi').waitFor();
   await page.getByLabel('SMS sender').fill('Acme');
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill(`“Hello”${' a long text'.repeat(8)}`);
   await page.getByText('UCS-2').waitFor();
   await page.getByText('2 parts').waitFor();
-  await page.getByText('These characters make it longer: “ ”').waitFor();
+  await page.getByText('These characters require Unicode and make the text longer: “ ”').waitFor();
   await page.getByRole('definition').filter({ hasText: 'Italy' }).waitFor();
   await checkPage(window, 'send');
-  await page.getByRole('button', { name: 'Use plain characters' }).click();
+  await page.getByRole('button', { name: 'Replace special characters' }).click();
   await page.getByText('1 part', { exact: true }).waitFor();
 
   await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -53,13 +53,13 @@ test('what is missing or wrong stands at its field, and nothing is sent', async 
   const { page, watch } = window;
   await open(page);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
-  await expect.poll(() => page.getByText('This is missing').count()).toBe(3);
+  await expect.poll(() => page.getByText('Required').count()).toBe(3);
   await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('tel');
 
   await page.getByRole('textbox', { name: 'Number' }).fill('12');
   await page.getByLabel('SMS sender').fill('far too long a name');
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Hello');
-  await page.getByText('It cannot be sent like this').waitFor();
+  await page.getByText('The message cannot be sent yet').waitFor();
   watch.expect('400');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.getByText(/^must be a phone number in E.164/).waitFor();
@@ -78,12 +78,12 @@ test('a message that is refused says why, and the next try takes the reason away
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Hello');
   await page.getByText('Number: opted out').waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).click();
-  await page.getByRole('alert').filter({ hasText: 'It was not sent' }).getByText('opted out').waitFor();
+  await page.getByRole('alert').filter({ hasText: 'Message not sent' }).getByText('opted out').waitFor();
   expect(await sentList(page).count()).toBe(0);
   await page.getByRole('textbox', { name: 'Number' }).fill('+39 333 555 0105');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await sentList(page).getByText('Delivered').waitFor();
-  expect(await page.getByText('It was not sent').count()).toBe(0);
+  expect(await page.getByText('Message not sent').count()).toBe(0);
   expect(watch.problems()).toEqual([]);
 });
 
@@ -94,7 +94,7 @@ test('a simulation ends as its number says, and costs nothing', async () => {
   await page.getByLabel('SMS sender').fill('Acme');
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Only a test');
   await page.getByRole('switch', { name: 'Simulation' }).check();
-  await page.getByText('Nothing: it is a simulation').waitFor();
+  await page.getByText('Free (simulation)').waitFor();
   await page.getByRole('button', { name: 'Simulate' }).click();
   await sentList(page).getByText('Undeliverable').waitFor();
   const after = await site.program.client.request('GET', `${PG}/subscription/credit`);
@@ -109,8 +109,8 @@ test('a WhatsApp template is filled in before one’s eyes, sent, and followed',
   await page.getByRole('combobox', { name: 'Template' }).selectOption({ label: 'sandbox_welcome (en)' });
   await handset(page).getByText('Hello {{1}}, this message').waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).click();
-  await page.getByText('This is missing').waitFor();
-  await page.getByLabel('Value of {{1}}').fill('Ana');
+  await page.getByText('Required').waitFor();
+  await page.getByLabel('Value for {{1}}').fill('Ana');
   await handset(page).getByText('Hello Ana, this message').waitFor();
   await checkPage(window, 'send-whatsapp');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
@@ -129,26 +129,26 @@ test('an RCS card that does not arrive goes on to the SMS that was written for i
   await page.getByRole('radio', { name: 'RCS', checked: true }).waitFor();
   expect(new URL(page.url()).searchParams.get('channel')).toBe('RCS');
   await page.getByRole('radio', { name: 'Card' }).check();
-  await page.getByLabel('Title of the card').fill('Spring');
-  await page.getByLabel('Text of the card').fill('Everything in bloom');
+  await page.getByLabel('Card title').fill('Spring');
+  await page.getByLabel('Card text').fill('Everything in bloom');
   await page.getByLabel('Suggested replies').fill('Yes please\nNo');
   await handset(page).getByText('Yes please').waitFor();
   await page.getByRole('checkbox', { name: 'Send an SMS' }).check();
   await page.getByLabel('SMS sender').fill('Acme');
-  await page.getByLabel('Text of the SMS').fill('Spring is here');
+  await page.getByLabel('SMS text').fill('Spring is here');
   await checkPage(window, 'send-rcs');
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await sentList(page).getByText('Not supported').waitFor();
-  await page.getByText('What follows on the next channel stands in its steps.').waitFor();
+  await page.getByText('The message’s timeline shows any fallback to the next channel.').waitFor();
   await sentList(page).getByRole('link').click();
-  const steps = page.getByRole('list', { name: 'What happened' }).getByRole('listitem');
-  await steps.filter({ hasText: 'Went on to another channel' }).waitFor();
+  const steps = page.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
+  await steps.filter({ hasText: 'Fallback to another channel' }).waitFor();
   expect(watch.problems()).toEqual([]);
 });
 
 test('who only reads is told so in place of the form', async () => {
   const { page, watch } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/send?channel=SMS&to=%2B393335550101'));
-  await page.getByText('Your role reads only: ask an owner or administrator.').waitFor();
+  await page.getByText('Your role is read-only. Ask an owner or administrator.').waitFor();
   expect(watch.problems()).toEqual([]);
 });

@@ -12,9 +12,9 @@ afterAll(() => site[Symbol.asyncDispose]());
 test('an operator looks at another account, is told so on every page, and comes back', async () => {
   const { page, watch } = await site.signIn(await site.operator());
   await page.getByRole('button', { name: /sign out/ }).click();
-  await page.getByRole('menuitem', { name: 'Look at another account' }).click();
-  await page.getByRole('button', { name: 'Look at it: Acme' }).click();
-  const banner = page.getByRole('status').filter({ hasText: 'You are looking at the account “Acme”' });
+  await page.getByRole('menuitem', { name: 'Switch account' }).click();
+  await page.getByRole('button', { name: 'Switch to Acme' }).click();
+  const banner = page.getByRole('status').filter({ hasText: 'You are working in the account “Acme”' });
   await banner.waitFor();
   await page.goto(site.url('/api-keys'));
   await page.getByText('first key').waitFor();
@@ -28,7 +28,7 @@ test('who is no operator is offered no other account', async () => {
   const { page } = await site.signIn();
   await page.getByRole('button', { name: /sign out/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
-  expect(await page.getByRole('menuitem', { name: 'Look at another account' }).count()).toBe(0);
+  expect(await page.getByRole('menuitem', { name: 'Switch account' }).count()).toBe(0);
 });
 
 test('a session that ends while a page is open leads to the sign-in page, and from there back', async () => {
@@ -65,7 +65,7 @@ test('on a phone the navigation opens over the page and closes with the choice',
   const { page } = await site.signIn(site.owner, { width: 390, height: 844 });
   const link = page.getByRole('link', { name: 'API keys' });
   expect(await link.isVisible()).toBe(false);
-  await page.getByRole('button', { name: 'Open the navigation' }).click();
+  await page.getByRole('button', { name: 'Open navigation' }).click();
   await link.click();
   await page.getByRole('heading', { name: 'API keys' }).waitFor();
   await link.waitFor({ state: 'hidden' });
@@ -73,7 +73,7 @@ test('on a phone the navigation opens over the page and closes with the choice',
 
 /** Whether a link of the navigation is in a window of 800 pixels: below the header and above the lower edge. */
 const isWhole = async (page: Page, name: string): Promise<boolean> => {
-  const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
+  const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
   const box = await link.boundingBox();
   return box !== null && box.y >= 56 && box.y + box.height <= 800;
 };
@@ -90,7 +90,7 @@ test('on a laptop the navigation of an operator is scrolled to the page that is 
   await page.getByRole('heading', { name: 'Gateway log' }).waitFor();
   await expect.poll(() => isWhole(page, 'Gateway log')).toBe(true);
   await page.screenshot({ path: join(SHOTS, 'shell-operator-1280-light.png') });
-  const first = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Overview', exact: true });
+  const first = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Overview', exact: true });
   await first.click();
   await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
   await expect.poll(() => isWhole(page, 'Overview')).toBe(true);
@@ -104,7 +104,7 @@ test('by keyboard one gets past the navigation, and a change of page puts the fo
   await page.reload();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.keyboard.press('Tab');
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
   await page.keyboard.press('Enter');
   expect(await page.evaluate('document.activeElement.id')).toBe('main');
   await page.getByRole('link', { name: 'API keys' }).press('Enter');
@@ -117,7 +117,7 @@ test('an address that leads nowhere says so and leads back', async () => {
   const { page } = await site.signIn();
   await page.goto(site.url('/nowhere'));
   await page.getByRole('heading', { name: 'Page not found' }).waitFor();
-  await page.getByRole('main').getByRole('link', { name: 'To the overview' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'Go to overview' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
 

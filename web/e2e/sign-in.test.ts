@@ -21,7 +21,7 @@ test('a wrong password is told without saying which of the two is wrong', async 
   const { page } = await site.window();
   await page.goto(site.url('/sign-in'));
   await enter(page, { ...site.owner, password: 'wrong' });
-  await page.getByRole('alert').getByText('User name or password are not right.').waitFor();
+  await page.getByRole('alert').getByText('Incorrect username or password.').waitFor();
 });
 
 test('an address of another site behind the question mark is not gone to', async () => {

@@ -43,9 +43,9 @@ async function connectFacebook({ page, context }: { page: Page; context: Browser
   const opened = context.waitForEvent('page');
   await page.getByRole('button', { name: 'Connect Facebook' }).click();
   await (await opened).close();
-  const link = card(page, 'Facebook').getByRole('link', { name: 'Open it again' });
+  const link = card(page, 'Facebook').getByRole('link', { name: 'Open the tab again' });
   await agree(context, (await link.getAttribute('href')) ?? '');
-  await page.getByText('Facebook is connected').waitFor();
+  await page.getByText('Facebook connected').waitFor();
 }
 
 test('a profile is connected at the network, seen here by itself, and disconnected', async () => {
@@ -55,14 +55,14 @@ test('a profile is connected at the network, seen here by itself, and disconnect
   const facebook = card(page, 'Facebook');
   await facebook.getByText('Ada Acme').waitFor();
   await facebook.getByText('Connected', { exact: true }).first().waitFor();
-  await facebook.getByRole('button', { name: '3 pages and places' }).click();
-  const panel = page.getByRole('dialog', { name: 'What comes with Facebook' });
+  await facebook.getByRole('button', { name: '3 pages and locations' }).click();
+  const panel = page.getByRole('dialog', { name: 'Linked to Facebook' });
   await expect.poll(() => panel.getByRole('listitem').count()).toBe(3);
   await page.keyboard.press('Escape');
   await facebook.getByRole('button', { name: 'Disconnect Facebook' }).click();
   await page
     .getByRole('dialog', { name: 'Disconnect Facebook?' })
-    .getByRole('button', { name: 'Disconnect it' })
+    .getByRole('button', { name: 'Disconnect', exact: true })
     .click();
   await facebook.getByText('Not connected').waitFor();
   expect(networks.live('facebook')).toEqual([]);
@@ -87,9 +87,9 @@ test('a profile that the network no longer renews says so, and can be connected 
   await page.reload();
   await card(page, 'Facebook').getByText('Disconnected', { exact: true }).waitFor();
   const opened = context.waitForEvent('page');
-  await page.getByRole('button', { name: 'Connect again: Facebook' }).click();
+  await page.getByRole('button', { name: 'Reconnect Facebook' }).click();
   await (await opened).close();
-  const link = card(page, 'Facebook').getByRole('link', { name: 'Open it again' });
+  const link = card(page, 'Facebook').getByRole('link', { name: 'Open the tab again' });
   await agree(context, (await link.getAttribute('href')) ?? '');
   await card(page, 'Facebook').getByText('Connected', { exact: true }).first().waitFor();
   await card(page, 'Facebook').getByText('Disconnected', { exact: true }).waitFor({ state: 'detached' });
@@ -110,11 +110,11 @@ test('the page and its dialog are accessible in both themes and at both widths',
   await page.getByRole('button', { name: 'Connect TikTok' }).click();
   await card(page, 'TikTok').getByRole('alert').waitFor();
   await checkPage(window, 'social');
-  await page.getByRole('button', { name: '3 pages and places' }).click();
+  await page.getByRole('button', { name: '3 pages and locations' }).click();
   await page.getByRole('dialog').getByRole('listitem').first().waitFor();
   await checkPage(window, 'social-linked');
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Disconnect Facebook' }).click();
-  await page.getByRole('button', { name: 'Disconnect it' }).waitFor();
+  await page.getByRole('button', { name: 'Disconnect', exact: true }).waitFor();
   await checkPage(window, 'social-disconnect');
 });

@@ -11,15 +11,15 @@ afterAll(() => site[Symbol.asyncDispose]());
 test('a person is added, signs in with the password that was handed over, and changes it', async () => {
   const { page, watch } = await site.signIn();
   await page.goto(site.url('/users'));
-  await page.getByRole('button', { name: 'Add a person' }).click();
-  await page.getByLabel('User name').fill('anna');
-  await page.getByRole('button', { name: 'Suggest one' }).click();
+  await page.getByRole('button', { name: 'Add user' }).click();
+  await page.getByLabel('Username').fill('anna');
+  await page.getByRole('button', { name: 'Suggest password' }).click();
   await page.getByRole('radio', { name: 'Viewer' }).check();
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  await page.getByRole('button', { name: 'I have copied it' }).waitFor();
+  await page.getByRole('button', { name: 'I’ve copied it' }).waitFor();
   const password = (await page.getByLabel('Password', { exact: true }).textContent()) ?? '';
   expect(password.length).toBeGreaterThanOrEqual(12);
-  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'I’ve copied it' }).click();
   await page.getByRole('row', { name: /anna.*Viewer/ }).waitFor();
 
   const anna = await site.signIn({ username: 'anna', password });
@@ -29,16 +29,16 @@ test('a person is added, signs in with the password that was handed over, and ch
   const fill = async (current: string, again: string): Promise<void> => {
     await anna.page.getByLabel('Current password').fill(current);
     await anna.page.getByLabel('New password', { exact: true }).fill(own);
-    await anna.page.getByLabel('New password, again').fill(again);
-    await anna.page.getByRole('button', { name: 'Change the password' }).click();
+    await anna.page.getByLabel('Confirm new password').fill(again);
+    await anna.page.getByRole('button', { name: 'Change password' }).click();
   };
   await fill(password, 'something else');
-  await anna.page.getByText('This is not the same as above').waitFor();
+  await anna.page.getByText('The passwords do not match').waitFor();
   anna.watch.expect('400');
   await fill('not her password', own);
   await anna.page.getByText('is not the current password').waitFor();
   await fill(password, own);
-  await anna.page.getByText('Your password is changed').waitFor();
+  await anna.page.getByText('Password changed').waitFor();
   expect((await site.signIn({ username: 'anna', password: own })).watch.problems()).toEqual([]);
   expect([...watch.problems(), ...anna.watch.problems()]).toEqual([]);
 });
@@ -50,16 +50,16 @@ test('a role is changed, a password is set, and with the next request the person
   await page.goto(site.url('/users'));
   await page.getByRole('button', { name: `Change the role of ${person.username}` }).click();
   await page.getByRole('radio', { name: 'Administrator' }).check();
-  await page.getByRole('dialog').getByRole('button', { name: 'Change the role' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Change role' }).click();
   await page.getByRole('row', { name: new RegExp(`${person.username}.*Administrator`) }).waitFor();
 
   await page.getByRole('button', { name: `Set a new password for ${person.username}` }).click();
   await page.getByRole('dialog').getByLabel('New password').fill('short');
-  await page.getByRole('button', { name: 'Set the password' }).click();
-  await page.getByText('At least 12 characters are needed').waitFor();
+  await page.getByRole('button', { name: 'Set password' }).click();
+  await page.getByText('Use at least 12 characters').waitFor();
   await page.getByRole('dialog').getByLabel('New password').fill('another long one');
-  await page.getByRole('button', { name: 'Set the password' }).click();
-  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'Set password' }).click();
+  await page.getByRole('button', { name: 'I’ve copied it' }).click();
 
   theirs.watch.expect('401');
   await theirs.page.goto(site.url('/contacts'));
@@ -89,7 +89,7 @@ test('before a person is removed their keys are named, and then the keys end', a
   const dialog = page.getByRole('dialog', { name: `Remove “${person.username}”?` });
   await dialog.getByText('Shop of theirs').waitFor();
   await dialog.getByRole('button', { name: 'Remove' }).click();
-  await page.getByText(`“${person.username}” is removed`).waitFor();
+  await page.getByText(`“${person.username}” removed`).waitFor();
   expect(await call()).toBe(401);
   expect(watch.problems()).toEqual([]);
 });
@@ -100,10 +100,10 @@ test('what one may not do with a person is disabled, and says why', async () => 
   const remove = page.getByRole('button', { name: `Remove ${site.owner.username}`, exact: true });
   expect(await remove.getAttribute('aria-disabled')).toBe('true');
   await remove.focus();
-  await page.getByRole('tooltip').getByText('Only owners may do this.').waitFor();
+  await page.getByRole('tooltip').getByText('Only owners can do this.').waitFor();
   await remove.press('Enter');
   expect(await page.getByRole('dialog').count()).toBe(0);
-  await page.getByRole('button', { name: 'Add a person' }).click();
+  await page.getByRole('button', { name: 'Add user' }).click();
   expect(await page.getByRole('radio', { name: 'Owner' }).isDisabled()).toBe(true);
   expect(watch.problems()).toEqual([]);
 });
@@ -114,7 +114,7 @@ test('the pages and their dialogs are accessible in both themes and at both widt
   await page.goto(site.url('/users'));
   await page.getByRole('row', { name: new RegExp(site.owner.username) }).waitFor();
   await checkPage(window, 'users');
-  await page.getByRole('button', { name: 'Add a person' }).click();
+  await page.getByRole('button', { name: 'Add user' }).click();
   await page.getByRole('radio', { name: 'Viewer' }).waitFor();
   await checkPage(window, 'users-create');
   await page.goto(site.url('/profile'));

@@ -42,8 +42,8 @@ test('before there is a webhook the page says what it is, and names what is wron
   await page.goto(site.url('/webhooks'));
   await page.getByText('No webhook yet').waitFor();
   await checkPage(window, 'webhooks-empty');
-  await page.getByRole('button', { name: 'Register a webhook' }).click();
-  await page.getByLabel('Address').fill('http://example.com/events');
+  await page.getByRole('button', { name: 'Register webhook' }).click();
+  await page.getByLabel('URL').fill('http://example.com/events');
   watch.expect('400');
   await page.getByRole('dialog').getByRole('button', { name: 'Register' }).click();
   await page.getByRole('dialog').getByText('must begin with https://').waitFor();
@@ -55,14 +55,14 @@ test('a webhook is registered, its secret verifies a test event, and a new secre
   const { page, watch } = window;
   watch.expect('404');
   await page.goto(site.url('/webhooks'));
-  await page.getByRole('button', { name: 'Register a webhook' }).click();
-  await page.getByLabel('Address').fill(`${receiver.url}/events`);
+  await page.getByRole('button', { name: 'Register webhook' }).click();
+  await page.getByLabel('URL').fill(`${receiver.url}/events`);
   await page.getByRole('dialog').getByRole('button', { name: 'Register' }).click();
   const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
-  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByRole('button', { name: 'I’ve copied it' }).click();
 
   receiver.answer({ status: 202, body: 'thank you' });
-  await page.getByRole('button', { name: 'Send a test event' }).click();
+  await page.getByRole('button', { name: 'Send test event' }).click();
   const dialog = page.getByRole('dialog', { name: 'Test event' });
   await dialog.getByText('Acknowledged').waitFor();
   await dialog.getByText('202').waitFor();
@@ -72,12 +72,12 @@ test('a webhook is registered, its secret verifies a test event, and a new secre
   await checkPage(window, 'webhooks-test');
   await page.getByRole('button', { name: 'Close' }).last().click();
 
-  await page.getByRole('button', { name: 'New secret' }).click();
-  await page.getByRole('button', { name: 'Make a new secret' }).click();
+  await page.getByRole('button', { name: 'Rotate secret' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click();
   const next = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
   expect(next).not.toBe(secret);
-  await page.getByRole('button', { name: 'I have copied it' }).click();
-  await page.getByRole('button', { name: 'Send a test event' }).click();
+  await page.getByRole('button', { name: 'I’ve copied it' }).click();
+  await page.getByRole('button', { name: 'Send test event' }).click();
   await dialog.getByText('Acknowledged').waitFor();
   const { body = '', headers = {} } = receiver.requests.at(-1) ?? {};
   for (const each of [secret, next]) new Webhook(each).verify(body, headers);
@@ -90,20 +90,20 @@ test('an event that fails shows its answer as text and its next try, and goes th
   receiver.answer({ status: 500, body: HOSTILE });
   const messageId = await send();
   await page.goto(site.url(`/webhooks?message=${messageId}&status=PENDING`));
-  const row = page.getByRole('row', { name: /Next try/ });
+  const row = page.getByRole('row', { name: /Next attempt/ });
   await row.waitFor();
-  await page.getByText(/It has been failing since/).waitFor();
+  await page.getByText(/Failing since/).waitFor();
   await checkPage(window, 'webhooks');
   await row.getByRole('button').first().click();
   const panel = page.getByRole('dialog', { name: 'Event' });
-  await panel.getByText('Answered 500').first().waitFor();
+  await panel.getByText('Responded 500').first().waitFor();
   await panel.getByText('onerror=alert(1)').first().waitFor();
   await panel.getByText(`"messageId": "${messageId}"`).waitFor();
   await panel.getByText('webhook-signature: v1,').waitFor();
   await checkPage(window, 'webhooks-event');
   receiver.answer({ status: 200, body: 'repaired' });
-  await panel.getByRole('button', { name: 'Send again' }).click();
-  await panel.getByText('Answered 200').waitFor();
+  await panel.getByRole('button', { name: 'Resend' }).click();
+  await panel.getByText('Responded 200').waitFor();
   await panel.getByText('repaired').waitFor();
   expect(watch.problems()).toEqual([]);
 });
@@ -118,11 +118,11 @@ test('a range is sent again after its events were counted', async () => {
     .getByRole('row', { name: /Acknowledged/ })
     .first()
     .waitFor();
-  await page.getByRole('button', { name: 'Send a range again' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Send events again' });
-  await dialog.getByText('0 events will be sent again').waitFor();
-  await dialog.getByLabel('Events that').selectOption('DELIVERED');
-  await dialog.getByText(/^[1-9]\d* events? will be sent again/).waitFor();
+  await page.getByRole('button', { name: 'Resend events' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Resend events' });
+  await dialog.getByText('0 events will be resent').waitFor();
+  await dialog.getByLabel('Event status').selectOption('DELIVERED');
+  await dialog.getByText(/^[1-9]\d* events? will be resent/).waitFor();
   await checkPage(window, 'webhooks-replay');
   const idsOf = (from: number): Set<string | undefined> =>
     new Set(
@@ -133,8 +133,8 @@ test('a range is sent again after its events were counted', async () => {
     );
   const before = receiver.requests.length;
   const ids = idsOf(0);
-  await dialog.getByRole('button', { name: 'Send again' }).click();
-  await page.getByText(/events? (is|are) sent again/).waitFor();
+  await dialog.getByRole('button', { name: 'Resend' }).click();
+  await page.getByText(/^Resending \d+ events?$/).waitFor();
   await expect.poll(() => idsOf(before), { timeout: 30_000 }).toEqual(ids);
   expect(watch.problems()).toEqual([]);
 });
@@ -142,7 +142,7 @@ test('a range is sent again after its events were counted', async () => {
 test('a viewer reads the log and is told why nothing can be changed', async () => {
   const { page } = await site.signIn(await site.person('viewer'));
   await page.goto(site.url('/webhooks'));
-  const button = page.getByRole('button', { name: 'Send a test event' });
+  const button = page.getByRole('button', { name: 'Send test event' });
   await button.waitFor();
   expect(await button.getAttribute('aria-disabled')).toBe('true');
   await page
@@ -150,7 +150,7 @@ test('a viewer reads the log and is told why nothing can be changed', async () =
     .first()
     .waitFor();
   await button.hover();
-  await page.getByText('Your role reads only').waitFor();
+  await page.getByText('Your role is read-only').waitFor();
 });
 
 test('a webhook is deleted by its host', async () => {
@@ -159,7 +159,7 @@ test('a webhook is deleted by its host', async () => {
   await page.goto(site.url('/webhooks'));
   await page.getByRole('button', { name: 'Delete' }).click();
   const dialog = page.getByRole('dialog', { name: `Delete the webhook to localhost:${receiver.port}?` });
-  await dialog.getByRole('button', { name: 'Delete the webhook' }).click();
+  await dialog.getByRole('button', { name: 'Delete webhook' }).click();
   await page.getByText('No webhook yet').waitFor();
   expect(watch.problems()).toEqual([]);
 });

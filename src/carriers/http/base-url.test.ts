@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseBaseUrl } from './base-url.ts';
 
-test('an address is split into its origin and what every path begins with', () => {
+test('a URL is split into its origin and a path prefix', () => {
   expect(parseBaseUrl('baseUrl', 'https://api.example/')).toEqual({ origin: 'https://api.example', prefix: '' });
   expect(parseBaseUrl('baseUrl', 'https://api.example:8443/a/b/')).toEqual({
     origin: 'https://api.example:8443',
@@ -20,6 +20,6 @@ test.each([
   ['http://127.0.0.1.evil.example', 'must begin with https://'],
   ['https://user:secret@api.example', 'must be a host and a path only'],
   ['https://api.example/?a=1', 'must be a host and a path only'],
-])('"%s" is refused, by the name of the field', (url, why) => {
+])('"%s" is refused, naming the field', (url, why) => {
   expect(() => parseBaseUrl('tokenUri', url)).toThrow(`tokenUri: ${why}`);
 });

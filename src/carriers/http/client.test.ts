@@ -28,7 +28,7 @@ function client(more: Partial<HttpClientOptions> = {}): (request: Partial<HttpRe
   return (request) => http.request({ method: 'POST', origin: '', path: '/', headers: {}, ...request });
 }
 
-test('an answer of any status comes with its headers and its whole body', async () => {
+test('an answer of any status has its headers and its complete body', async () => {
   const origin = await serve((request, response) => {
     response.writeHead(418, { 'x-kind': 'teapot' });
     request.pipe(response);
@@ -48,14 +48,14 @@ test('a redirect is an answer and is not followed', async () => {
   expect(paths).toEqual(['/']);
 });
 
-test('where nobody listens nothing was written', async () => {
+test('nothing counts as written when nobody listens', async () => {
   const server = createTcpServer();
   const { origin } = await listen(server);
   await new Promise((resolve) => server.close(resolve));
   expect(await client()({ origin })).toMatchObject({ kind: 'failed', written: false });
 });
 
-test('a connection that is cut after the request ends as written', async () => {
+test('a connection that is cut after the request counts as written', async () => {
   const origin = await serve((request) => request.socket.destroy());
   expect(await client()({ origin, body: 'x' })).toMatchObject({ kind: 'failed', written: true });
 });
@@ -74,13 +74,13 @@ test('a request that waits for a connection until its deadline was not written',
   expect(second).toMatchObject({ kind: 'failed', written: false });
 });
 
-test('an answer that is longer than allowed fails', async () => {
+test('an answer that exceeds the limit fails', async () => {
   const origin = await serve((_, response) => void response.end('x'.repeat(101)));
   expect(await client({ maxBytes: 100 })({ origin })).toMatchObject({ kind: 'failed', written: true });
   expect(await client({ maxBytes: 101 })({ origin })).toMatchObject({ kind: 'answered' });
 });
 
-test('closing ends what is under way', async () => {
+test('closing ends requests in flight', async () => {
   const arrived = Promise.withResolvers<void>();
   const origin = await serve(() => arrived.resolve());
   const http = createHttpClient({ connections: 1, connectTimeoutMs: 1000, timeoutMs: 60_000 });
@@ -90,7 +90,7 @@ test('closing ends what is under way', async () => {
   expect(await answer).toMatchObject({ kind: 'failed', written: true });
 });
 
-test('connections are used again', async () => {
+test('connections are reused', async () => {
   const sockets = new Set<unknown>();
   const origin = await serve((request, response) => {
     sockets.add(request.socket);

@@ -24,7 +24,7 @@ const person = {
 const at = new Date('2026-01-05T10:00:00.123Z');
 
 describe('the handshake', () => {
-  test('is answered with the bare secret', () => {
+  test('is answered with only the secret', () => {
     expect(readBody({ clientToken, secret: '1234567890' })).toEqual({ kind: 'handshake', text: '1234567890' });
   });
 
@@ -41,7 +41,7 @@ describe('the signature', () => {
     );
   });
 
-  test('of another token, or none, is forged', () => {
+  test('by another token, or none, is forged', () => {
     const { rawBody, signature } = envelope({ ...person, text: 'Hi' }, 'another-token');
     expect(readRcsCallback({ rawBody, signature, clientToken })).toEqual({ kind: 'forged' });
     expect(readRcsCallback({ rawBody, signature: undefined, clientToken })).toEqual({ kind: 'forged' });
@@ -58,7 +58,7 @@ test.each([{}, [], null, 'text', { message: {} }, { message: { data: 1 } }])('%o
   expect(readBody(body, 'any')).toEqual({ kind: 'malformed' });
 });
 
-describe('events of a message', () => {
+describe('message events', () => {
   const ours = '018f0000-0000-7000-8000-000000000001';
   test.each([
     ['DELIVERED', 'DELIVERED', null],
@@ -76,7 +76,7 @@ describe('events of a message', () => {
     expect(read(event)).toEqual({ ...NOTHING, receipts: [{ ...receipt, raw: JSON.stringify(event) }] });
   });
 
-  test('the end of its life, when it was taken back, is a receipt too', () => {
+  test('the expiry of a revoked message is a receipt too', () => {
     const event = {
       phoneNumber: '+351912345678',
       agentId: 'x@rbm.goog',
@@ -87,7 +87,7 @@ describe('events of a message', () => {
     expect(read(event)).toMatchObject({ receipts: [receipt] });
   });
 
-  test('that it could not be taken back says nothing: it may still arrive', () => {
+  test('a failed revocation is not a receipt: the message may still arrive', () => {
     const event = {
       phoneNumber: '+351912345678',
       agentId: 'a',
@@ -97,12 +97,12 @@ describe('events of a message', () => {
     expect(read(event)).toEqual({ ...NOTHING, other: [{ eventType: 'TTL_EXPIRATION_REVOKE_FAILED', agentId: 'a' }] });
   });
 
-  test('typing says nothing', () => {
+  test('typing is not a receipt', () => {
     expect(read({ ...person, eventType: 'IS_TYPING', eventId: 'e' })).toMatchObject({ receipts: [], inbounds: [] });
   });
 });
 
-describe('what a person sends', () => {
+describe('messages from a person', () => {
   test.each([
     [{ text: 'Olá' }, 'TEXT', 'Olá'],
     [{ suggestionResponse: { postbackData: 'ok_1', text: 'OK', type: 'REPLY' } }, 'BUTTON', 'OK'],
@@ -122,7 +122,7 @@ describe('what a person sends', () => {
     ['video/mp4', 'VIDEO'],
     ['audio/ogg', 'AUDIO'],
     ['application/pdf', 'DOCUMENT'],
-  ])('a file of %s is %s, with where to fetch it', (mimeType, messageType) => {
+  ])('a file of %s is %s, with its URL', (mimeType, messageType) => {
     const payload = { mimeType, fileSizeBytes: 3, fileUri: 'https://files.example/1', fileName: 'a' };
     const media = { id: null, url: 'https://files.example/1', mimeType, fileName: 'a' };
     const event = { ...person, messageId: 'm1', userFile: { payload } };
@@ -138,13 +138,13 @@ describe('what a person sends', () => {
   });
 });
 
-test('a launch is told with its region and state', () => {
+test('a launch change has its region and state', () => {
   const event = { agentId: 'a', regionId: '/v1/regions/pt', oldLaunchState: 'PENDING', newLaunchState: 'LAUNCHED' };
   const launch = { agentId: 'a', regionId: '/v1/regions/pt', state: 'LAUNCHED', comment: '' };
   expect(read(event)).toEqual({ ...NOTHING, launches: [launch] });
 });
 
-test('a signed event that nobody can read is taken, so that it is not repeated for a week', () => {
+test('a signed but unreadable event is accepted, so that it is not repeated for a week', () => {
   expect(read('no JSON')).toEqual({ ...NOTHING, other: [{ eventType: 'UNREADABLE', agentId: '' }] });
 });
 
@@ -154,7 +154,7 @@ const values = fc.oneof(
   fc.constantFrom('DELIVERED', 'READ', 'UNSUBSCRIBE', '+351912345678', '2026-01-05T10:00:00Z', '\0\ud800'),
 );
 
-test('whatever is signed is read without an error into exactly one event', () => {
+test('any signed event is read without an error as exactly one event', () => {
   fc.assert(
     fc.property(fc.dictionary(words, values), (event) => {
       const found = read(event);
@@ -167,7 +167,7 @@ test('whatever is signed is read without an error into exactly one event', () =>
   );
 });
 
-test('whatever is not signed is never read', () => {
+test('an unsigned event is never read', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.string(), (rawBody, signature) => {
       expect(readRcsCallback({ rawBody, signature, clientToken }).kind).toMatch(/^(forged|malformed)$/);

@@ -43,8 +43,8 @@ carrierConformance({
   makeCarrier: (peer) => makeCarrier(peer, QUICK),
 });
 
-describe('what goes out', () => {
-  test('a text goes to the agent and number under our id, with the life that is left', async () => {
+describe('sending', () => {
+  test('a text is sent from the agent to the number under our id, with its remaining lifetime', async () => {
     const { rbm, carrier } = await connected();
     const validUntil = new Date(Date.now() + 3_600_000);
     const outcome = await carrier.submit(submission({ validUntil }));
@@ -54,14 +54,14 @@ describe('what goes out', () => {
     expect(entry?.message).toEqual({ contentMessage: { text: 'Hello' }, ttl: expect.stringMatching(/^3(600|5\d\d)/) });
   });
 
-  test('a message without a validity lives 15 days, and says what it is for when the settings do', async () => {
+  test('a message without a validity lives 15 days, and has the traffic type of the settings', async () => {
     const { rbm, carrier } = await connected({}, { trafficType: 'PROMOTION' });
     await carrier.submit(submission());
     const [entry] = rbm.ledger.messages();
     expect(entry?.message).toMatchObject({ messageTrafficType: 'PROMOTION', ttl: '1296000s' });
   });
 
-  test('rich content goes out as it is', async () => {
+  test('rich content is sent unchanged', async () => {
     const { rbm, carrier } = await connected();
     const cardContent = { title: 'Sale', suggestions: [{ reply: { text: 'Buy', postbackData: 'buy' } }] };
     const message = { richCard: { standaloneCard: { cardOrientation: 'VERTICAL', cardContent } } };
@@ -71,7 +71,7 @@ describe('what goes out', () => {
     expect(rbm.ledger.messages()[0]?.message).toMatchObject({ contentMessage: message });
   });
 
-  test('content of another channel is refused and does not go out', async () => {
+  test('content of another channel is refused and not sent', async () => {
     const { rbm, carrier } = await connected();
     const content = { channel: 'WHATSAPP', message: { type: 'text' } } as const;
     expect(await carrier.submit(submission({ content }))).toMatchObject({ kind: 'refused', code: 'CONTENT' });
@@ -106,7 +106,7 @@ describe('answers', () => {
     });
   });
 
-  test('an agent that the network refuses is told to a person, once', async () => {
+  test('an agent that the network refuses is logged once', async () => {
     const { carrier, host } = await connected();
     await carrier.submit(submission({ destination: '+351912340003' }));
     await carrier.submit(submission({ destination: '+351912340003', messageId: crypto.randomUUID() }));
@@ -115,7 +115,7 @@ describe('answers', () => {
 });
 
 describe('doubt', () => {
-  test('a message without an answer goes out again under its id, and the network takes it once', async () => {
+  test('a message without an answer is sent again under its id, and the network accepts it once', async () => {
     const { rbm, carrier } = await connected({}, QUICK);
     const outcome = await carrier.submit(submission({ destination: '+351912349913' }));
     expect(outcome).toMatchObject({ kind: 'accepted', carrierIds: [submission().messageId] });
@@ -123,20 +123,20 @@ describe('doubt', () => {
     expect(rbm.ledger.messages()[0]?.repeats).toBeGreaterThan(0);
   });
 
-  test('it is unknown, by its id, after so many repetitions as the settings say', async () => {
+  test('it is unknown, under its id, after as many repetitions as the settings allow', async () => {
     const { rbm, carrier } = await connected({}, { ...QUICK, resends: 3 });
     const outcome = await carrier.submit(submission({ destination: '+351912349914' }));
     expect(outcome).toMatchObject({ kind: 'unknown', carrierIds: [submission().messageId] });
     expect(rbm.ledger.messages()).toMatchObject([{ repeats: 3 }]);
   });
 
-  test('a cut connection is doubt too, and one more request ends it', async () => {
+  test('a cut connection causes doubt too, and one more request resolves it', async () => {
     const { rbm, carrier } = await connected({ cutShare: 1 });
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
     expect(rbm.ledger.messages()).toMatchObject([{ repeats: 1 }]);
   });
 
-  test('while in doubt "not now" does not give the message back', async () => {
+  test('while in doubt, "not now" does not return the message', async () => {
     const { rbm, carrier } = await connected({}, { ...QUICK, resends: 1 });
     rbm.script.silent = true;
     const outcome = carrier.submit(submission());
@@ -145,7 +145,7 @@ describe('doubt', () => {
     expect(await outcome).toMatchObject({ kind: 'unknown' });
   });
 
-  test('no repetition goes out after the validity', async () => {
+  test('nothing is repeated after the validity', async () => {
     const { rbm, carrier } = await connected({}, { ...QUICK, resends: 10 });
     const validUntil = new Date(Date.now() + 400);
     expect(await carrier.submit(submission({ destination: '+351912349914', validUntil }))).toMatchObject({
@@ -156,7 +156,7 @@ describe('doubt', () => {
 });
 
 describe('the access token', () => {
-  test('that does not count any more is replaced, and the message goes out', async () => {
+  test('that is not valid any more is replaced, and the message is sent', async () => {
     const { rbm, carrier } = await connected();
     rbm.revokeTokens();
     const ids = Array.from({ length: 5 }, () => crypto.randomUUID());
@@ -165,13 +165,13 @@ describe('the access token', () => {
     expect(rbm.ledger.counts().tokens).toBe(2);
   });
 
-  test('is replaced before it ends', async () => {
+  test('is replaced before it expires', async () => {
     const { rbm, carrier } = await connected({ tokenSeconds: 0.2 });
     await until(() => rbm.ledger.counts().tokens >= 3);
     expect(carrier.state()).toMatchObject({ up: true, fault: null });
   });
 
-  test('that is refused although it is fresh is a fault for a while, and the message comes back', async () => {
+  test('that is refused although it is fresh is a fault for a while, and the message is returned', async () => {
     const { rbm, carrier, host } = await connected();
     rbm.script.refuse = 'UNAUTHENTICATED';
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'retry', counts: false, afterMs: 100 });
@@ -182,7 +182,7 @@ describe('the access token', () => {
     expect(carrier.state().fault).toBeNull();
   });
 
-  test('of a service account that is refused is a fault until the account is good', async () => {
+  test('of a refused service account is a fault until the account is accepted', async () => {
     const rbm = await startRbm();
     const carrier = makeCarrier(rbm, {}, { clientEmail: 'other@heliograph.invalid' });
     onTestFinished(() => carrier.stop(0));
@@ -196,7 +196,7 @@ describe('the access token', () => {
     expect(carrier.room()).toBe(0);
   });
 
-  test('comes once the endpoint is there', async () => {
+  test('is fetched once the endpoint is reachable', async () => {
     const rbm = await startRbm();
     await rbm.close();
     const carrier = makeCarrier(rbm);
@@ -206,7 +206,7 @@ describe('the access token', () => {
     await until(() => carrier.room() > 0);
   });
 
-  test('needs a key that is one', async () => {
+  test('needs a valid key', async () => {
     const rbm = await startRbm();
     expect(() => makeCarrier(rbm, {}, { privateKey: 'no key' })).toThrow(
       'privateKey: must be an RSA private key in PEM',
@@ -214,15 +214,15 @@ describe('the access token', () => {
   });
 });
 
-describe('taking a message back', () => {
-  test('is true before it is delivered, and nothing is told of it any more', async () => {
+describe('revoking a message', () => {
+  test('is true before it is delivered, and no event follows', async () => {
     const { rbm, carrier } = await connected();
     await carrier.submit(submission({ destination: '+351912340004' }));
     expect(await carrier.revoke?.(submission({ destination: '+351912340004' }))).toBe(true);
     expect(rbm.ledger.messages()).toMatchObject([{ revoked: true }]);
   });
 
-  test('is false once it is delivered, and for a message that nobody sent', async () => {
+  test('is false once it is delivered, and for a message that was never sent', async () => {
     const { rbm, carrier } = await connected({ otherwise: { steps: [{ event: 'DELIVERED', afterMs: 0 }] } });
     await carrier.submit(submission());
     await until(() => rbm.ledger.messages()[0]?.delivered === true);
@@ -230,7 +230,7 @@ describe('taking a message back', () => {
     expect(await carrier.revoke?.(submission({ messageId: crypto.randomUUID() }))).toBe(false);
   });
 
-  test('is neither when the network forgets what it took back without an answer', async () => {
+  test('is inconclusive when the network revoked the message without an answer and forgot it', async () => {
     const { rbm, carrier } = await connected({ forgetsRevoked: true, dropRevokeShare: 1 });
     const message = submission({ destination: '+351912340004' });
     await carrier.submit(message);

@@ -19,18 +19,18 @@ test.each([
   [503, {}, { act: 'busy' }],
   [504, {}, { act: 'later' }],
   [302, {}, { act: 'later' }],
-])('%d %o is judged as the sheet says', (status, error, verdict) => {
+])('%d %o has the verdict of the protocol sheet', (status, error, verdict) => {
   expect(answer(status, error)).toMatchObject(verdict);
 });
 
-test('Retry-After is heard', () => {
+test('Retry-After is respected', () => {
   expect(answer(429, {}, { 'retry-after': '3' })).toMatchObject({ act: 'busy', minPauseMs: 3000 });
 });
 
-test('an answer without words still has a code and a text', () => {
+test('an answer without an error text still has a code and a text', () => {
   expect(answer(404, null)).toMatchObject({ code: 'HTTP_404', text: 'HTTP 404' });
 });
 
-test.each([true, false])('silence keeps whether it went out: %s', (written) => {
+test.each([true, false])('a missing answer keeps whether the request was written: %s', (written) => {
   expect(verdictOf({ kind: 'failed', written, reason: 'cut' })).toMatchObject({ act: 'no-answer', written, text: 'cut' });
 });

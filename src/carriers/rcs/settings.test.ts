@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseRcsSecrets, parseRcsSettings } from './settings.ts';
 
-test('without settings the network is reached as its sheet says', () => {
+test('the defaults are those of the protocol sheet', () => {
   expect(parseRcsSettings({})).toMatchObject({
     baseUrl: 'https://rcsbusinessmessaging.googleapis.com',
     defaultTtlSeconds: 1_296_000,
@@ -21,7 +21,7 @@ test.each([
 
 const OURS = { clientEmail: 'a@b.example', privateKey: 'PEM', privateKeyId: '1', clientToken: 'token-123' };
 
-test('the secrets come in our own form or as the key file of Google', () => {
+test("the secrets may have our own format or be Google's key file", () => {
   const file = { type: 'service_account', client_email: 'a@b.example', private_key: 'PEM', private_key_id: '1' };
   const secrets = { ...OURS, tokenUri: 'https://oauth2.googleapis.com/token' };
   expect(parseRcsSecrets(OURS)).toEqual(secrets);

@@ -3,7 +3,8 @@ import { parseBaseUrl } from '../http/base-url.ts';
 import { getMember } from '../json.ts';
 import { parseSettings } from '../parse-settings.ts';
 
-const seconds = (fallback: number, maximum = 3600) => Type.Number({ minimum: 0.05, maximum, default: fallback });
+const seconds = (description: string, fallback: number, maximum = 3600) =>
+  Type.Number({ description, minimum: 0.05, maximum, default: fallback });
 
 /** The longest lifetime of a message that the network accepts, in seconds: 15 days. */
 export const MAX_TTL_SECONDS = 1_296_000;
@@ -11,34 +12,70 @@ export const MAX_TTL_SECONDS = 1_296_000;
 /** How one Google RBM partner account is reached (protocol sheet rcs). */
 export const RcsSettings = Type.Object(
   {
-    /** The regional endpoint must be that of the region in which the agents are hosted. */
-    baseUrl: Type.String({ default: 'https://rcsbusinessmessaging.googleapis.com' }),
-    /** Maximum concurrent requests and connections. */
-    concurrency: Type.Integer({ minimum: 1, maximum: 1000, default: 50 }),
-    /** Messages per second; 0 means no limit. Enforced by the dispatcher, not by the carrier. */
-    tps: Type.Number({ minimum: 0, default: 0 }),
-    /** The purpose of the messages, required for agents with several uses. By default the agent's own use applies. */
+    baseUrl: Type.String({
+      description:
+        'Origin of the RBM API: the regional endpoint must be that of the region in which the agents are hosted.',
+      default: 'https://rcsbusinessmessaging.googleapis.com',
+    }),
+    concurrency: Type.Integer({
+      description: 'Maximum concurrent requests and connections.',
+      minimum: 1,
+      maximum: 1000,
+      default: 50,
+    }),
+    // Enforced by the dispatcher, not by the carrier.
+    tps: Type.Number({
+      description: 'Messages per second over all workers; 0 means no limit.',
+      minimum: 0,
+      default: 0,
+    }),
     trafficType: Type.Optional(
-      Type.Enum(['AUTHENTICATION', 'TRANSACTION', 'PROMOTION', 'SERVICEREQUEST', 'ACKNOWLEDGEMENT']),
+      Type.Enum(['AUTHENTICATION', 'TRANSACTION', 'PROMOTION', 'SERVICEREQUEST', 'ACKNOWLEDGEMENT'], {
+        description:
+          "The purpose of the messages, required for agents with several uses. By default the agent's own use applies.",
+      }),
     ),
-    /** The lifetime of a message without a validity: without one, it would end unreported after 30 days. */
-    defaultTtlSeconds: Type.Integer({ minimum: 10, maximum: MAX_TTL_SECONDS, default: MAX_TTL_SECONDS }),
+    defaultTtlSeconds: Type.Integer({
+      description:
+        'Lifetime of a message without a validity of its own: without one, it would end unreported after 30 days.',
+      minimum: 10,
+      maximum: MAX_TTL_SECONDS,
+      default: MAX_TTL_SECONDS,
+    }),
 
-    requestTimeoutSeconds: seconds(20),
-    connectTimeoutSeconds: seconds(10),
-    /** How often an unanswered message is sent again under the same id, which the network accepts only once. */
-    resends: Type.Integer({ minimum: 0, maximum: 10, default: 2 }),
-    throttlePauseMs: Type.Integer({ minimum: 1, maximum: 30_000, default: 1000 }),
-    /** The pause after the service account was refused, before the next attempt. */
-    faultPauseSeconds: seconds(30),
+    requestTimeoutSeconds: seconds(
+      'Time without an answer after which a request is sent again under the same id, which the network accepts only once.',
+      20,
+    ),
+    connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
+    resends: Type.Integer({
+      description: 'How often an unanswered message is sent again before its outcome is "unknown".',
+      minimum: 0,
+      maximum: 10,
+      default: 2,
+    }),
+    throttlePauseMs: Type.Integer({
+      description: 'First pause after the network throttles; doubles up to 30 s.',
+      minimum: 1,
+      maximum: 30_000,
+      default: 1000,
+    }),
+    faultPauseSeconds: seconds('Pause after the service account was refused, before the next attempt.', 30),
 
-    /** How long a number is remembered as reachable, and as unreachable. */
-    reachableCacheSeconds: seconds(86_400, 2_592_000),
-    unreachableCacheSeconds: seconds(21_600, 2_592_000),
-    /** Minimum numbers in a batch check; fewer are checked one by one. */
-    batchMinimum: Type.Integer({ minimum: 1, maximum: 10_000, default: 500 }),
-    /** Maximum concurrent checks, in addition to the messages. */
-    capabilityConcurrency: Type.Integer({ minimum: 1, maximum: 100, default: 10 }),
+    reachableCacheSeconds: seconds('How long a number is remembered as reachable by RCS.', 86_400, 2_592_000),
+    unreachableCacheSeconds: seconds('How long a number is remembered as not reachable.', 21_600, 2_592_000),
+    batchMinimum: Type.Integer({
+      description: 'Minimum numbers in a batch check; fewer are checked one by one.',
+      minimum: 1,
+      maximum: 10_000,
+      default: 500,
+    }),
+    capabilityConcurrency: Type.Integer({
+      description: 'Maximum concurrent checks of numbers, in addition to the messages.',
+      minimum: 1,
+      maximum: 100,
+      default: 10,
+    }),
   },
   { additionalProperties: false },
 );

@@ -15,7 +15,7 @@ describe('a sender', () => {
     expect(sourceAddress(sender)).toEqual(expected);
   });
 
-  test('has the type and plan that the carrier wants', () => {
+  test('has the type and plan of the settings', () => {
     const settings = {
       alphaAddress: { ton: 5, npi: 1 },
       longAddress: { ton: 2, npi: 1 },
@@ -29,7 +29,7 @@ describe('a sender', () => {
 });
 
 describe('a destination', () => {
-  test('goes out as digits, or with its plus where the carrier wants that', () => {
+  test('is sent as digits, or with its plus sign when the settings say so', () => {
     expect(destinationAddress('+351912345678')).toEqual({ ton: 1, npi: 1, addr: '351912345678' });
     const settings = { plusPrefix: true, destinationAddress: { ton: 0, npi: 1 } };
     expect(destinationAddress('+351912345678', settings)).toEqual({ ton: 0, npi: 1, addr: '+351912345678' });

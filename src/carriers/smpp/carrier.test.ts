@@ -89,7 +89,7 @@ const mutated = fc.tuple(realPdu, fc.nat(), fc.nat(255)).map(([pdu, place, octet
 });
 const chunk: fc.Arbitrary<Uint8Array> = fc.oneof(fc.uint8Array({ maxLength: 100 }), realPdu.map(encodePdu), mutated);
 
-test('whatever octets the peer sends, every submit is reported within a second and the carrier comes back', async () => {
+test('whatever octets the peer sends, every submit has its outcome within a second and the carrier recovers', async () => {
   const peer = await startScriptedPeer();
   const carrier = makeCarrier(peer, QUICK);
   onTestFinished(async () => {

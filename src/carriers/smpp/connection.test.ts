@@ -43,7 +43,7 @@ async function connect(script: Script = () => true): Promise<{ peer: ScriptedPee
   return { peer, connection };
 }
 
-test('requests are numbered 1, 2, 3 and answered in whatever order the responses come', async () => {
+test('requests are numbered 1, 2, 3 and answered in any order of responses', async () => {
   const held: Pdu[] = [];
   const { peer, connection } = await connect((pdu) => held.push(pdu) > 0);
   const answers = [connection.request(query(), 1000), connection.request(query(), 1000)];
@@ -56,7 +56,7 @@ test('requests are numbered 1, 2, 3 and answered in whatever order the responses
   expect(messageIds).toMatchObject([{ messageId: 'm1' }, { messageId: 'm2' }]);
 });
 
-test('requests of one tick go out in one write', async () => {
+test('the requests of one tick are sent in one write', async () => {
   const { peer, connection } = await connect();
   const write = vi.spyOn(Socket.prototype, 'write');
   onTestFinished(() => write.mockRestore());
@@ -65,7 +65,7 @@ test('requests of one tick go out in one write', async () => {
   expect(write).toHaveBeenCalledTimes(1);
 });
 
-test('each request times out by its own time, and only once it is due', async () => {
+test('each request times out after its own timeout, and not before', async () => {
   const { connection } = await connect();
   const order: string[] = [];
   const since = performance.now();
@@ -76,7 +76,7 @@ test('each request times out by its own time, and only once it is due', async ()
   expect(performance.now() - since).toBeGreaterThanOrEqual(119);
 });
 
-test('what the socket was given before a cut may have been read, what was held back was not', async () => {
+test('after a cut, data given to the socket counts as written, and data held back does not', async () => {
   const { peer, connection } = await connect();
   peer.links[0]?.pause(true);
   const given: Promise<Answer>[] = [];
@@ -91,7 +91,7 @@ test('what the socket was given before a cut may have been read, what was held b
   expect(await connection.request(query(), 1000)).toEqual({ kind: 'closed', written: false });
 });
 
-test('what was held back goes out in order when the peer reads again', async () => {
+test('data held back is sent in order when the peer reads again', async () => {
   const { peer, connection } = await connect();
   peer.links[0]?.pause(true);
   let asked = 0;
@@ -109,7 +109,7 @@ test('what was held back goes out in order when the peer reads again', async () 
   await until(() => connection.writable());
 });
 
-test('a peer that asks without reading the answers is not read for ever', async () => {
+test('a peer that sends requests without reading the answers is eventually not read any more', async () => {
   const { peer } = await connect();
   const link = peer.links[0];
   link?.pause(true);
@@ -130,7 +130,7 @@ test('a peer that asks without reading the answers is not read for ever', async 
   await pushing;
 });
 
-test('a port where nobody listens closes the connection before it is open', async () => {
+test('a connection to a port without a listener closes before it is open', async () => {
   const peer = await startScriptedPeer();
   await peer.close();
   const connection = openConnection(

@@ -36,7 +36,7 @@ test('a receipt is acknowledged only after the host has committed it', async () 
   await until(() => answers(link).length === 1);
 });
 
-test('what the host could not store is refused for now, and the link goes on', async () => {
+test('a delivery that the host could not store is refused temporarily, and the link stays up', async () => {
   const { peer, host } = await bound();
   host.receipt = () => Promise.reject(new Error('the database is away'));
   host.inbound = () => {
@@ -49,7 +49,7 @@ test('what the host could not store is refused for now, and the link goes on', a
   expect(answers(link).map((pdu) => pdu.status)).toEqual([STATUS.ESME_RX_T_APPN, STATUS.ESME_RX_T_APPN]);
 });
 
-test('a text from a handset is an inbound message, with its part and its octets', async () => {
+test('a text from a handset is an inbound message, with its part number and its octets', async () => {
   const { peer, host } = await bound();
   const octets = Buffer.from('0500035c0201004f006c00e1', 'hex');
   const more = { esmClass: 0x40, dataCoding: 8, shortMessage: octets };
@@ -87,7 +87,7 @@ test('a data_sm is treated like a deliver_sm and gets its own response', async (
   ]);
 });
 
-test('a receipt that names no message is acknowledged, so that it does not come for ever, and logged', async () => {
+test('a receipt that names no message is acknowledged, so that it is not repeated for ever, and logged', async () => {
   const { peer, host } = await bound();
   peer.links[0]?.send(delivery(9, 'no id here', { esmClass: 4 }));
   await until(() => answers(peer.links[0]).length === 1);
@@ -96,7 +96,7 @@ test('a receipt that names no message is acknowledged, so that it does not come 
   expect(host.logs.some((line) => line.startsWith('warn: A receipt without an id'))).toBe(true);
 });
 
-test('a receipt that comes in one segment with the answer to the bind is not lost', async () => {
+test('a receipt that arrives in one segment with the bind response is not lost', async () => {
   const { peer, host } = await bound((pdu, link) => {
     if (pdu.command !== 'bind_transceiver') return false;
     link.send({ command: 'bind_transceiver_resp', status: 0, sequence: pdu.sequence, systemId: '', tlvs: NO_TLVS });
@@ -108,7 +108,7 @@ test('a receipt that comes in one segment with the answer to the bind is not los
   expect(host.receipts).toHaveLength(1);
 });
 
-test('what the host stores together is acknowledged together, and what comes after that again', async () => {
+test('deliveries that the host stores together are acknowledged together, and so are later ones', async () => {
   const { peer, host } = await bound();
   const link = peer.links[0];
   const first = Promise.withResolvers<void>();
@@ -127,7 +127,7 @@ test('what the host stores together is acknowledged together, and what comes aft
   expect(answers(link).map(({ sequence, status }) => [sequence, status])).toEqual([1, 2, 3, 4].map((n) => [n, 0]));
 });
 
-test('when the host fails to store some together, all of them come again', async () => {
+test('when the host fails to store several deliveries together, all of them are refused temporarily', async () => {
   const { peer, host } = await bound();
   const failing = Promise.withResolvers<void>();
   let asked = 0;
@@ -142,7 +142,7 @@ test('when the host fails to store some together, all of them come again', async
   for (const { status } of answers(peer.links[0])) expect(status).toBe(STATUS.ESME_RX_T_APPN);
 });
 
-test('while stopping, new deliveries are refused for now, and what the host has is still acknowledged', async () => {
+test('while stopping, new deliveries are refused temporarily, and those at the host are still acknowledged', async () => {
   const committed = Promise.withResolvers<void>();
   const { carrier, peer, host } = await bound((pdu) => pdu.command === 'submit_sm');
   const link = peer.links[0];

@@ -27,7 +27,7 @@ function readAll(chunks: readonly Uint8Array[]): string[] {
 }
 
 describe('a frame reader', () => {
-  test('gives the same frames however the stream is cut', () => {
+  test('returns the same frames however the stream is split', () => {
     fc.assert(
       fc.property(
         fc.array(anyPdu, { maxLength: 8 }),
@@ -41,14 +41,14 @@ describe('a frame reader', () => {
     );
   });
 
-  test('gives the same frames octet by octet', () => {
+  test('returns the same frames octet by octet', () => {
     const stream = Buffer.concat([frame(16), frame(300), frame(17), frame(16)]);
     const octets = Array.from(stream, (_, index) => stream.subarray(index, index + 1));
     expect(readAll(octets)).toEqual(readAll([stream]));
     expect(readAll(octets)).toHaveLength(4);
   });
 
-  test('a frame of 64 KiB octet by octet takes no quadratic time', () => {
+  test('reads a frame of 64 KiB octet by octet in linear time', () => {
     const large = frame(65_600);
     const reader = createFrameReader();
     const started = performance.now();
@@ -57,13 +57,13 @@ describe('a frame reader', () => {
     expect(frames.map((octets) => Buffer.compare(octets, large))).toEqual([0]);
   });
 
-  test('does not copy a frame that lies whole in its chunk', () => {
+  test('does not copy a frame that lies completely in its chunk', () => {
     const stream = Buffer.concat([frame(20), frame(30)]);
     const frames = createFrameReader().push(stream);
     expect(frames.map((octets) => octets.buffer === stream.buffer)).toEqual([true, true]);
   });
 
-  test('keeps a frame that was completed by a later chunk when still later ones come', () => {
+  test('keeps a frame that a later chunk completed intact when more chunks arrive', () => {
     const reader = createFrameReader();
     reader.push(frame(20).subarray(0, 3));
     const [first] = reader.push(frame(20).subarray(3));
@@ -72,7 +72,7 @@ describe('a frame reader', () => {
   });
 });
 
-describe('a bad length', () => {
+describe('an invalid length', () => {
   const withLength = (length: number): Buffer => {
     const octets = Buffer.alloc(16);
     octets.writeUInt32BE(length, 0);
@@ -90,7 +90,7 @@ describe('a bad length', () => {
     }
   });
 
-  test('the smallest and the largest allowed length pass', () => {
+  test('the smallest and the largest allowed lengths are accepted', () => {
     const reader = createFrameReader({ maxLength: 100 });
     expect(reader.push(Buffer.concat([frame(16), frame(100)]))).toHaveLength(2);
     expect(reader.invalidLength()).toBeNull();
@@ -104,7 +104,7 @@ describe('a bad length', () => {
     fc.uint8Array({ maxLength: 80, size: 'max' }).map((octets) => Uint8Array.from([0, 0, 0, 20, ...octets])),
   );
 
-  test('any octets give frames within the limits and never throw', () => {
+  test('any octets yield frames within the limits and never throw', () => {
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 20, size: 'max' }), (chunks) => {
         const reader = createFrameReader({ maxLength: 64 });

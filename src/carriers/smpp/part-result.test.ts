@@ -8,14 +8,14 @@ const response = (status: number, tlvs = NO_TLVS): Parameters<typeof partResultO
   pdu: { command: 'submit_sm_resp', status, sequence: 1, messageId: '', tlvs },
 });
 
-test("the carrier's own words are the text of a refusal", () => {
+test("the carrier's own explanation is the text of a refusal", () => {
   const tlvs = new Map([[TAG.additional_status_info_text, Buffer.from('no credit left\0')]]);
   expect(partResultOf(response(0x4a1, tlvs))).toMatchObject({
     text: 'The carrier answered 0x000004A1: no credit left',
   });
 });
 
-test('a known refusal is explained, an unknown one named', () => {
+test('a known refusal is explained, an unknown one is named', () => {
   expect(partResultOf(response(STATUS.ESME_RINVDSTADR))).toMatchObject({
     text: 'The carrier answered ESME_RINVDSTADR: destination is not valid',
   });
@@ -29,7 +29,7 @@ test.each([
   STATUS.ESME_RSERTYPUNAUTH,
   0x22,
   0x4a1,
-])('status %i blames the carrier or our account there: another one may take the message', (status) => {
+])('status %i blames the carrier or our account there: another carrier may take the message', (status) => {
   expect(partResultOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: true });
 });
 
@@ -41,11 +41,11 @@ test.each([
   STATUS.ESME_RX_R_APPN,
   STATUS.ESME_RDELIVERYFAILURE,
   0x4ff,
-])('status %i speaks of the message, or nobody knows of what: it ends it', (status) => {
+])('status %i concerns the message or is unclear: it ends the message', (status) => {
   expect(partResultOf(response(status))).toMatchObject({ kind: 'refused', elsewhere: false });
 });
 
-test('a protocol error, or a bind that is gone, is not the fault of the message', () => {
+test('a protocol error or a lost bind is not the fault of the message', () => {
   for (const status of [STATUS.ESME_RINVBNDSTS, STATUS.ESME_RINVCMDID, STATUS.ESME_RINVTLVLEN]) {
     expect(partResultOf(response(status))).toMatchObject({ kind: 'retry', cause: 'rebind' });
   }

@@ -137,7 +137,7 @@ describe('encode and decode', () => {
 });
 
 describe('encode', () => {
-  test('a response with an error status is its header alone', () => {
+  test('a response with an error status is only a header', () => {
     const pdu: Pdu = { command: 'submit_sm_resp', status: 0x58, sequence: 4, messageId: 'ignored', tlvs: NO_TLVS };
     expect(encodePdu(pdu).toString('hex')).toBe('00000010800000040000005800000004');
   });
@@ -201,16 +201,16 @@ describe('decode', () => {
     if ('systemId' in pdu) expect(pdu.systemId).toBe('');
   });
 
-  test('an error response that has a body gives its fields', () => {
+  test('an error response with a body has its fields', () => {
     expect(decodePdu(frame(COMMAND.submit_sm_resp, 8, '414200'))).toMatchObject({ messageId: 'AB' });
   });
 
-  test('fields above their maximum length are taken', () => {
+  test('fields above their maximum length are accepted', () => {
     const id = '41'.repeat(200);
     expect(decodePdu(frame(COMMAND.submit_sm_resp, 0, `${id}00`))).toMatchObject({ messageId: 'A'.repeat(200) });
   });
 
-  test('parameters behind a body that has none are dropped', () => {
+  test('parameters after a body that defines none are dropped', () => {
     expect(decodePdu(frame(COMMAND.enquire_link_resp, 0, '042800010a'))).toEqual({
       command: 'enquire_link_resp',
       status: 0,
@@ -218,7 +218,7 @@ describe('decode', () => {
     });
   });
 
-  test('parameters that nobody knows are kept, and of a doubled one the first', () => {
+  test('unknown parameters are kept, and the first of repeated ones', () => {
     const pdu = decodePdu(frame(COMMAND.submit_sm_resp, 0, '4100 1400 0002 beef 0427 0001 02 0427 0001 05'));
     const expected = new Map([
       [0x1400, hex('beef')],
@@ -254,7 +254,7 @@ describe('decode', () => {
     expect(decodePdu(frame(commandId, 0, ''))).toMatchObject({ failure: 'unknown_command', commandId, sequence: 7 });
   });
 
-  test('any octets give a PDU or a failure, and the same ones when they are read again', () => {
+  test('any octets yield a PDU or a failure, and the same octets when encoded again', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...Object.values(COMMAND)),
@@ -270,7 +270,7 @@ describe('decode', () => {
     );
   });
 
-  test('a PDU with any octet changed, cut or doubled gives a PDU or a failure', () => {
+  test('a PDU with any octet changed, removed or doubled yields a PDU or a failure', () => {
     const damage = fc.record({ at: fc.nat(), octet: fc.integer({ min: 0, max: 255 }), cut: fc.nat({ max: 40 }) });
     fc.assert(
       fc.property(anyPdu, fc.array(damage, { minLength: 1, maxLength: 4 }), (pdu, damages) => {

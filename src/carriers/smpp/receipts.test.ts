@@ -37,11 +37,11 @@ describe('isReceipt', () => {
     expect(isReceipt(deliver(FULL, { esmClass }), false)).toBe(false);
   });
 
-  test('a type that is neither a message nor a receipt is none, whatever its text looks like', () => {
+  test('a type that is neither a message nor a receipt is not a receipt, whatever its text looks like', () => {
     expect(isReceipt(deliver(FULL, { esmClass: 0x10 }), true)).toBe(false);
   });
 
-  test('a message that looks like a receipt is one for carriers that forget the type', () => {
+  test('a message that looks like a receipt is one for carriers that omit the type', () => {
     expect(isReceipt(deliver(FULL, { esmClass: 0 }), true)).toBe(true);
     expect(isReceipt(deliver('', { esmClass: 0, tlvs: parameters('1', 2) }), true)).toBe(true);
   });
@@ -64,13 +64,13 @@ describe('readReceipt', () => {
     });
   });
 
-  test('reads the parameters when there is no text, and keeps them as the raw words', () => {
+  test('reads the parameters when there is no text, and keeps them as the raw text', () => {
     const receipt = readReceipt(deliver('', { tlvs: parameters('7FA3', 2, Uint8Array.of(3, 0, 11)) }));
     expect(receipt).toMatchObject({ carrierIds: ['7FA3'], state: 'DELIVERED', errorCode: '11', doneAt: null });
     expect(receipt?.raw).toBe('001e=3746413300 0427=02 0423=03000b');
   });
 
-  test('puts the parameters before the text, and keeps the id of the text as the second', () => {
+  test('prefers the parameters to the text, and keeps the id in the text as the second one', () => {
     expect(readReceipt(deliver(FULL, { tlvs: parameters('7FA3', 2) }))).toMatchObject({
       carrierIds: ['7FA3', '0000032675'],
       state: 'DELIVERED',
@@ -101,7 +101,7 @@ describe('readReceipt', () => {
     FULL,
     'id:7-a_3 sub:001 dlvrd:000 submit date:2611201529 done date:20261120153011 stat:UNDELIV err:01B',
     'id:1 sub:001 dlvrd:001 submit date:2611201529 done date:2611201530 stat:DELIVRD err:000 text:id:2 stat:EXPIRED',
-  ])('reads the standard layout as the same fields in any other: %s', (text) => {
+  ])('reads the same fields from the standard layout and any other: %s', (text) => {
     const { raw, ...fields } = readReceipt(deliver(text)) ?? {};
     expect(raw).toBe(text);
     expect(readReceipt(deliver(` ${text}`))).toEqual({ ...fields, raw: ` ${text}` });
@@ -113,7 +113,7 @@ describe('readReceipt', () => {
     expect(readReceipt(deliver('id:5 text:id:6 stat:DELIVRD'))).toMatchObject({ state: 'UNKNOWN' });
   });
 
-  test('reads fields that stand behind an empty quote', () => {
+  test('reads fields after an empty quote', () => {
     expect(readReceipt(deliver('text: id:5 stat:DELIVRD'))).toMatchObject({ carrierIds: ['5'], state: 'DELIVERED' });
   });
 
@@ -150,7 +150,7 @@ describe('readReceipt', () => {
     expect(readReceipt(deliver(`id:1 stat:${word}`))?.state).toBe(state);
   });
 
-  test('takes ACCEPTED for a delivery only where the carrier means that', () => {
+  test('treats ACCEPTED as a delivery only when the settings say so', () => {
     const options = { acceptedMeansDelivered: true };
     expect(readReceipt(deliver('id:1 stat:ACCEPTD'), options)?.state).toBe('DELIVERED');
     expect(readReceipt(deliver('', { tlvs: parameters('1', 6) }), options)?.state).toBe('DELIVERED');
@@ -173,12 +173,12 @@ describe('readReceipt', () => {
     expect(readReceipt(deliver(`id:1 stat:DELIVRD done date:${date}`))?.doneAt).toBeNull();
   });
 
-  test('takes the offset of the carrier clock off the date', () => {
+  test("subtracts the offset of the carrier's clock from the date", () => {
     const receipt = readReceipt(deliver(FULL), { dlrOffsetMinutes: 120 });
     expect(receipt?.doneAt).toEqual(new Date('2026-11-20T13:30:00Z'));
   });
 
-  test('gives the number of the handset without a plus', () => {
+  test('returns the number of the handset without a plus sign', () => {
     expect(readReceipt(deliver(FULL, { source: '+351912345678' }))?.destination).toBe('351912345678');
   });
 
@@ -188,7 +188,7 @@ describe('readReceipt', () => {
     expect(readReceipt(deliver(`id:${'7'.repeat(66)} stat:DELIVRD`))).toBeNull();
   });
 
-  test('gives a receipt with an id or null for any message', () => {
+  test('returns a receipt with an id, or null, for any message', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         const receipt = readReceipt(message);
@@ -199,7 +199,7 @@ describe('readReceipt', () => {
     );
   });
 
-  test('gives a receipt with the right id whatever has been done to the rest of its text', () => {
+  test('returns a receipt with the right id whatever the rest of its text is', () => {
     fc.assert(
       fc.property(fc.nat({ max: FULL.length - 15 }), fc.integer({ min: 0, max: 255 }), (at, octet) => {
         const octets = Buffer.from(FULL, 'latin1');
@@ -231,7 +231,7 @@ describe('receiptText', () => {
     expect(receiptText({ ...receipt, stat: 'DELIVRD' })).toContain(' dlvrd:001 ');
   });
 
-  test('is read again as it was meant', () => {
+  test('is read back with the same fields', () => {
     expect(readReceipt(deliver(receiptText(receipt)))).toMatchObject({
       carrierIds: [receipt.id],
       state: 'UNDELIVERABLE',
@@ -242,7 +242,7 @@ describe('receiptText', () => {
 });
 
 describe('spellings', () => {
-  test('begin with the id itself, without zeros in front and in upper case', () => {
+  test('begin with the id itself, without leading zeros and in upper case', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 65, size: 'max' }), (id) => {
         expect(spellings(id)[0]).toBe(bareId(id));
@@ -267,7 +267,7 @@ describe('spellings', () => {
     expect(spellings(receipt)).toContain(bareId(stored));
   });
 
-  test('of an id hold each one once, and three at most', () => {
+  test('of an id are distinct, and three at most', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF'), minLength: 1, maxLength: 65, size: 'max' }),
@@ -285,7 +285,7 @@ describe('spellings', () => {
     expect(spellings('18446744073709551615')).toContain('FFFFFFFFFFFFFFFF');
   });
 
-  test('of an id that is no number are one', () => {
+  test('of an id that is not a number are just one', () => {
     expect(spellings('0190-aF')).toEqual(['190-AF']);
     expect(spellings('0')).toEqual(['']);
     expect(spellings('')).toEqual(['']);

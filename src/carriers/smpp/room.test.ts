@@ -9,7 +9,7 @@ test.each([
   ['€'.repeat(80), 160, 0],
   ['ж', 70, 69],
   ['ж'.repeat(71), 67, 63],
-])('%j has parts of %i, and room for %i more', (text, perPart, remaining) => {
+])('%j has parts of %i units, and room for %i more', (text, perPart, remaining) => {
   expect(lastPartRoom(text)).toEqual({ perPart, remaining });
 });
 
@@ -24,7 +24,7 @@ propertyTest.prop([text])('what fits makes no part more, and one more does', (bo
   expect(countParts(body + one.repeat(remaining + 1)).parts).toBe(parts + 1);
 });
 
-test('the characters that make a text UCS-2 are named once each', () => {
+test('the characters that force UCS-2 are returned once each', () => {
   expect(nonGsmCharacters('Hello ж€ж “x” 😀')).toEqual(['ж', '“', '”', '😀']);
   expect(nonGsmCharacters('Hello €[~]')).toEqual([]);
 });

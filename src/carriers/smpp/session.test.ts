@@ -47,7 +47,7 @@ const refuseBinds =
 const silent: Script = (pdu) => !isBind(pdu);
 
 describe('bind', () => {
-  test('the bind carries what the settings say', async () => {
+  test('the bind has the fields of the settings', async () => {
     const { peer } = await bound(() => false, { systemType: 'VMA', addressRange: '^1', interfaceVersion: 0x50 });
     expect(peer.links[0]?.received[0]).toMatchObject({
       command: 'bind_transceiver',
@@ -59,7 +59,7 @@ describe('bind', () => {
     });
   });
 
-  test('tx+rx makes pairs of binds, of which the transmitters count and carry the submits', async () => {
+  test('tx+rx makes pairs of binds, of which only the transmitters count and carry submits', async () => {
     const { carrier, peer } = await bound(() => false, { bind: 'tx+rx', binds: 2 });
     await until(() => peer.links.length === 4 && carrier.state().bindsUp === 2);
     expect(carrier.state()).toMatchObject({ up: true, bindsUp: 2, bindsWanted: 2 });
@@ -71,7 +71,7 @@ describe('bind', () => {
     }
   });
 
-  test('a carrier that only receives is up without ever having room', async () => {
+  test('a receive-only carrier is up without ever having room', async () => {
     const peer = await startScriptedPeer();
     const { carrier } = started(peer, { bind: 'rx' });
     await until(() => carrier.state().up);
@@ -95,7 +95,7 @@ describe('bind', () => {
     },
   );
 
-  test('another refusal of the bind is no fault and is tried again soon', async () => {
+  test('any other refusal of the bind is not a fault and is retried soon', async () => {
     const peer = await startScriptedPeer({ script: refuseBinds(STATUS.ESME_RBINDFAIL) });
     const { carrier } = started(peer);
     await until(() => peer.links.length >= 3);
@@ -108,13 +108,13 @@ describe('bind', () => {
     await until(() => peer.links.length >= 2);
   });
 
-  test('a credential that does not fit the protocol is refused when the carrier is made', () => {
+  test('a credential that does not fit the protocol is refused when the carrier is created', () => {
     expect(() => makeCarrier({ port: 1 }, { systemType: 'a\0b' })).toThrow(/systemType/);
   });
 });
 
-describe('coming back', () => {
-  test('an absent peer is tried until it is there', async () => {
+describe('reconnecting', () => {
+  test('an unreachable peer is retried until it answers', async () => {
     const peer = await startScriptedPeer();
     await peer.close();
     const carrier = makeCarrier(peer);
@@ -127,7 +127,7 @@ describe('coming back', () => {
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
   });
 
-  test('after a cut the carrier binds again, and the host hears that there is room', async () => {
+  test('after a lost connection the carrier binds again and reports its room', async () => {
     const { carrier, peer, host } = await bound();
     peer.links[0]?.cut();
     await until(() => carrier.room() === 0);
@@ -137,7 +137,7 @@ describe('coming back', () => {
     expect(peer.links).toHaveLength(2);
   });
 
-  test('reconnects back off: the delay grows from try to try', async () => {
+  test('reconnects back off: the delay grows with each attempt', async () => {
     const times: number[] = [];
     const peer = await startScriptedPeer({
       script: (_, link) => {
@@ -175,21 +175,21 @@ describe('coming back', () => {
 });
 
 describe('liveness', () => {
-  test('an idle link is asked, and an answering peer stays bound', async () => {
+  test('an idle link is probed, and a peer that answers stays bound', async () => {
     const { carrier, peer } = await bound(() => false, { enquireSeconds: 0.05 });
     await until(() => commands(peer.links[0]).filter((command) => command === 'enquire_link').length >= 5);
     expect(carrier.state().up).toBe(true);
     expect(peer.links).toHaveLength(1);
   });
 
-  test('a silent peer is dropped after two missed enquiries, and what was open is unknown', async () => {
+  test('a silent peer is dropped after two missed enquiries, and open messages are unknown', async () => {
     const { carrier, peer } = await bound(silent, { enquireSeconds: 0.05 });
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'unknown' });
     expect(commands(peer.links[0]).filter((command) => command === 'enquire_link')).toHaveLength(2);
     await until(() => peer.links.length >= 2);
   });
 
-  test('a peer that asks is answered, bound or not', async () => {
+  test("a peer's enquiry is answered, bound or not", async () => {
     const { peer } = await bound((pdu, link) => {
       if (isBind(pdu)) link.send({ command: 'enquire_link', status: 0, sequence: 5 });
       return false;
@@ -222,7 +222,7 @@ describe('a peer that breaks the protocol', () => {
     },
   );
 
-  test('an unknown command is nacked with its own number, and the link goes on', async () => {
+  test('an unknown command is nacked with its own sequence number, and the link stays up', async () => {
     const { carrier, peer } = await bound();
     await peer.links[0]?.raw(Buffer.from('00000010000002220000000000000009', 'hex'));
     await until(() => received(peer.links[0]).length === 1);
@@ -230,7 +230,7 @@ describe('a peer that breaks the protocol', () => {
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
   });
 
-  test('a request that only a carrier may get is nacked', async () => {
+  test('a request that only a carrier may receive is nacked', async () => {
     const { peer } = await bound();
     peer.links[0]?.send({
       command: 'query_sm',
@@ -245,7 +245,7 @@ describe('a peer that breaks the protocol', () => {
     expect(received(peer.links[0])).toMatchObject([{ command: 'generic_nack', sequence: 4 }]);
   });
 
-  test('a response to nobody is neither answered nor fatal, and is logged when the bind ends', async () => {
+  test('a response without a request is neither answered nor fatal, and is logged when the bind ends', async () => {
     const { carrier, peer, host } = await bound();
     const link = peer.links[0];
     link?.send({ command: 'submit_sm_resp', status: 0, sequence: 4711, messageId: 'a', tlvs: NO_TLVS });
@@ -270,7 +270,7 @@ describe('a peer that breaks the protocol', () => {
 });
 
 describe('stop', () => {
-  test('open answers are waited for, then the carrier unbinds and stays away', async () => {
+  test('stop waits for outstanding answers, then unbinds and does not reconnect', async () => {
     const open: { pdu: Pdu; link: Link }[] = [];
     const { carrier, peer } = await bound((pdu, link) => {
       if (pdu.command !== 'submit_sm') return false;
@@ -290,7 +290,7 @@ describe('stop', () => {
     expect(carrier.state().up).toBe(false);
   });
 
-  test('what is not answered by the deadline ends as unknown, and the deadline holds', async () => {
+  test('messages without an answer by the deadline end as unknown, and the deadline holds', async () => {
     const { carrier } = await bound(silent);
     const outcome = carrier.submit(submission());
     const since = performance.now();
@@ -299,14 +299,14 @@ describe('stop', () => {
     expect(await outcome).toMatchObject({ kind: 'unknown' });
   });
 
-  test('a peer that does not answer the unbind is left at the deadline', async () => {
+  test('a peer that does not answer the unbind is disconnected at the deadline', async () => {
     const { carrier } = await bound(silent);
     const since = performance.now();
     await carrier.stop(100);
     expect(performance.now() - since).toBeLessThan(5000);
   });
 
-  test('a carrier that waits for its next try stops at once', async () => {
+  test('a carrier that waits for its next attempt stops at once', async () => {
     const peer = await startScriptedPeer({ script: refuseBinds(STATUS.ESME_RINVPASWD) });
     const { carrier } = started(peer, {}, { ...FAST, faultRetryMs: 300_000 });
     await until(() => carrier.state().fault !== null);
@@ -315,14 +315,14 @@ describe('stop', () => {
 });
 
 describe('TLS', () => {
-  test('binds and submits over TLS to a certificate of the given authority', async () => {
+  test('binds and submits over TLS when the given authority issued the certificate', async () => {
     const peer = await startScriptedPeer({ tls: TLS });
     const { carrier } = started(peer, { tls: true, tlsCa: TLS.cert, tlsServername: 'localhost' });
     await until(() => carrier.room() > 0);
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'accepted' });
   });
 
-  test('a certificate of nobody, or for another name, is a fault and nothing is sent', async () => {
+  test('an untrusted certificate, or one for another name, is a fault, and nothing is sent', async () => {
     for (const settings of [{}, { tlsCa: TLS.cert, tlsServername: 'smsc.example' }]) {
       const peer = await startScriptedPeer({ tls: TLS });
       const { carrier } = started(peer, { tls: true, ...settings });
@@ -332,7 +332,7 @@ describe('TLS', () => {
     }
   });
 
-  test('with tlsInsecure any certificate will do', async () => {
+  test('with tlsInsecure any certificate is accepted', async () => {
     const peer = await startScriptedPeer({ tls: TLS });
     const { carrier } = started(peer, { tls: true, tlsInsecure: true });
     await until(() => carrier.room() > 0);

@@ -3,7 +3,7 @@ import { parseSmppSettings } from './settings.ts';
 
 const LEAST = { host: 'smsc.example', systemId: 'gw1' };
 
-test('host and system id are enough, the rest is as the protocol sheet advises', () => {
+test('host and system id are enough; the other defaults are those of the protocol sheet', () => {
   expect(parseSmppSettings(LEAST)).toMatchObject({
     port: 2775,
     bind: 'trx',
@@ -24,7 +24,7 @@ test('one address kind can be changed without the others', () => {
   expect(settings).toMatchObject({ shortAddress: { ton: 6, npi: 0 }, alphaAddress: { ton: 5, npi: 0 } });
 });
 
-test('what was given is not changed', () => {
+test('the given object is not changed', () => {
   const given = { ...LEAST };
   parseSmppSettings(given);
   expect(given).toEqual(LEAST);
@@ -41,6 +41,6 @@ test.each([
   [{ ...LEAST, interfaceVersion: 0x33, longMode: 'sar' }, 'longMode'],
   ['text', 'settings'],
   [null, 'settings'],
-])('%j is refused with the field %s named', (settings, field) => {
+])('%j is refused, naming the field %s', (settings, field) => {
   expect(() => parseSmppSettings(settings)).toThrow(new RegExp(`^${field}: `));
 });

@@ -1,75 +1,112 @@
 import Type, { type Static } from 'typebox';
 import { parseSettings } from '../parse-settings.ts';
 
-const text = (maxLength: number, fallback = '') => Type.String({ maxLength, default: fallback });
-const flag = (fallback: boolean) => Type.Boolean({ default: fallback });
-const seconds = (fallback: number) => Type.Number({ minimum: 0.05, maximum: 3600, default: fallback });
+const text = (description: string, maxLength: number) => Type.String({ description, maxLength, default: '' });
+const flag = (description: string, fallback: boolean) => Type.Boolean({ description, default: fallback });
+const seconds = (description: string, fallback: number) =>
+  Type.Number({ description, minimum: 0.05, maximum: 3600, default: fallback });
 
 /** Type of number and numbering plan. */
-const tonNpi = (ton: number, npi: number) =>
+const tonNpi = (description: string, ton: number, npi: number) =>
   Type.Object(
     {
       ton: Type.Integer({ minimum: 0, maximum: 255, default: ton }),
       npi: Type.Integer({ minimum: 0, maximum: 255, default: npi }),
     },
-    { default: {}, additionalProperties: false },
+    { description, default: {}, additionalProperties: false },
   );
 
-/** The settings of one SMPP connection. The defaults are those of the protocol sheet smpp, section 15. */
+/** How one SMPP carrier is spoken to. The defaults are those of the protocol sheet smpp, section 15. */
 export const SmppSettings = Type.Object(
   {
-    host: Type.String({ minLength: 1, maxLength: 253 }),
-    port: Type.Integer({ minimum: 1, maximum: 65_535, default: 2775 }),
-    tls: flag(false),
-    /** A certificate authority in PEM; by default the well-known authorities are trusted. */
-    tlsCa: Type.Optional(Type.String()),
-    /** The name that the certificate must contain when it differs from `host`. */
-    tlsServername: Type.Optional(Type.String({ minLength: 1 })),
-    /** Accepts any certificate: for test links only. */
-    tlsInsecure: flag(false),
+    host: Type.String({ description: 'Host name or IP address of the carrier.', minLength: 1, maxLength: 253 }),
+    port: Type.Integer({ description: 'Port of the carrier.', minimum: 1, maximum: 65_535, default: 2775 }),
+    tls: flag('TLS from the first byte.', false),
+    tlsCa: Type.Optional(
+      Type.String({ description: 'Certificate authority in PEM; the well-known authorities by default.' }),
+    ),
+    tlsServername: Type.Optional(
+      Type.String({ description: 'The name on the certificate, when it is not `host`.', minLength: 1 }),
+    ),
+    tlsInsecure: flag('Accepts any certificate: for a test link only.', false),
 
-    systemId: Type.String({ minLength: 1, maxLength: 15 }),
-    systemType: text(12),
-    interfaceVersion: Type.Enum([0x33, 0x34, 0x50], { default: 0x34 }),
-    addressRange: text(40),
-    bind: Type.Enum(['trx', 'tx+rx', 'tx', 'rx'], { default: 'trx' }),
-    /** Number of connections, or of connection pairs with `tx+rx`. */
-    binds: Type.Integer({ minimum: 1, maximum: 64, default: 1 }),
-    /** Maximum unanswered messages per bind. */
-    window: Type.Integer({ minimum: 1, maximum: 10_000, default: 10 }),
-    /** Parts per second over all binds; 0 means no limit. Enforced by the dispatcher, not by the carrier. */
-    tps: Type.Number({ minimum: 0, default: 0 }),
+    systemId: Type.String({ description: 'The user name that the carrier issued.', minLength: 1, maxLength: 15 }),
+    systemType: text('Sent with the bind, where the carrier requires it.', 12),
+    interfaceVersion: Type.Enum([0x33, 0x34, 0x50], {
+      description: 'SMPP version sent with the bind: 51 is 3.3, 52 is 3.4, 80 is 5.0.',
+      default: 0x34,
+    }),
+    addressRange: text('Sent with the bind: the numbers whose messages this bind wants to receive.', 40),
+    bind: Type.Enum(['trx', 'tx+rx', 'tx', 'rx'], {
+      description: 'How to bind: both directions on one bind (`trx`), a pair of binds, or one direction only.',
+      default: 'trx',
+    }),
+    binds: Type.Integer({
+      description: 'Number of connections; with `tx+rx`, of pairs of connections.',
+      minimum: 1,
+      maximum: 64,
+      default: 1,
+    }),
+    window: Type.Integer({
+      description: 'Maximum unanswered messages per bind, which is also what a crash can leave in doubt.',
+      minimum: 1,
+      maximum: 10_000,
+      default: 10,
+    }),
+    // Enforced by the dispatcher, not by the carrier.
+    tps: Type.Number({ description: 'Parts per second over all binds; 0 means no limit.', minimum: 0, default: 0 }),
 
-    serviceType: text(5),
-    alphaAddress: tonNpi(5, 0),
-    longAddress: tonNpi(1, 1),
-    shortAddress: tonNpi(3, 0),
-    destinationAddress: tonNpi(1, 1),
-    /** Writes international numbers with their plus sign. */
-    plusPrefix: flag(false),
-    /** The alphabet that data_coding 0 stands for at this carrier. */
-    defaultAlphabet: Type.Enum(['gsm', 'latin1', 'ascii', 'utf8'], { default: 'gsm' }),
-    /** The data_coding of text in the default alphabet; some carriers require 0xF1 (241). */
-    gsmDataCoding: Type.Integer({ minimum: 0, maximum: 255, default: 0 }),
-    longMode: Type.Enum(['udh8', 'udh16', 'sar', 'payload'], { default: 'udh8' }),
-    validity: Type.Enum(['absolute', 'relative', 'empty'], { default: 'absolute' }),
+    serviceType: text('Sent with every message.', 5),
+    alphaAddress: tonNpi('Type of number and numbering plan of alphanumeric senders.', 5, 0),
+    longAddress: tonNpi('The same for senders that are international numbers.', 1, 1),
+    shortAddress: tonNpi('The same for short codes.', 3, 0),
+    destinationAddress: tonNpi('The same for destinations.', 1, 1),
+    plusPrefix: flag('Writes international numbers with their plus sign.', false),
+    defaultAlphabet: Type.Enum(['gsm', 'latin1', 'ascii', 'utf8'], {
+      description: 'What data_coding 0 means at this carrier.',
+      default: 'gsm',
+    }),
+    gsmDataCoding: Type.Integer({
+      description: 'data_coding of text in the default alphabet; some carriers require 241 (0xF1).',
+      minimum: 0,
+      maximum: 255,
+      default: 0,
+    }),
+    longMode: Type.Enum(['udh8', 'udh16', 'sar', 'payload'], {
+      description:
+        'How long texts are joined: user data header with an 8 or 16 bit reference, sar parameters, or message_payload.',
+      default: 'udh8',
+    }),
+    validity: Type.Enum(['absolute', 'relative', 'empty'], {
+      description: 'How the end of the validity is written.',
+      default: 'absolute',
+    }),
 
-    enquireSeconds: seconds(30),
-    submitTimeoutSeconds: seconds(60),
-    bindTimeoutSeconds: seconds(30),
-    throttlePauseMs: Type.Integer({ minimum: 1, maximum: 30_000, default: 1000 }),
+    enquireSeconds: seconds('Idle time after which enquire_link checks that the carrier is still there.', 30),
+    submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a submit is "unknown".', 60),
+    bindTimeoutSeconds: seconds('Time without an answer after which a bind is tried again.', 30),
+    throttlePauseMs: Type.Integer({
+      description: 'First pause after the carrier throttles; doubles up to 30 s while it keeps refusing.',
+      minimum: 1,
+      maximum: 30_000,
+      default: 1000,
+    }),
 
-    /** Treats a text that looks like a receipt as one even if esm_class does not say so. */
-    dlrWithoutEsmClass: flag(true),
-    /** Treats the state ACCEPTED, which is otherwise not final, as a delivery. */
-    acceptedMeansDelivered: flag(false),
-    /** Minutes by which the carrier's clock in receipt texts is ahead of UTC. */
-    dlrOffsetMinutes: Type.Integer({ minimum: -14 * 60, maximum: 14 * 60, default: 0 }),
+    dlrWithoutEsmClass: flag(
+      'Treats a text that looks like a receipt as one, even when esm_class does not say so.',
+      true,
+    ),
+    acceptedMeansDelivered: flag('Treats the receipt state ACCEPTD, which is not final here, as delivered.', false),
+    dlrOffsetMinutes: Type.Integer({
+      description: "The carrier's clock in receipt texts, in minutes ahead of UTC.",
+      minimum: -14 * 60,
+      maximum: 14 * 60,
+      default: 0,
+    }),
   },
   { additionalProperties: false },
 );
 
-/** The settings of one SMPP connection. */
 export type SmppSettings = Static<typeof SmppSettings>;
 
 /**

@@ -34,14 +34,14 @@ describe('one part', () => {
     [STATUS.ESME_RINVDSTADR, 'UNDELIVERABLE', 'ESME_RINVDSTADR'],
     [STATUS.ESME_RINVSRCADR, 'REJECTED', 'ESME_RINVSRCADR'],
     [0x4a1, 'REJECTED', '0x000004A1'],
-  ])('status %i is a refusal for good', async (status, refusal, code) => {
+  ])('status %i is a permanent refusal', async (status, refusal, code) => {
     const { carrier, peer } = await bound(onSubmit((pdu) => refuse(pdu, status)));
     const outcome = await carrier.submit(submission());
     expect(outcome).toMatchObject({ kind: 'refused', status: refusal, code, carrierIds: [] });
     expect(peer.submits()).toHaveLength(1);
   });
 
-  test('a temporary error gives the message back for later, and pauses nothing', async () => {
+  test('a temporary error returns the message for later and pauses nothing', async () => {
     const { carrier } = await bound(onSubmit((pdu) => refuse(pdu, STATUS.ESME_RSYSERR)));
     const outcome = await carrier.submit(submission());
     expect(outcome).toMatchObject({ kind: 'retry', afterMs: 5000, code: 'ESME_RSYSERR' });
@@ -64,7 +64,7 @@ describe('one part', () => {
     },
   );
 
-  test('pauses get longer while throttling goes on, and short again after a success', async () => {
+  test('pauses get longer while throttling lasts, and short again after a success', async () => {
     const throttled = [1, 2, 4];
     const script = onSubmit((pdu, nth) =>
       throttled.includes(nth) ? refuse(pdu, STATUS.ESME_RTHROTTLED) : accept(pdu, 'a'),
@@ -79,7 +79,7 @@ describe('one part', () => {
     expect(pauses).toEqual([1, 2, 0, 1]);
   });
 
-  test('a bind that the carrier has forgotten is made anew, and the message given back', async () => {
+  test('a bind that the carrier has forgotten is replaced, and the message is returned', async () => {
     const script = onSubmit((pdu, nth) => (nth === 1 ? refuse(pdu, STATUS.ESME_RINVBNDSTS) : accept(pdu, 'a')));
     const { carrier, peer } = await bound(script);
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'retry', code: 'ESME_RINVBNDSTS' });
@@ -94,7 +94,7 @@ describe('one part', () => {
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'retry', code: 'ESME_RSYSERR' });
   });
 
-  test('no answer in time is unknown, and a late answer harms nobody', async () => {
+  test('a message without an answer in time is unknown, and a late answer is harmless', async () => {
     const late: Pdu[] = [];
     const { carrier, peer } = await bound(
       onSubmit((pdu, nth) => {
@@ -121,7 +121,7 @@ describe('one part', () => {
     expect(await carrier.submit(submission())).toEqual({ kind: 'accepted', carrierIds: ['real'] });
   });
 
-  test('a response that cannot be read is unknown at once', async () => {
+  test('a message with an unreadable response is unknown at once', async () => {
     const { carrier } = await bound((pdu, link) => {
       if (pdu.command !== 'submit_sm') return false;
       const octets = Buffer.from('00000012800000040000000000000000aabb', 'hex');
@@ -132,7 +132,7 @@ describe('one part', () => {
     expect(await carrier.submit(submission())).toMatchObject({ kind: 'unknown' });
   });
 
-  test('a message whose validity is over is refused and nothing is written', async () => {
+  test('a message whose validity has ended is refused, and nothing is written', async () => {
     const { carrier, peer } = await bound();
     const outcome = await carrier.submit(submission({ validUntil: new Date(Date.now() - 1) }));
     expect(outcome).toMatchObject({ kind: 'refused', status: 'EXPIRED' });
@@ -140,7 +140,7 @@ describe('one part', () => {
     expect(peer.submits()).toHaveLength(1);
   });
 
-  test('a message that SMPP cannot carry is refused and nothing is written', async () => {
+  test('a message that SMPP cannot carry is refused, and nothing is written', async () => {
     const { carrier, peer } = await bound();
     const outcome = await carrier.submit(submission({ destination: `+${'1'.repeat(30)}` }));
     expect(outcome).toMatchObject({ kind: 'refused', status: 'REJECTED', code: 'NOT_ENCODABLE' });
@@ -148,7 +148,7 @@ describe('one part', () => {
   });
 });
 
-describe('connection lost', () => {
+describe('a lost connection', () => {
   test('cut with 40 of 50 unanswered: 10 accepted, 40 unknown, none unreported', async () => {
     let seen = 0;
     const { carrier } = await bound(
@@ -165,7 +165,7 @@ describe('connection lost', () => {
     expect(kinds(outcomes)).toEqual({ accepted: 10, unknown: 40 });
   });
 
-  test('a message that no bind can take is given back as not sent', async () => {
+  test('a message that no bind can take is returned as not sent', async () => {
     const { carrier, peer } = await bound();
     await peer.close();
     await until(() => carrier.room() === 0);
@@ -187,7 +187,7 @@ describe('connection lost', () => {
     expect(carrier.room()).toBe(10_000);
   });
 
-  test('a whole window without an answer makes the bind start anew', async () => {
+  test('a whole window without an answer restarts the bind', async () => {
     const { carrier, peer } = await bound(
       onSubmit(() => null),
       { window: 3, submitTimeoutSeconds: 0.1 },
@@ -199,7 +199,7 @@ describe('connection lost', () => {
 });
 
 describe('several parts', () => {
-  test('parts go one after the other, and the ids are in part order', async () => {
+  test('parts are sent one after another, and the ids are in part order', async () => {
     const { carrier, peer } = await bound(onSubmit((pdu, nth) => accept(pdu, `part-${nth}`)));
     expect(await carrier.submit(submission({ body: LONG }))).toEqual({
       kind: 'accepted',
@@ -210,7 +210,7 @@ describe('several parts', () => {
     expect(headers).toEqual([1, 2, 3].map((seq) => `050003${ref}030${seq}`));
   });
 
-  test('a message takes one slot of the window, whatever its parts', async () => {
+  test('a message takes one slot of the window, however many parts it has', async () => {
     const { carrier, peer } = await bound(
       onSubmit(() => null),
       { window: 2 },
@@ -271,7 +271,7 @@ describe('several parts', () => {
     expect(peer.submits()).toHaveLength(2);
   });
 
-  test('a refusal that blames the carrier lets another one try, unless this one has taken a part', async () => {
+  test('a refusal that blames the carrier lets another carrier try, unless this one has taken a part', async () => {
     const script = onSubmit((pdu, nth) => (nth === 2 ? accept(pdu, 'one') : refuse(pdu, STATUS.ESME_RSUBMITFAIL)));
     const { carrier } = await bound(script);
     const [whole, rest] = [await carrier.submit(submission()), await carrier.submit(submission({ body: LONG }))];
@@ -290,7 +290,7 @@ describe('several parts', () => {
     expect(outcome).toMatchObject({ kind: 'unknown', carrierIds: ['one'] });
   });
 
-  test('a part that was not sent goes out on another bind or after the reconnect', async () => {
+  test('a part that was not sent is sent on another bind or after the reconnect', async () => {
     const { carrier, peer } = await bound((pdu, link) => {
       if (pdu.command === 'submit_sm' && pdu.shortMessage[5] === 1) {
         link.send(accept(pdu, 'one'));
@@ -306,7 +306,7 @@ describe('several parts', () => {
     expect(peer.submits().map((pdu) => pdu.shortMessage[5])).toEqual([1, 2, 3]);
   });
 
-  test('stopping lets a message that has begun send its remaining parts', async () => {
+  test('stopping lets a started message send its remaining parts', async () => {
     const held: Pdu[] = [];
     const { carrier, peer } = await bound(
       (pdu) => pdu.command === 'submit_sm' && held.length === 0 && held.push(pdu) > 0,
@@ -320,7 +320,7 @@ describe('several parts', () => {
     expect(peer.submits()).toHaveLength(3);
   });
 
-  test('stopping leaves a message whose later part waits as unknown, with the ids so far', async () => {
+  test('stopping ends a message whose later part waits as unknown, with the ids so far', async () => {
     const script = onSubmit((pdu, nth) => (nth === 1 ? accept(pdu, 'one') : refuse(pdu, STATUS.ESME_RTHROTTLED)));
     const { carrier, peer } = await bound(script, { throttlePauseMs: 30_000 });
     const outcome = carrier.submit(submission({ body: LONG }));
@@ -330,7 +330,7 @@ describe('several parts', () => {
   });
 });
 
-test('a later part that stays throttled is given up after 20 tries, with the ids so far', async () => {
+test('a later part that stays throttled is given up after 20 attempts, with the ids so far', async () => {
   const answers = [accept(PDU, 'one'), ...Array<Pdu>(30).fill(refuse(PDU, STATUS.ESME_RTHROTTLED))];
   let asked = 0;
   const session = {
@@ -348,7 +348,7 @@ test('a later part that stays throttled is given up after 20 tries, with the ids
   };
   const pool = {
     ...createPool([session], { window: 1, throttlePauseMs: 1 }, () => undefined),
-    throttled: () => undefined,
+    pause: () => undefined,
   };
   const slot = pool.claim();
   const outcome = slot && (await sendParts(pool, slot, [Buffer.alloc(16), Buffer.alloc(16)], null));

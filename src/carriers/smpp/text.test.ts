@@ -35,7 +35,7 @@ const anyOptions: fc.Arbitrary<TextOptions> = fc.record({
 });
 
 describe('the choice of the alphabet', () => {
-  test('every character of GSM 03.38 goes out in it, the extension as two octets', () => {
+  test('every character of GSM 03.38 is encoded in it, extension characters as two octets', () => {
     for (const character of GSM_BASIC) expect(encodeText(character)).toMatchObject({ alphabet: 'gsm7', units: 1 });
     for (const character of GSM_EXTENSION) {
       expect(encodeText(character)).toMatchObject({ alphabet: 'gsm7', units: 2, dataCoding: 0 });
@@ -52,13 +52,13 @@ describe('the choice of the alphabet', () => {
     expect(hex(encodeText('Olá').parts[0] ?? new Uint8Array())).toBe('004f006c00e1');
   });
 
-  test('a carrier whose default alphabet is Latin-1 gets its octets, and UCS-2 where it lacks a character', () => {
+  test('a carrier whose default alphabet is Latin-1 gets Latin-1, or UCS-2 when it lacks a character', () => {
     expect(hex(encodeText('@[é', { defaultAlphabet: 'latin1' }).parts[0] ?? new Uint8Array())).toBe('405be9');
     expect(encodeText('é', { defaultAlphabet: 'ascii' })).toMatchObject({ alphabet: 'ucs2' });
     expect(encodeText('€', { defaultAlphabet: 'latin1' })).toMatchObject({ alphabet: 'ucs2' });
   });
 
-  test('a carrier that wants its own data_coding for GSM text gets it there only', () => {
+  test('a carrier that requires its own data_coding for GSM text gets it only there', () => {
     expect(encodeText('abc', { gsmDataCoding: 0xf1 }).dataCoding).toBe(0xf1);
     expect(encodeText('中', { gsmDataCoding: 0xf1 }).dataCoding).toBe(8);
   });
@@ -84,12 +84,12 @@ describe('splitting', () => {
     expect(lengths('ç'.repeat(71), { longMode: 'udh16' })).toEqual([132, 10]);
   });
 
-  test('a payload is one part of octets and as many messages as without it', () => {
+  test('a payload is one part of octets, and counts as many messages as without it', () => {
     expect(lengths('a'.repeat(400), { longMode: 'payload' })).toEqual([400]);
     expect(countParts('a'.repeat(400), { longMode: 'payload' }).parts).toBe(3);
   });
 
-  test('the parts put together again are the text, and none is above the limit of its alphabet', () => {
+  test('the joined parts are the text, and none exceeds the limit of its alphabet', () => {
     fc.assert(
       fc.property(anyText, anyOptions, (body, options) => {
         const { parts, dataCoding, alphabet } = encodeText(body, options);
@@ -162,7 +162,7 @@ describe('decodeText', () => {
     expect(decodeText(bytes('00'), 0, 'gsm')).toBe('@');
   });
 
-  test('gives a text without NULs for any octets under any data_coding', () => {
+  test('returns a text without NULs for any octets with any data_coding', () => {
     const alphabet = fc.constantFrom<DefaultAlphabet>('gsm', 'latin1', 'ascii', 'utf8');
     fc.assert(
       fc.property(
@@ -184,7 +184,7 @@ describe('the user data header', () => {
   const content = { esmClass: 0, dataCoding: 0, shortMessage: new Uint8Array(), tlvs: NO_TLVS };
   const withUdh = (octets: string) => ({ ...content, esmClass: 0x40, shortMessage: bytes(octets) });
 
-  test('of a part is that of the standard, and the first part in UCS-2 that of the protocol sheet', () => {
+  test('of a part matches the standard, and that of a UCS-2 part the protocol sheet', () => {
     expect(hex(udhConcat(0x5c, 2, 1, 8))).toBe('0500035c0201');
     expect(hex(udhConcat(0x1234, 2, 1, 16))).toBe('06080412340201');
     const octets = Buffer.concat([udhConcat(0x5c, 2, 1, 8), encodeText('Olá').parts[0] ?? new Uint8Array()]);
@@ -192,7 +192,7 @@ describe('the user data header', () => {
     expect(octets).toHaveLength(0x0c);
   });
 
-  test('keeps as many bits of a counting reference as it has', () => {
+  test('keeps as many bits of a reference as fit', () => {
     expect(hex(udhConcat(0x1ff, 2, 1, 8))).toBe('050003ff0201');
     expect(hex(udhConcat(0x1ffff, 2, 1, 16))).toBe('060804ffff0201');
   });
@@ -202,7 +202,7 @@ describe('the user data header', () => {
     expect(() => udhConcat(1, 2, 3, 8)).toThrow(RangeError);
   });
 
-  test('is found behind other elements, in both widths, and in the parameters', () => {
+  test('is found after other elements, in both widths, and in the parameters', () => {
     expect(concatOf(withUdh('0b 0504 0b8423f0 0003 2a0302 41'))).toEqual({ ref: 0x2a, total: 3, seq: 2 });
     expect(concatOf(withUdh('06 0804 12340201 41'))).toEqual({ ref: 0x1234, total: 2, seq: 1 });
     const tlvs = new Map([
@@ -225,13 +225,13 @@ describe('the user data header', () => {
     expect(concatOf(withUdh(octets))).toBeNull();
   });
 
-  test('is no header when the message does not say that it has one', () => {
+  test('is ignored when the message does not say that it has one', () => {
     const message = { ...content, shortMessage: bytes('050003 5c0201 41') };
     expect(concatOf(message)).toBeNull();
     expect(textOf(message, 'ascii')).toHaveLength(6);
   });
 
-  test('does not show in the text, which may be in the payload too', () => {
+  test('is not part of the text, which may also be in the payload', () => {
     expect(textOf(withUdh('050003 5c0201 414243'), 'gsm')).toBe('ABC');
     const payload = bytes('050003 5c0201 004f');
     const message = { ...content, esmClass: 0x40, dataCoding: 8, tlvs: new Map([[TAG.message_payload, payload]]) };

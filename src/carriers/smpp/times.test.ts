@@ -49,7 +49,7 @@ describe('a relative time', () => {
   });
 });
 
-describe('what is no time', () => {
+describe('an invalid time', () => {
   test.for([
     '',
     '261231235900000',

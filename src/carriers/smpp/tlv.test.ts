@@ -11,13 +11,13 @@ describe('an optional parameter', () => {
     expect(readUint(tlvs, TAG.sar_msg_ref_num, 2)).toBe(0xbeef);
   });
 
-  test('of another length than asked for, or missing, has no integer', () => {
+  test('that is missing or has another length has no integer', () => {
     const tlvs = new Map([[TAG.message_state, uint16(2)]]);
     expect(readUint(tlvs, TAG.message_state, 1)).toBeNull();
     expect(readUint(tlvs, TAG.sar_msg_ref_num, 2)).toBeNull();
   });
 
-  test('holds text up to its NUL, or to its end where a peer forgot the NUL', () => {
+  test('holds text up to its NUL, or to its end when the peer omitted the NUL', () => {
     const read = (value: Uint8Array) =>
       readText(new Map([[TAG.receipted_message_id, value]]), TAG.receipted_message_id);
     expect(read(cStringValue('7FA3'))).toBe('7FA3');

@@ -39,7 +39,7 @@ const inbound = (item: object, contacts: object[] = [CONTACT]): string =>
 describe('the challenge', () => {
   const query = { 'hub.mode': 'subscribe', 'hub.challenge': '1158201444', 'hub.verify_token': 'ours' };
 
-  test('is answered as it came when the token is ours', () => {
+  test('is returned unchanged when the token is ours', () => {
     expect(verifyChallenge(query, 'ours')).toBe('1158201444');
   });
 
@@ -69,7 +69,7 @@ describe('the signature', () => {
     expect(readWhatsappCallback(request(body, { signature }))).toEqual({ kind: 'forbidden' });
   });
 
-  test('is over the octets as they came, escapes and spaces included', () => {
+  test('covers the octets as received, escapes and spaces included', () => {
     const escaped = body.replace('wamid.A', 'wamid.\\u00e9').replace('{', '{ ');
     expect(read(escaped).receipts[0]?.carrierIds).toEqual(['wamid.é']);
   });
@@ -106,7 +106,7 @@ describe('a status', () => {
     ]);
   });
 
-  test('names our id behind that of the network', () => {
+  test("has our id after the network's", () => {
     const [receipt] = read(status({ biz_opaque_callback_data: '018f0000-0000-7000-8000-000000000001' })).receipts;
     expect(receipt?.carrierIds).toEqual(['wamid.A', '018f0000-0000-7000-8000-000000000001']);
   });
@@ -121,7 +121,7 @@ describe('a status', () => {
     [131000, 'ERROR'],
     [130429, 'ERROR'],
     [1, 'ERROR'],
-  ])('failed with %i is the receipt %s, with the words of the network', (code, state) => {
+  ])('failed with %i is the receipt %s, with the text of the network', (code, state) => {
     const error = { code, title: 'A title', message: 'A title', error_data: { details: 'Some details.' } };
     expect(read(status({ status: 'failed', errors: [error] })).receipts).toMatchObject([
       { state, errorCode: String(code), raw: `${code} A title: Some details.` },
@@ -137,24 +137,24 @@ describe('a status', () => {
     expect(read(status(item)).receipts[0]?.destination).toBe('US.13491208655302741918');
   });
 
-  test('keeps the words of the network, so that prices are not lost', () => {
+  test('keeps the text of the network, so that prices are not lost', () => {
     const pricing = { billable: true, pricing_model: 'PMP', category: 'marketing' };
     expect(read(status({ pricing })).receipts[0]?.raw).toContain('"category":"marketing"');
   });
 
-  test('without a time that can be read has none', () => {
+  test('without a readable time has none', () => {
     for (const timestamp of ['', 'soon', '-1', '99999999999', 5])
       expect(read(status({ timestamp })).receipts[0]?.doneAt).toBeNull();
   });
 
-  test('without an id is told apart, and the others of the request are read', () => {
+  test('without an id is reported as unreadable, and the others in the request are read', () => {
     const result = read(statuses({ status: 'sent' }, { id: 'wamid.B', status: 'read' }));
     expect(result.receipts.map(({ carrierIds }) => carrierIds)).toEqual([['wamid.B']]);
     expect(result.other).toMatchObject([{ field: 'statuses', why: 'unreadable' }]);
   });
 });
 
-describe('a message of a person', () => {
+describe('an inbound message', () => {
   const file = { mime_type: 'image/jpeg', sha256: 'x', id: '1003383421387256', url: 'https://lookaside.example/x' };
 
   test.each<[string, object, object]>([
@@ -222,7 +222,7 @@ describe('a message of a person', () => {
     expect(JSON.parse(Buffer.from(message?.raw ?? []).toString())).toMatchObject(JSON.parse(JSON.stringify(item)));
   });
 
-  test('tells its file by the id, and no address', () => {
+  test('has its file by the id, without a URL', () => {
     const item = { from: '16505551234', type: 'document', document: { ...file, filename: 'a.pdf' } };
     expect(read(inbound(item)).inbounds[0]?.rich?.media).toEqual({
       id: '1003383421387256',
@@ -232,7 +232,7 @@ describe('a message of a person', () => {
     });
   });
 
-  test('who shows no number is known by the user id', () => {
+  test('from a person without a number has the user id', () => {
     const contact = { profile: { name: 'Anna' }, user_id: 'US.1349', username: 'anna' };
     for (const from of [{ from_user_id: 'US.1349' }, {}]) {
       const [message] = read(inbound({ ...from, type: 'text', text: { body: 'x' } }, [contact])).inbounds;
@@ -245,7 +245,7 @@ describe('a message of a person', () => {
     expect(message?.rich?.profileName).toBeNull();
   });
 
-  test('holds nothing that the database could not keep', () => {
+  test('contains nothing that the database cannot store', () => {
     const [message] = read(inbound({ from: '1', type: 'text', text: { body: 'a\u0000b\ud800' } })).inbounds;
     expect(message?.text).toBe('ab\ufffd');
   });
@@ -287,7 +287,7 @@ describe('a change of a template', () => {
     ]);
   });
 
-  test('says why', () => {
+  test('has the reason', () => {
     const value = {
       event: 'PAUSED',
       reason: 'SCAM',
@@ -301,7 +301,7 @@ describe('a change of a template', () => {
     expect(read(body).templateChanges[0]?.templateId).toBe('12345678901234567891');
   });
 
-  test('of another kind is a reason to look', () => {
+  test('of another kind is listed as other', () => {
     const body = notification({ field: 'template_category_update', value: { message_template_id: 1 } });
     expect(read(body).other).toEqual([
       { field: 'template_category_update', wabaId: WABA, phoneNumberId: null, why: 'field' },
@@ -309,17 +309,17 @@ describe('a change of a template', () => {
   });
 });
 
-describe('what is not ours', () => {
+describe('a notification for others', () => {
   const item = { id: 'wamid.A', status: 'delivered' };
 
-  test('is not read when it is of another business account', () => {
+  test('is not read when it belongs to another business account', () => {
     const body = notification(messagesChange({ statuses: [item] })).replace(WABA, '999');
     const { receipts, other } = read(body);
     expect(receipts).toEqual([]);
     expect(other).toEqual([{ field: 'messages', wabaId: '999', phoneNumberId: null, why: 'foreign' }]);
   });
 
-  test('is not read when it is of another number of the same account', () => {
+  test('is not read when it belongs to another number of the same account', () => {
     const body = notification(messagesChange({ statuses: [item] }, '999'), messagesChange({ statuses: [item] }));
     expect(read(body)).toMatchObject({ receipts: [{ sender: NUMBER }], other: [{ why: 'foreign' }] });
   });
@@ -329,7 +329,7 @@ describe('what is not ours', () => {
   });
 });
 
-test('many entries, changes and items of a request come in their order', () => {
+test('entries, changes and items of a request are read in order', () => {
   const change = (first: number): object =>
     messagesChange({ statuses: [first, first + 1].map((n) => ({ id: `wamid.${n}`, status: 'sent' })) });
   const entry = (first: number): object => ({ id: WABA, changes: [change(first), change(first + 2)] });

@@ -44,7 +44,7 @@ carrierConformance({
 });
 
 describe('a message', () => {
-  test('goes out as its content says, to the number with its plus, under our id', async () => {
+  test('is sent with its content, to the number with its plus sign, under our id', async () => {
     const { graph, carrier } = await bound();
     const outcome = await carrier.submit(templateTo('+351912345678'));
     const [entry] = graph.ledger.messages();
@@ -54,19 +54,19 @@ describe('a message', () => {
     expect(entry?.content).toEqual({ name: 'hello', language: { code: 'en_US' } });
   });
 
-  test('that the network holds back for a quality assessment says so', async () => {
+  test('that the network holds back for a quality assessment is marked as held', async () => {
     const { carrier } = await bound();
     const outcome = await carrier.submit(templateTo('+351912349913'));
     expect(outcome).toMatchObject({ kind: 'accepted', held: 'held_for_quality_assessment' });
   });
 
-  test('without a content is its text', async () => {
+  test('without content is sent as its text', async () => {
     const { graph, carrier } = await bound();
     await carrier.submit(submission({ sender: NUMBER, body: 'Olá' }));
     expect(graph.ledger.messages()[0]?.content).toEqual({ body: 'Olá', preview_url: false });
   });
 
-  test('cannot bring addresses of its own', async () => {
+  test('cannot override the addresses', async () => {
     const { graph, carrier } = await bound();
     const message = { type: 'text', text: { body: 'Hi' }, to: '+1999', biz_opaque_callback_data: 'x' };
     await carrier.submit(submission({ sender: NUMBER, content: { channel: 'WHATSAPP', message } }));
@@ -76,7 +76,7 @@ describe('a message', () => {
     });
   });
 
-  test('to a person without a number goes to the user id', async () => {
+  test('to a person without a number is sent to the user id', async () => {
     const { graph, carrier } = await bound();
     expect(await carrier.submit(templateTo('US.13491208655302741918'))).toMatchObject({ kind: 'accepted' });
     expect(graph.ledger.messages()[0]?.to).toBe('US.13491208655302741918');
@@ -96,14 +96,14 @@ describe('a message', () => {
 
 describe('an error of the network', () => {
   test.each([
-    ['is for good where it speaks of the person', 131026, { kind: 'refused', status: 'UNSUPPORTED', elsewhere: false }],
+    ['is permanent when it concerns the person', 131026, { kind: 'refused', status: 'UNSUPPORTED', elsewhere: false }],
     ['is a closed conversation after 24 hours', 131047, { kind: 'refused', status: 'CONVERSATION_CLOSED' }],
     ['is a person who wants nothing any more', 131050, { kind: 'refused', status: 'DISABLED' }],
-    ['is for good where it speaks of the template', 132000, { kind: 'refused', status: 'ERROR', elsewhere: false }],
-    ['blames the account where it does', 131031, { kind: 'refused', status: 'ERROR', elsewhere: true }],
-    ['gives the message back when the rate is full', 130429, { kind: 'retry', counts: false, code: '130429' }],
-    ['gives the message back when the account calls too often', 80007, { kind: 'retry', counts: false }],
-    ['gives the message back when the service is away', 131016, { kind: 'retry', counts: true }],
+    ['is permanent when it concerns the template', 132000, { kind: 'refused', status: 'ERROR', elsewhere: false }],
+    ['blames the account when it concerns the account', 131031, { kind: 'refused', status: 'ERROR', elsewhere: true }],
+    ['returns the message when the rate is exceeded', 130429, { kind: 'retry', counts: false, code: '130429' }],
+    ['returns the message when the account calls too often', 80007, { kind: 'retry', counts: false }],
+    ['returns the message when the service is unavailable', 131016, { kind: 'retry', counts: true }],
     ['holds the message when a permission is missing', 200, { kind: 'retry', counts: true }],
     ['that nobody knows goes by the HTTP status', 999_999, { kind: 'refused', status: 'ERROR', code: '999999' }],
   ])('%s: %i', async (_, code, expected) => {
@@ -112,18 +112,18 @@ describe('an error of the network', () => {
     expect(graph.ledger.codes()).toEqual({ [code]: 1 });
   });
 
-  test('for no reason that it knows is tried again two times, and then is for good', async () => {
+  test('without a known reason is repeated twice, and then is permanent', async () => {
     const { graph, carrier } = await bound({ script: { refuse: 131000 } });
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject({ kind: 'refused', code: '131000' });
     expect(graph.ledger.codes()).toEqual({ 131000: 3 });
   });
 
-  test('that is over at the second repetition does no harm', async () => {
+  test('that ends before the second repetition does no harm', async () => {
     const { carrier } = await bound();
     expect(await carrier.submit(templateTo('+351912349914'))).toMatchObject({ kind: 'accepted' });
   });
 
-  test('of the pair rests longer each time, for that person only', async () => {
+  test('of the pair pauses longer each time, for that person only', async () => {
     const { carrier } = await bound({ script: { outcomes: { 5678: { refuse: 131056, refuseTimes: 3 } } } });
     const delays: unknown[] = [];
     for (let n = 0; n < 4; n += 1) {
@@ -148,7 +148,7 @@ describe('an error of the network', () => {
 });
 
 describe('the state', () => {
-  test('has a fault while a number needs a person, and none once it sends again', async () => {
+  test('has a fault while a number needs a person, and none once it can send again', async () => {
     const { graph, carrier, host } = await bound({ script: { refuse: 131042 } });
     await carrier.submit(templateTo('+351912345678'));
     expect(carrier.state()).toMatchObject({ bindsUp: 0, bindsWanted: 1, fault: expect.stringContaining('131042') });
@@ -169,7 +169,7 @@ describe('the state', () => {
     expect(carrier.room()).toBe(0);
   });
 
-  test('has a fault when the token ends, no message is lost by it, and it is over when the token is good again', async () => {
+  test('has a fault when the token expires, which loses no message and clears when the token is valid again', async () => {
     const { graph, carrier } = await bound({ script: { refuse: 190 } });
     expect(await carrier.submit(templateTo('+351912345678'))).toMatchObject({ kind: 'retry', counts: false });
     expect(carrier.room()).toBe(0);
@@ -202,7 +202,7 @@ async function facing(onMessage: Answering, onLook: Answering = () => THERE): Pr
 
 const THERE: SandboxAnswer = { status: 200, body: { data: [] } };
 
-describe('an answer that is not of the API', () => {
+describe('an answer that is not from the API', () => {
   test.each<[string, SandboxAnswer, object]>([
     ['5xx: nobody knows how far the message came', { status: 502, body: '<html>' }, { kind: 'unknown' }],
     ['a success without an id: the same', { status: 200, body: { messages: [] } }, { kind: 'unknown' }],
@@ -227,7 +227,7 @@ describe('an answer that is not of the API', () => {
   });
 });
 
-test('messages that fail one after the other are followed by one question whether the API is there', async () => {
+test('messages that fail one after another lead to a single probe of the API', async () => {
   let [looks, messages] = [0, 0];
   const [look, later] = [Promise.withResolvers<SandboxAnswer>(), Promise.withResolvers<SandboxAnswer>()];
   const carrier = await facing(
@@ -244,7 +244,7 @@ test('messages that fail one after the other are followed by one question whethe
   expect(looks).toBe(2);
 });
 
-test('a message that could not be written goes again, and nothing is sent while the network is away', async () => {
+test('a message that could not be written is returned, and nothing is sent while the network is unreachable', async () => {
   const { graph, carrier } = await bound();
   await graph.close();
   const outcomes = await Promise.all([1, 2, 3].map((n) => carrier.submit(templateTo(`+35191234567${n}`))));
@@ -261,7 +261,7 @@ test('a message without an answer is unknown under our id, which the network rep
   });
 });
 
-test('messages of a number keep its rate', async () => {
+test('messages from a number keep its rate', async () => {
   const { carrier } = await bound({}, { tps: 40 });
   const since = performance.now();
   await Promise.all(Array.from({ length: 20 }, () => carrier.submit(templateTo('+351912345678'))));

@@ -40,7 +40,7 @@ const draft = (name: string, more: object = {}) => ({
 });
 
 describe('templates', () => {
-  test('are listed with their status, their parts and how their values are named', async () => {
+  test('are listed with their status, components and parameter format', async () => {
     const { client } = await open();
     const all = await listed(client);
     expect(all.map(({ name, status }) => [name, status])).toEqual(TEMPLATES.map(({ name }) => [name, 'APPROVED']));
@@ -48,7 +48,7 @@ describe('templates', () => {
     expect(all[2]?.components).toEqual(TEMPLATES[2].components);
   });
 
-  test('are listed whole when they are more than a page', async () => {
+  test('are listed completely when they are more than one page', async () => {
     const { graph, client } = await open();
     for (let n = 0; n < 220; n += 1) graph.templates.seed(draft(`t${n}`));
     const names = (await listed(client)).map(({ name }) => name);
@@ -70,7 +70,7 @@ describe('templates', () => {
     expect(await status()).toBeUndefined();
   });
 
-  test('that the network does not take answer with its code and words', async () => {
+  test('that the network refuses have its code and text', async () => {
     const { client } = await open();
     const body = (text: string) => draft('x', { components: [{ type: 'BODY', text }] });
     const codes = [];
@@ -113,14 +113,14 @@ describe('files', () => {
     expect(back).toEqual({ ok: true, value: { bytes, mimeType: 'image/jpeg' } });
   });
 
-  test('that are larger than wanted are not fetched', async () => {
+  test('that exceed the limit are not fetched', async () => {
     const { graph, client } = await open();
     const { id } = await received(graph);
     expect(await downloadMedia(client, { id, maxBytes: 3 })).toMatchObject({ ok: false, fault: { code: 'TOO_LARGE' } });
     expect(graph.ledger.counts().downloads).toBe(0);
   });
 
-  test('whose address is over are asked for once more', async () => {
+  test('whose URL has expired are requested once more', async () => {
     let addresses = 0;
     const api = await startServer({
       maxBytes: 1000,
@@ -138,7 +138,7 @@ describe('files', () => {
     expect(addresses).toBe(4);
   });
 
-  test('that nobody knows are a fault that no repetition mends', async () => {
+  test('that do not exist are a permanent fault', async () => {
     const { client } = await open();
     expect(await downloadMedia(client, { id: '1/../2', maxBytes: 1 })).toMatchObject({
       ok: false,
@@ -146,7 +146,7 @@ describe('files', () => {
     });
   });
 
-  test('are fetched from hosts that may see the token, and from no other', async () => {
+  test('are fetched only from hosts that may receive the token', async () => {
     const seen: string[] = [];
     const trap = await startServer({
       maxBytes: 1000,
@@ -201,13 +201,13 @@ async function received(graph: SandboxGraph): Promise<{ id: string }> {
 }
 
 describe('a call that fails', () => {
-  test('tells that the token was refused', async () => {
+  test('reports that the token was refused', async () => {
     const graph = await sandbox();
     const client = clientOf(graph, {}, { accessToken: 'wrong' });
     expect(await listTemplates(client)).toMatchObject({ ok: false, fault: { code: '190', status: 401, retry: false } });
   });
 
-  test('may be repeated when nobody is there', async () => {
+  test('may be repeated when the API is unreachable', async () => {
     const { graph, client } = await open();
     await graph.close();
     expect(await listTemplates(client)).toMatchObject({ ok: false, fault: { code: 'UNREACHABLE', retry: true } });
@@ -218,7 +218,7 @@ describe('a call that fails', () => {
     ['a page in place of JSON', { status: 502, body: '<html>' }, 'HTTP_502', true],
     ['a failure with the body of a success', { status: 500, body: { data: [] } }, 'HTTP_500', true],
     ['JSON without what was asked for', { status: 200, body: { success: true } }, 'HTTP_200', false],
-  ])('is told apart: %s', async (_, answer, code, retry) => {
+  ])('is distinguished: %s', async (_, answer, code, retry) => {
     const api = await startServer({ maxBytes: 1000, handle: () => answer });
     onTestFinished(() => api.close());
     const client = clientOf(await sandbox(), { baseUrl: api.url });
@@ -233,7 +233,7 @@ describe('samples of templates', () => {
     { type: 'BODY', text: 'Hello there.' },
   ];
 
-  test('are uploaded in two steps, and a template with their handle is taken', async () => {
+  test('are uploaded in two steps, and a template with their handle is accepted', async () => {
     const { client } = await open();
     const handle = await uploadSample(client, file);
     const components = header(handle.ok ? handle.value : '');
@@ -242,7 +242,7 @@ describe('samples of templates', () => {
     expect(invented).toMatchObject({ ok: false, fault: { code: '2388047' } });
   });
 
-  test('of a type that headers cannot have, and by a connection without an app, are refused', async () => {
+  test('of a type that headers cannot have, or on a connection without an app, are refused', async () => {
     const { graph, client } = await open();
     const wrong = await uploadSample(client, { ...file, mimeType: 'image/gif' });
     expect(wrong).toMatchObject({ ok: false, fault: { code: '100', status: 400 } });

@@ -63,13 +63,13 @@ const QUICK = {
 const statesOf = ({ callbacks }: Receiver, id: string): string[] =>
   callbacks.flatMap(({ receipts }) => receipts.filter((one) => one.carrierIds.includes(id)).map(({ state }) => state));
 
-describe('what became of a message', () => {
+describe('the result of a message', () => {
   test.each([
     ['+351912341111', ['ACCEPTED', 'DELIVERED', 'READ']],
     ['+351912342222', ['UNSUPPORTED']],
     ['+351912343333', ['ACCEPTED']],
     ['+351912344444', ['DELIVERED', 'DELIVERED']],
-  ])('is told by signed callbacks: %s %j', async (destination, states) => {
+  ])('is reported by signed callbacks: %s %j', async (destination, states) => {
     const { graph, carrier } = await bound({ script: QUICK });
     const gateway = await receiver(graph);
     const outcome = await carrier.submit(templateTo(destination));
@@ -79,7 +79,7 @@ describe('what became of a message', () => {
     expect(gateway.forbidden).toBe(0);
   });
 
-  test('is told by our id when the submit had no answer', async () => {
+  test('is reported under our id when the submit had no answer', async () => {
     const { graph, carrier } = await bound({ script: { ...QUICK, silent: true } }, { submitTimeoutSeconds: 0.1 });
     const gateway = await receiver(graph);
     const outcome = await carrier.submit(templateTo('+351912345678'));
@@ -87,7 +87,7 @@ describe('what became of a message', () => {
     await until(() => statesOf(gateway, ours).includes('DELIVERED'));
   });
 
-  test('is told again until it is acknowledged', async () => {
+  test('is reported again until it is acknowledged', async () => {
     const { graph, carrier } = await bound({ script: QUICK });
     const gateway = await receiver(graph);
     gateway.status = 503;
@@ -99,7 +99,7 @@ describe('what became of a message', () => {
     expect(graph.ledger.events()).toMatchObject([{ kind: 'status', what: 'delivered', result: 'acked' }]);
   });
 
-  test('of many messages is told for each of them, doubled and out of order as it may come', async () => {
+  test('is reported for each of many messages, even when duplicated and out of order', async () => {
     const script = { ...QUICK, doubleStatusShare: 0.2, reorderStatusShare: 0.2 };
     const { graph, carrier } = await bound({ script });
     const gateway = await receiver(graph);
@@ -115,14 +115,14 @@ describe('what became of a message', () => {
   });
 });
 
-test('the address is taken only when it answers the challenge', async () => {
+test('the callback URL is accepted only when it answers the challenge', async () => {
   const { graph } = await bound();
   const gateway = await receiver(graph);
   expect(await graph.verifyCallback(gateway.server.url, 'verify-me')).toBe(true);
   expect(await graph.verifyCallback(gateway.server.url, 'wrong')).toBe(false);
 });
 
-test('a message of a person opens the window for free text', async () => {
+test("a person's message opens the window for free text", async () => {
   const { graph, carrier } = await bound({ script: QUICK });
   const gateway = await receiver(graph);
   const reply = templateTo('+351912345678', {
@@ -147,7 +147,7 @@ test('people without numbers are known by their user ids, in answers, statuses a
   expect(gateway.callbacks[1]?.receipts[0]?.destination).toMatch(/^[A-Z]{2}\.\d+$/);
 });
 
-test('an older version of the API tells the conversation too, and a receipt keeps its words', async () => {
+test('an older version of the API also reports the conversation, and the receipt keeps it', async () => {
   const { graph, carrier } = await bound({ script: { ...QUICK, payload: 'conversation' } });
   const gateway = await receiver(graph);
   await carrier.submit(templateTo('+351912343333'));
@@ -158,7 +158,7 @@ test('an older version of the API tells the conversation too, and a receipt keep
   });
 });
 
-test('a template that is paused is told, and refused from then on', async () => {
+test('a paused template is reported, and refused from then on', async () => {
   const { graph, carrier } = await bound({ script: QUICK });
   const gateway = await receiver(graph);
   const hello = graph.templates.all().find(({ name }) => name === 'hello');

@@ -36,12 +36,12 @@ describe('a code', () => {
     [302, 'hold'],
     [500, 'later'],
     [503, 'later'],
-  ])('that nobody listed goes by the HTTP status: %i is %s', (status, act) => {
+  ])('that is not listed is classified by the HTTP status: %i is %s', (status, act) => {
     expect(classOf(987_654, status).act).toBe(act);
     expect(classOfHttp(status).act).toBe(act);
   });
 
-  test('of a failure after the acceptance is a final state', () => {
+  test('of a failure after acceptance leads to a final state', () => {
     expect([131026, 131047, 131050, 131016, null].map(statusOfFailure)).toEqual([
       'UNSUPPORTED',
       'CONVERSATION_CLOSED',
@@ -53,16 +53,16 @@ describe('a code', () => {
 });
 
 describe('an error object', () => {
-  test('tells its code and its words', () => {
+  test('has its code and its text', () => {
     const error = { message: '(#130429) Rate limit hit', code: 130429, error_data: { details: 'Too fast' } };
     expect(readGraphError(error)).toEqual({ code: 130429, text: '(#130429) Rate limit hit: Too fast' });
   });
 
-  test('has its code as a number or as a text', () => {
+  test('may have its code as a number or as a string', () => {
     expect(readGraphError({ code: '190', message: 'M' })).toEqual({ code: 190, text: 'M' });
   });
 
-  test('says things once', () => {
+  test('does not repeat the title', () => {
     expect(readGraphError({ code: 1, title: 'T', message: 'M', error_data: { details: 'T' } })?.text).toBe('T');
   });
 
@@ -76,7 +76,7 @@ describe('an error object', () => {
     { code: [] },
     { code: { toString: 1 } },
     { code: 1.5 },
-  ])('is none: %j', (json) => {
+  ])('is invalid: %j', (json) => {
     expect(readGraphError(json)).toBeNull();
   });
 });

@@ -4,29 +4,55 @@ import { parseSettings } from '../parse-settings.ts';
 
 /** Meta's ids are numbers, written as strings. */
 const Id = Type.String({ pattern: '^[0-9]{1,32}$' });
-const seconds = (fallback: number) => Type.Number({ minimum: 0.05, maximum: 600, default: fallback });
+const seconds = (description: string, fallback: number) =>
+  Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
 
 /** How one WhatsApp business account is reached (protocol sheet whatsapp). */
 export const WhatsappSettings = Type.Object(
   {
-    /** HTTPS; plain HTTP only to this machine, for a sandbox. */
-    baseUrl: Type.String({ maxLength: 300, default: 'https://graph.facebook.com' }),
-    apiVersion: Type.String({ pattern: '^v[0-9]{1,3}\\.[0-9]$', default: 'v23.0' }),
-    wabaId: Id,
-    /** The app that uploads sample files for templates; not needed for anything else. */
-    appId: Type.Optional(Id),
-    /** Our numbers that this connection sends from. */
-    phoneNumberIds: Type.Array(Id, { minItems: 1, maxItems: 100, uniqueItems: true }),
-    /** Maximum unanswered messages, over all numbers. */
-    concurrency: Type.Integer({ minimum: 1, maximum: 2000, default: 50 }),
-    /** Messages per second and number; 0 means no limit. */
-    tps: Type.Number({ minimum: 0, default: 80 }),
-    submitTimeoutSeconds: seconds(30),
-    connectTimeoutSeconds: seconds(10),
-    /** The first pause of a number when the network throttles it; doubles up to 30 s. */
-    throttlePauseMs: Type.Integer({ minimum: 1, maximum: 30_000, default: 1000 }),
-    /** Hosts besides that of `baseUrl` that files may be fetched from; no other host receives the access token. */
-    mediaHosts: Type.Array(Type.String({ minLength: 1, maxLength: 260 }), { default: ['lookaside.fbsbx.com'] }),
+    baseUrl: Type.String({
+      description: 'Origin of the Graph API, without a path; plain HTTP only to this machine.',
+      maxLength: 300,
+      default: 'https://graph.facebook.com',
+    }),
+    apiVersion: Type.String({
+      description: 'Version of the API, a part of each path.',
+      pattern: '^v[0-9]{1,3}\\.[0-9]$',
+      default: 'v23.0',
+    }),
+    wabaId: Type.String({ ...Id, description: 'Id of the business account.' }),
+    appId: Type.Optional(
+      Type.String({
+        ...Id,
+        description: 'Id of the app that uploads sample files for templates; only needed for that.',
+      }),
+    ),
+    phoneNumberIds: Type.Array(Id, {
+      description: 'Ids of the phone numbers that this connection sends from; callbacks about others are ignored.',
+      minItems: 1,
+      maxItems: 100,
+      uniqueItems: true,
+    }),
+    concurrency: Type.Integer({
+      description: 'Maximum unanswered messages, over all numbers.',
+      minimum: 1,
+      maximum: 2000,
+      default: 50,
+    }),
+    tps: Type.Number({ description: 'Messages per second and number; 0 means no limit.', minimum: 0, default: 80 }),
+    submitTimeoutSeconds: seconds('Time without an answer after which the outcome of a message is "unknown".', 30),
+    connectTimeoutSeconds: seconds('Time after which a connection attempt is abandoned and tried again.', 10),
+    throttlePauseMs: Type.Integer({
+      description: 'First pause of a number when the network throttles it; doubles up to 30 s.',
+      minimum: 1,
+      maximum: 30_000,
+      default: 1000,
+    }),
+    mediaHosts: Type.Array(Type.String({ minLength: 1, maxLength: 260 }), {
+      description:
+        'Hosts besides that of `baseUrl` that files may be fetched from; no other host receives the access token.',
+      default: ['lookaside.fbsbx.com'],
+    }),
   },
   { additionalProperties: false },
 );

@@ -11,17 +11,17 @@ const instant = (date: Date | null): string | null => date?.toISOString() ?? nul
 /** How fast a campaign is being sent, and how long that still takes; null while it is not, or nothing moves. */
 export type Pace = { readonly ratePerSecond: number | null; readonly estimatedSecondsLeft: number | null };
 
-export const STILL: Pace = { ratePerSecond: null, estimatedSecondsLeft: null };
+export const NO_PACE: Pace = { ratePerSecond: null, estimatedSecondsLeft: null };
 
 /** A campaign as lists of them write it. */
-export function toEntryOut(row: CampaignEntry, pace: Pace = STILL): Static<typeof CampaignOut> {
+export function toEntryOut(row: CampaignEntry, pace: Pace = NO_PACE): Static<typeof CampaignOut> {
   const { scheduledAt, goal, goalAt, goalFresh } = row;
   return {
-    ...settingsOf(row),
+    ...toSettingsOut(row),
     id: row.id,
     status: row.status,
     scheduledDate: scheduledAt && formatScheduledDate(scheduledAt),
-    ...totalsOf(row),
+    ...toTotalsOut(row),
     ...pace,
     skipped: goal && toSkipped(goal.skipped),
     estimatedCost: fromMicros(row.estimatedMicros),
@@ -45,7 +45,7 @@ export const toCampaignOut = (row: CampaignRow, pace?: Pace): Static<typeof Camp
   destinations: row.destinations,
 });
 
-function settingsOf(row: CampaignEntry) {
+function toSettingsOut(row: CampaignEntry) {
   const { name, description, sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, whatsappPhoneNumberId } = row;
   const { whatsappTemplateId, contactListIds, destinationType, readyToSend, fallback } = row;
   return {
@@ -75,29 +75,29 @@ const toSkipped = ({ opted_out, no_route, no_price, ...rest }: NonNullable<Campa
 });
 
 /** What came of its recipients: of single modes by the roll-ups, of combined ones as their chains end. */
-function totalsOf(row: CampaignEntry) {
+function toTotalsOut(row: CampaignEntry) {
   const { totalDestinations } = row;
-  const { totalSuccess, totalFailed } = endsOf(row);
-  const { everybody, totalSkipped } = recipientsOf(row);
+  const { totalSuccess, totalFailed } = countFinalStates(row);
+  const { everybody, totalSkipped } = countAllRecipients(row);
   const totalPending = Math.max(0, everybody - totalSkipped - totalSuccess - totalFailed);
   const ended = totalSuccess + totalFailed;
-  const progress = isOver(row) ? 1 : ended === 0 ? 0 : ended / (ended + totalPending);
+  const progress = hasEnded(row) ? 1 : ended === 0 ? 0 : ended / (ended + totalPending);
   return { totalDestinations, totalSuccess, totalFailed, totalPending, totalSkipped, progress };
 }
 
-function endsOf({ run, sendingMode, delivered, failed }: CampaignEntry) {
+function countFinalStates({ run, sendingMode, delivered, failed }: CampaignEntry) {
   if (!isCombined(sendingMode)) return { totalSuccess: delivered, totalFailed: failed };
   return { totalSuccess: run?.delivered ?? 0, totalFailed: run ? run.ended - run.delivered : 0 };
 }
 
 /** Until the recipients are made, as the goal has counted them. */
-export function recipientsOf({ run, goal, totalDestinations }: CampaignEntry) {
+export function countAllRecipients({ run, goal, totalDestinations }: CampaignEntry) {
   if (run?.expanded) return { everybody: run.recipients, totalSkipped: run.skipped };
   const totalSkipped = goal?.skippedTotal ?? 0;
   return { everybody: totalDestinations + totalSkipped, totalSkipped };
 }
 
-const isOver = ({ status }: CampaignEntry): boolean => status === CAMPAIGN.COMPLETED || status === CAMPAIGN.FAILED;
+const hasEnded = ({ status }: CampaignEntry): boolean => status === CAMPAIGN.COMPLETED || status === CAMPAIGN.FAILED;
 
 /** The price of a campaign; one that something has changed since is shown, and said to be none. */
 export function toPriceOut(row: CampaignEntry): Static<typeof PriceOut> {

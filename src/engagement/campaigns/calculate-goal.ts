@@ -2,8 +2,8 @@ import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import { allowMinutes } from '../../platform/db/long-statements.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
-import { type CampaignRow, findCampaign, listListVersions, moveGoal } from './sql.ts';
-import { addUp, type Source } from './audience/goal.ts';
+import { type CampaignRow, findCampaign, listListVersions, updateGoal } from './sql.ts';
+import { sumGoal, type AudienceSize } from './audience/goal.ts';
 import { loadPlan } from './load-plan.ts';
 import { listGoalRows } from './audience/sql.ts';
 
@@ -19,26 +19,27 @@ export async function calculateGoal(tx: Db, actor: Author, { id }: { id: number 
   await allowMinutes(tx, MINUTES);
   const campaign = await findCampaign(tx, { accountId, id });
   if (!campaign) throw new AppError('not_found');
-  if (campaign.confirmedAt) throw tooLate();
+  if (campaign.confirmedAt) throw goalIsFrozen();
   // Before the pass, which then sees these versions or newer ones.
   const versions = await listListVersions(tx, { accountId, ids: campaign.contactListIds });
   const plan = await loadPlan(tx, { accountId, campaign });
-  const { estimatedMicros, ...sums } = addUp(await listGoalRows(tx, plan), plan.mode, sourceOf(campaign, versions));
+  const { estimatedMicros, ...sums } = sumGoal(await listGoalRows(tx, plan), plan.mode, sourceOf(campaign, versions));
   const goal = { ...sums, prices: plan.prices };
   const listVersions = campaign.contactListIds.map((list) => versions.find((v) => v.id === list)?.version ?? 0);
   const counted = { goal, version: campaign.version, listVersions, estimatedMicros };
-  if ((await moveGoal(tx, { accountId, id, ...counted })) === 0)
-    throw (await findCampaign(tx, { accountId, id })) ? tooLate() : new AppError('not_found');
+  if ((await updateGoal(tx, { accountId, id, ...counted })) === 0)
+    throw (await findCampaign(tx, { accountId, id })) ? goalIsFrozen() : new AppError('not_found');
   const detail = { total: goal.total, estimatedMicros };
   await recordAudit(tx, actor, { action: 'campaign.goal', subject: `campaign:${id}`, detail });
 }
 
-const tooLate = () => invalidFields([{ field: 'status', message: 'the campaign is confirmed: its goal is settled' }]);
+const goalIsFrozen = () =>
+  invalidFields([{ field: 'status', message: 'the campaign is confirmed: its goal is settled' }]);
 
 function sourceOf(
   { destinationType, destinations, unreadable }: CampaignRow,
   lists: readonly { contactCount: number }[],
-): Source {
+): AudienceSize {
   if (destinationType === 2) return { named: destinations.length, unreadable };
   return { named: lists.reduce((sum, { contactCount }) => sum + contactCount, 0), unreadable: 0 };
 }

@@ -4,19 +4,24 @@ import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import { checkSettings } from './check.ts';
 import { readNumbers } from './numbers.ts';
-import { change, type Read, readNew, stalesGoal } from './settings.ts';
+import { changeSettings, type ReadSettings, readNewSettings, changesGoal } from './settings.ts';
 import { type CampaignIn, CampaignPatch } from './schema.ts';
-import { claimCampaign, insertCampaign, moveSettings, type Settings } from './sql.ts';
+import { claimCampaign, insertCampaign, updateSettings, type Settings } from './sql.ts';
 import { CAMPAIGN } from './states.ts';
 
-type Now = { readonly now: Date };
+type AtTime = { readonly now: Date };
 
 const FIELDS = Object.keys(CampaignPatch.properties).sort();
 
 /** Makes a campaign, a draft or ready to send. Call it in a transaction. Errors: 400 naming every field at fault. */
-export async function createCampaign(tx: Db, actor: Author, body: CampaignIn, { now }: Now): Promise<{ id: number }> {
+export async function createCampaign(
+  tx: Db,
+  actor: Author,
+  body: CampaignIn,
+  { now }: AtTime,
+): Promise<{ id: number }> {
   const { accountId } = actor;
-  const settings = await checked(tx, accountId, readNew(body, now));
+  const settings = await checkedSettings(tx, accountId, readNewSettings(body, now));
   const { id } = await insertCampaign(tx, { accountId, settings, numbers: await numbersOf(tx, accountId, settings) });
   const detail = { name: settings.name, sendingMode: settings.sendingMode, readyToSend: settings.readyToSend };
   await recordAudit(tx, actor, { action: 'campaign.create', subject: `campaign:${id}`, detail });
@@ -30,15 +35,15 @@ export async function createCampaign(tx: Db, actor: Author, body: CampaignIn, { 
 export async function updateCampaign(
   tx: Db,
   actor: Author,
-  { id, patch, now }: Now & { id: number; patch: CampaignPatch },
+  { id, patch, now }: AtTime & { id: number; patch: CampaignPatch },
 ): Promise<void> {
   const { accountId } = actor;
   const current = await claimCampaign(tx, { accountId, id });
   if (!current) throw new AppError('not_found');
   if (current.confirmedAt) throw notEditable(current.status);
-  const settings = await checked(tx, accountId, change(current, patch, now));
+  const settings = await checkedSettings(tx, accountId, changeSettings(current, patch, now));
   const numbers = await numbersOf(tx, accountId, settings);
-  const moved = await moveSettings(tx, { accountId, id, settings, numbers, stales: stalesGoal(current, settings) });
+  const moved = await updateSettings(tx, { accountId, id, settings, numbers, stales: changesGoal(current, settings) });
   if (moved === 0) throw notEditable(current.status);
   const detail = { changed: FIELDS.filter((field) => field in patch) };
   await recordAudit(tx, actor, { action: 'campaign.update', subject: `campaign:${id}`, detail });
@@ -55,7 +60,7 @@ const notEditable = (status: number) =>
     },
   ]);
 
-async function checked(tx: Db, accountId: number, { settings, faults }: Read): Promise<Settings> {
+async function checkedSettings(tx: Db, accountId: number, { settings, faults }: ReadSettings): Promise<Settings> {
   const all = [...faults, ...(await checkSettings(tx, { accountId, settings }))];
   if (all.length > 0) throw invalidFields(all);
   return settings;

@@ -10,7 +10,7 @@ import type { Plan, PlanPrice } from './audience/sql.ts';
 type Planned = Pick<CampaignRow, 'id' | 'sendingMode' | 'destinationType' | 'contactListIds' | 'smsBody'>;
 
 /** Sorting the members again for each of the next 5,000 beats walking along all contacts up to here. */
-const CHUNK = 5000;
+const RECIPIENTS_PER_STEP = 5000;
 
 /** Reads what decides whom a campaign is for. `prices`: those of its goal once it is confirmed; left out, the list as it is. */
 export async function loadPlan(
@@ -34,5 +34,5 @@ export async function loadPlan(
 async function isWalkShorter(db: Db, accountId: number, ids: readonly number[]): Promise<boolean> {
   const [book, lists] = [await findBook(db, { accountId }), await listListVersions(db, { accountId, ids })];
   const members = lists.reduce((sum, { contactCount }) => sum + contactCount, 0);
-  return members * Math.ceil(members / CHUNK) > (book?.contacts ?? 0);
+  return members * Math.ceil(members / RECIPIENTS_PER_STEP) > (book?.contacts ?? 0);
 }

@@ -4,7 +4,7 @@ import type { NewAccount } from '../../operations/accounts/create.ts';
 import { one, sql } from '../../platform/db/query.ts';
 import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
 import { booksOf } from '../../../test/support/money.ts';
-import { from } from './sql.ts';
+import { statusAllows } from './sql.ts';
 
 const UNIT_MICROS = 35_000;
 const CREDIT_MICROS = 10 * UNIT_MICROS;
@@ -172,7 +172,7 @@ const work = (n: number, move: 'start' | 'complete' | 'fail', to: 2 | 3 | 4): St
   step(move, n, async (_, id, c) => {
     const { moved } = await one<{ moved: number }>(
       api.pool,
-      sql`WITH m AS (UPDATE campaign SET status = ${to} WHERE id = ${id} AND confirmed_at IS NOT NULL AND ${from(move)}
+      sql`WITH m AS (UPDATE campaign SET status = ${to} WHERE id = ${id} AND confirmed_at IS NOT NULL AND ${statusAllows(move)}
           RETURNING id) SELECT count(*) AS moved FROM m`,
     );
     const may = c?.confirmed === true && c.status === (move === 'start' ? 1 : 2);

@@ -4,7 +4,7 @@ import { type PhoneDetails, readPhone } from '../../platform/lib/phone-details.t
 import type { Numbers } from './sql.ts';
 
 /** About 10 ms of reading, then others get their turn. */
-const AT_ONCE = 1000;
+const NUMBERS_PER_TURN = 1000;
 
 /**
  * The valid ones of the numbers that a client names, each once, in the order of their bytes, with country and channels.
@@ -17,7 +17,7 @@ export async function readNumbers(destinations: readonly string[], defaultCountr
     const phone = readPhone(text, defaultCountry);
     if (phone?.isValid) found.set(phone.e164, phone);
     else unreadable++;
-    if (i % AT_ONCE === AT_ONCE - 1) await nextTurn();
+    if (i % NUMBERS_PER_TURN === NUMBERS_PER_TURN - 1) await nextTurn();
   }
   const sorted = [...found.values()].sort((a, b) => (a.e164 < b.e164 ? -1 : 1));
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPace } from './pace.ts';
+import { createPaceMeter } from './pace.ts';
 import type { CampaignEntry } from './sql.ts';
 import { CAMPAIGN } from './states.ts';
 
@@ -54,7 +54,7 @@ const campaign = (more: Partial<CampaignEntry> = {}): CampaignEntry => ({
 });
 
 test('at first it is the mean since the beginning, then that of the last minute', () => {
-  const findPace = createPace();
+  const findPace = createPaceMeter();
   expect(findPace(account, campaign({ handled: 200 }), at(10))).toEqual({
     ratePerSecond: 20,
     estimatedSecondsLeft: 40,
@@ -66,12 +66,12 @@ test('at first it is the mean since the beginning, then that of the last minute'
 });
 
 test('when nothing moves nobody knows how long it takes', () => {
-  expect(createPace()(account, campaign(), at(10))).toEqual({ ratePerSecond: 0, estimatedSecondsLeft: null });
+  expect(createPaceMeter()(account, campaign(), at(10))).toEqual({ ratePerSecond: 0, estimatedSecondsLeft: null });
 });
 
 test('in combined modes time is left until all have an end, whatever was sent', () => {
   const combined = campaign({ sendingMode: 'RCS_SMS', handled: 1500, run: { ...RUN, ended: 500 } });
-  expect(createPace()(account, combined, at(100))).toEqual({ ratePerSecond: 15, estimatedSecondsLeft: 100 });
+  expect(createPaceMeter()(account, combined, at(100))).toEqual({ ratePerSecond: 15, estimatedSecondsLeft: 100 });
 });
 
 test.each<Partial<CampaignEntry>>([
@@ -80,14 +80,14 @@ test.each<Partial<CampaignEntry>>([
   { pausedAt: at(5) },
   { cancelledAt: at(5) },
 ])('what is not being sent has none: %j', (more) => {
-  expect(createPace()(account, campaign({ handled: 10, ...more }), at(10))).toEqual({
+  expect(createPaceMeter()(account, campaign({ handled: 10, ...more }), at(10))).toEqual({
     ratePerSecond: null,
     estimatedSecondsLeft: null,
   });
 });
 
 test('campaigns of the same number in two accounts are two', () => {
-  const findPace = createPace();
+  const findPace = createPaceMeter();
   findPace({ accountId: 1 }, campaign({ handled: 0 }), at(0));
   expect(findPace({ accountId: 2 }, campaign({ handled: 100 }), at(100)).ratePerSecond).toBe(1);
 });

@@ -1,5 +1,5 @@
 import { createMeter } from '../../platform/lib/meter.ts';
-import { type Pace, recipientsOf, STILL } from './answer.ts';
+import { type Pace, countAllRecipients, NO_PACE } from './answer.ts';
 import { isCombined } from './mode.ts';
 import type { CampaignEntry } from './sql.ts';
 import { CAMPAIGN } from './states.ts';
@@ -11,15 +11,15 @@ export type FindPace = (account: Account, campaign: CampaignEntry, now: Date) =>
  * Rates are those of the last minute, as far as this process was asked in it, else the mean since the campaign began. What
  * is left of a single mode is what no carrier has yet; of a combined one, whose chains may go on, who has no end yet.
  */
-export function createPace(): FindPace {
+export function createPaceMeter(): FindPace {
   const meter = createMeter();
   return ({ accountId }, campaign, now) => {
     const { id, status, startedAt, pausedAt, cancelledAt, handled, run } = campaign;
-    if (status !== CAMPAIGN.SENDING || pausedAt || cancelledAt || !startedAt || !run) return STILL;
+    if (status !== CAMPAIGN.SENDING || pausedAt || cancelledAt || !startedAt || !run) return NO_PACE;
     const counts = [handled, isCombined(campaign.sendingMode) ? run.ended : handled];
     const rates = meter.read(`${accountId}/${id}`, now, counts) ?? meansSince(startedAt, now, counts);
     const [rate = 0, advance = 0] = rates;
-    const { everybody, totalSkipped } = recipientsOf(campaign);
+    const { everybody, totalSkipped } = countAllRecipients(campaign);
     const left = Math.max(0, everybody - totalSkipped - (counts[1] ?? 0));
     return { ratePerSecond: round(rate), estimatedSecondsLeft: advance > 0 ? Math.ceil(left / advance) : null };
   };

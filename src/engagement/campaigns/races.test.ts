@@ -4,7 +4,7 @@ import type { NewAccount } from '../../operations/accounts/create.ts';
 import { one, sql } from '../../platform/db/query.ts';
 import { type CampaignApi, openCampaignApi } from '../../../test/support/campaigns/api.ts';
 import { booksOf } from '../../../test/support/money.ts';
-import { from } from './sql.ts';
+import { statusAllows } from './sql.ts';
 
 const PRICE_MICROS = 35_000;
 
@@ -64,7 +64,7 @@ const call = (method: Parameters<CampaignApi['call']>[1], path: string, body?: o
 async function run(id: number, operation: Operation): Promise<number> {
   if (operation === 'start') {
     const started = sql`WITH m AS (UPDATE campaign SET status = 2
-      WHERE id = ${id} AND confirmed_at IS NOT NULL AND ${from('start')} RETURNING id) SELECT count(*) AS moved FROM m`;
+      WHERE id = ${id} AND confirmed_at IS NOT NULL AND ${statusAllows('start')} RETURNING id) SELECT count(*) AS moved FROM m`;
     return (await one<{ moved: number }>(api.pool, started)).moved;
   }
   if (operation === 'update') return (await call('PUT', `/${id}`, { smsBody: 'b' })).status;

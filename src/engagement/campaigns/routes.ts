@@ -19,7 +19,7 @@ import { campaignFilterFields, readFilter } from './listing/schema.ts';
 import { countCampaigns, listCampaigns } from './listing/sql.ts';
 import { chainOf } from './mode.ts';
 import { policyRoutes } from './policy/routes.ts';
-import { createPace } from './pace.ts';
+import { createPaceMeter } from './pace.ts';
 import { previewRoutes } from './preview/routes.ts';
 import { findRecipients } from './recipients/find.ts';
 import { recipientFilterFields, RecipientOut, toRecipientOut } from './recipients/schema.ts';
@@ -60,7 +60,7 @@ const mayUse = requireScope('campaigns');
 
 function editingRoutes(app: App, deps: PlatformDeps): void {
   const { pool, clock } = deps;
-  const findPace = createPace();
+  const findPace = createPaceMeter();
 
   app.get(PATH, {
     onRequest: mayUse,

@@ -5,7 +5,7 @@ import type { CampaignIn, CampaignPatch } from './schema.ts';
 import type { Settings } from './sql.ts';
 
 /** A campaign of which nothing is said yet. */
-const NOTHING: Omit<Settings, 'name' | 'sendingMode'> = {
+const DEFAULTS: Omit<Settings, 'name' | 'sendingMode'> = {
   description: '',
   smsSender: null,
   smsBody: null,
@@ -24,17 +24,17 @@ const NOTHING: Omit<Settings, 'name' | 'sendingMode'> = {
 };
 
 /** Settings as a request means them, and what in it contradicts itself or is no date to come. */
-export type Read = { readonly settings: Settings; readonly faults: readonly FieldError[] };
+export type ReadSettings = { readonly settings: Settings; readonly faults: readonly FieldError[] };
 
 /** The settings of a new campaign. */
-export const readNew = (body: CampaignIn, now: Date): Read =>
-  change({ ...NOTHING, name: '', sendingMode: body.sendingMode }, body, now);
+export const readNewSettings = (body: CampaignIn, now: Date): ReadSettings =>
+  changeSettings({ ...DEFAULTS, name: '', sendingMode: body.sendingMode }, body, now);
 
 /**
  * The settings of a campaign as a request changes them: what is left out stays, null takes a value away. Another kind of
  * recipients takes the place of the one before.
  */
-export function change(current: Settings, body: CampaignPatch, now: Date): Read {
+export function changeSettings(current: Settings, body: CampaignPatch, now: Date): ReadSettings {
   const { name, fallback, scheduledDate } = body;
   const faults = [
     ...nameFaults(body),
@@ -42,8 +42,8 @@ export function change(current: Settings, body: CampaignPatch, now: Date): Read 
     ...dateFaults(scheduledDate, now),
     ...hoursFaults(body.quietHours && 'from' in body.quietHours ? body.quietHours : null),
   ];
-  const said = AS_SAID.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]] as const]));
-  const settings: Settings = { ...current, ...Object.fromEntries(said), ...recipientsOf(current, body) };
+  const copied = COPIED_SETTINGS.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]] as const]));
+  const settings: Settings = { ...current, ...Object.fromEntries(copied), ...recipientsOf(current, body) };
   if (name !== undefined) settings.name = name.trim();
   if (fallback !== undefined) settings.fallback = fallback ?? {};
   if (scheduledDate !== undefined)
@@ -52,7 +52,7 @@ export function change(current: Settings, body: CampaignPatch, now: Date): Read 
 }
 
 /** Settings that are kept as they are given. */
-const AS_SAID = [
+const COPIED_SETTINGS = [
   ...(['description', 'sendingMode', 'smsSender', 'smsBody', 'rcsAgentId', 'rcsTemplateId'] as const),
   ...(['whatsappPhoneNumberId', 'whatsappTemplateId', 'readyToSend', 'quietHours', 'rate'] as const),
 ];
@@ -82,12 +82,12 @@ function recipientsOf(current: Recipients, body: CampaignPatch): Recipients {
   const numbers = body.destinations ?? [];
   if (lists.length > 0) return { destinationType: 1, contactListIds: lists, destinations: [] };
   if (numbers.length > 0) return { destinationType: 2, contactListIds: [], destinations: numbers };
-  const kept = {
+  const remaining = {
     contactListIds: body.contactListIds || body.destinationType === 2 ? [] : current.contactListIds,
     destinations: body.destinations || body.destinationType === 1 ? [] : current.destinations,
   };
-  const type = kept.contactListIds.length > 0 ? 1 : kept.destinations.length > 0 ? 2 : null;
-  return { ...kept, destinationType: type ?? body.destinationType ?? null };
+  const type = remaining.contactListIds.length > 0 ? 1 : remaining.destinations.length > 0 ? 2 : null;
+  return { ...remaining, destinationType: type ?? body.destinationType ?? null };
 }
 
 function dateFaults(text: string | null | undefined, now: Date): FieldError[] {
@@ -99,7 +99,7 @@ function dateFaults(text: string | null | undefined, now: Date): FieldError[] {
 }
 
 /** Whether a goal that was calculated before counts something else than what would be sent now. */
-export const stalesGoal = (before: Settings, after: Settings): boolean =>
+export const changesGoal = (before: Settings, after: Settings): boolean =>
   GOAL_SETTINGS.some((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 
 const GOAL_SETTINGS = [

@@ -155,7 +155,7 @@ const jsonOrNull = (value: object | null): string | null => (value === null ? nu
  * Writes the settings of a campaign that is not confirmed. `stales`: the goal has become another one. 0 when it may not be
  * edited any more.
  */
-export const moveSettings = (
+export const updateSettings = (
   db: Db,
   { accountId, id, settings: s, numbers: n, stales }: One & { settings: Settings; numbers: Numbers; stales: boolean },
 ): Promise<number> =>
@@ -173,14 +173,15 @@ export const moveSettings = (
           ready_to_send = ${s.readyToSend}, fallback = ${JSON.stringify(s.fallback)}::jsonb,
           quiet_hours = ${jsonOrNull(s.quietHours)}::jsonb, rate = ${s.rate}, version = version + ${stales ? 1 : 0},
           updated_at = now()
-        WHERE account_id = ${accountId} AND id = ${id} AND ${from('edit')} AND confirmed_at IS NULL`,
+        WHERE account_id = ${accountId} AND id = ${id} AND ${statusAllows('edit')} AND confirmed_at IS NULL`,
   );
 
 /** In a WHERE clause: the states that this move may start from. */
-export const from = (move: keyof typeof MOVES): Sql => sql`status = ANY(${plainArray(MOVES[move].from)}::smallint[])`;
+export const statusAllows = (move: keyof typeof MOVES): Sql =>
+  sql`status = ANY(${plainArray(MOVES[move].from)}::smallint[])`;
 
 /** Those of these lists that are there, held as they are until the transaction ends. */
-export async function claimListsAsTheyAre(
+export async function claimListsForShare(
   db: Db,
   { accountId, ids }: Of & { ids: readonly number[] },
 ): Promise<number[]> {
@@ -213,15 +214,15 @@ export type NewGoal = {
 };
 
 /** Keeps what was counted. 0 when the campaign is confirmed by now, or gone. */
-export const moveGoal = (db: Db, { accountId, id, ...g }: One & NewGoal): Promise<number> =>
+export const updateGoal = (db: Db, { accountId, id, ...g }: One & NewGoal): Promise<number> =>
   exec(
     db,
     sql`UPDATE campaign SET goal = ${JSON.stringify(g.goal)}::jsonb, goal_version = ${g.version},
           goal_list_versions = ${plainArray(g.listVersions)}::bigint[], goal_at = now(),
           total_destinations = ${g.goal.total}, estimated_micros = ${g.estimatedMicros}
-        WHERE account_id = ${accountId} AND id = ${id} AND ${from('edit')} AND confirmed_at IS NULL`,
+        WHERE account_id = ${accountId} AND id = ${id} AND ${statusAllows('edit')} AND confirmed_at IS NULL`,
   );
 
 /** The workers look at it, when the transaction has committed. */
-export const wakeRuns = (db: Db, { campaignId }: { campaignId: number }): Promise<number> =>
+export const wakeCampaign = (db: Db, { campaignId }: { campaignId: number }): Promise<number> =>
   exec(db, sql`SELECT pg_notify(${CAMPAIGNS_CHANNEL}, ${String(campaignId)})`);

@@ -1,15 +1,15 @@
 import { CAMPAIGNS_CHANNEL } from '../../messaging/messages/campaign-ends/sql.ts';
 import type { Task } from '../../platform/lib/task.ts';
-import { type CampaignDeps, createCampaigns } from './worker/runner.ts';
+import { type CampaignRunnerDeps, createCampaignRunner } from './worker/runner.ts';
 
 /** Moves campaigns on. */
-export function campaignTasks(deps: CampaignDeps): Task[] {
-  const campaigns = createCampaigns(deps);
+export function campaignTasks(deps: CampaignRunnerDeps): Task[] {
+  const campaigns = createCampaignRunner(deps);
   return [
     {
       name: 'campaigns',
       pausable: true,
-      work: campaigns.work,
+      work: campaigns.runDue,
       wakeOn: {
         [CAMPAIGNS_CHANNEL](payload) {
           if (payload !== '') campaigns.wake(Number(payload));

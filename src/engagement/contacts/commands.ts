@@ -11,16 +11,14 @@ const NONE = 'none';
 
 /** `contact limit` and `contact country`. */
 export function registerContactCommands(program: Command, context: CommandContext): void {
-  const contact = program
-    .command('contact')
-    .description('how many contacts accounts may have, and how they read numbers');
+  const contact = program.command('contact').description('contact limits, and the country of national numbers');
 
   contact
     .command('limit')
     .argument('<account>', 'name or id')
-    .option('--plan <contacts>', `what the plan allows, or "${NONE}" for any number`)
-    .option('--extra <contacts>', 'what the account has beyond its plan')
-    .description('set how many contacts an account may have; without options, show it')
+    .option('--plan <contacts>', `contacts included in the plan, or "${NONE}" for no limit`)
+    .option('--extra <contacts>', 'contacts in addition to the plan')
+    .description('set the contact limit of an account; without options, show it')
     .action(async (account: string, options: LimitOptions) =>
       context.report(await limit(context, account, options), showLimits),
     );
@@ -28,13 +26,13 @@ export function registerContactCommands(program: Command, context: CommandContex
   contact
     .command('country')
     .argument('<account>', 'name or id')
-    .argument('<country>', `two letters (ISO 3166-1), or "${NONE}": then numbers need their country code`)
-    .description('set whose national numbers an account may write')
+    .argument('<country>', `two letters (ISO 3166-1), or "${NONE}" to require a country code`)
+    .description('set the country of the national numbers that an account uses')
     .action(async (account: string, letters: string) =>
       context.report(await country(context, account, letters), ({ defaultCountry }) =>
         defaultCountry === null
           ? 'Numbers need their country code.'
-          : `National numbers are read as of ${defaultCountry}.`,
+          : `National numbers are interpreted as numbers of ${defaultCountry}.`,
       ),
     );
 }

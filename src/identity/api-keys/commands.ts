@@ -14,17 +14,17 @@ type CreateOptions = { account: string; name: string; operations: readonly Scope
 
 /** `key create` and `key revoke`. */
 export function registerKeyCommands(program: Command, context: CommandContext): void {
-  const key = program.command('key').description('the API keys of the accounts');
+  const key = program.command('key').description('API keys of the accounts');
 
   key
     .command('create')
-    .description('make an API key; shows it once')
+    .description('create an API key; shows it once')
     .requiredOption('--account <account>', 'name or id of the account')
-    .option('--name <name>', 'for people, to tell keys apart', '')
-    .option('--operations <list>', `scopes with commas between them, of ${SCOPES.join(', ')}`, parseScopes, [...SCOPES])
+    .option('--name <name>', 'a name that distinguishes the key from others', '')
+    .option('--operations <list>', `comma-separated scopes: ${SCOPES.join(', ')}`, parseScopes, [...SCOPES])
     .action(async (options: CreateOptions) => {
       const made = await context.withDatabase((pool) => transaction(pool, (tx) => createFor(tx, options)));
-      context.report(made, ({ id, apiKey }) => `Key ${id}. Keep it, it is not shown again:\n  ${apiKey}`);
+      context.report(made, ({ id, apiKey }) => `Key ${id}. Save it now, it is not shown again:\n  ${apiKey}`);
     });
 
   key

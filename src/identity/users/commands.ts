@@ -9,20 +9,20 @@ import { findUserNamed, listOperators, type OperatorRow } from './sql.ts';
 
 /** `operator grant`, `operator revoke` and `operator list`. */
 export function registerOperatorCommands(program: Command, context: CommandContext): void {
-  const operator = program.command('operator').description('the people who may see to all accounts, at the console');
+  const operator = program.command('operator').description('users who may manage all accounts in the console');
   const add = (name: string, description: string, isOperator: boolean): void =>
     void operator
       .command(name)
-      .argument('<username>', 'of a person of any account')
+      .argument('<username>', 'username of a user of any account')
       .description(description)
       .action(async (username: string) =>
         context.report(await context.withDatabase((pool) => change(pool, username, isOperator)), showChanged),
       );
-  add('grant', 'make a person an operator; their next request sees it', true);
-  add('revoke', 'take it from a person; their next request sees it', false);
+  add('grant', 'make a user an operator; applies from their next request', true);
+  add('revoke', 'remove the operator right of a user; applies from their next request', false);
   operator
     .command('list')
-    .description('all operators')
+    .description('list all operators')
     .action(async () => context.report(await context.withDatabase(listOperators), showOperators));
 }
 
@@ -35,7 +35,7 @@ async function change(pool: Pool, username: string, isOperator: boolean): Promis
 }
 
 const showChanged = ({ username, isOperator }: OperatorRow): string =>
-  `${username} is ${isOperator ? 'an operator' : 'no operator'} of the gateway.`;
+  `${username} is ${isOperator ? 'now' : 'no longer'} an operator of the gateway.`;
 
 const showOperators = (operators: readonly OperatorRow[]): string =>
   table(

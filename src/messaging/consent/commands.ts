@@ -13,12 +13,12 @@ const SHOWN = 10_000;
 
 /** `consent list`, `consent out` and `consent in`. */
 export function registerConsentCommands(program: Command, context: CommandContext): void {
-  const consent = program.command('consent').description('which numbers want no messages of which account');
+  const consent = program.command('consent').description('opt-outs: numbers that do not want messages from an account');
 
   consent
     .command('list')
     .argument('<account>', 'name or id')
-    .description(`the opt-outs of an account by number, the first ${SHOWN}`)
+    .description(`list the first ${SHOWN} opt-outs of an account, by number`)
     .action(async (reference: string) => {
       const rows = await context.withDatabase(async (pool) => {
         const { id: accountId } = await findAccount(pool, { reference });
@@ -27,8 +27,8 @@ export function registerConsentCommands(program: Command, context: CommandContex
       context.report(rows, showOptOuts);
     });
 
-  addCommand(consent, context, 'out', 'refuse sends of an account to a number');
-  addCommand(consent, context, 'in', 'let an account send to a number again');
+  addCommand(consent, context, 'out', 'reject sends of an account to a number');
+  addCommand(consent, context, 'in', 'allow an account to send to a number again');
 }
 
 function addCommand(consent: Command, context: CommandContext, way: 'in' | 'out', description: string): void {
@@ -36,13 +36,15 @@ function addCommand(consent: Command, context: CommandContext, way: 'in' | 'out'
     .command(way)
     .argument('<account>', 'name or id')
     .argument('<number>', 'with its country code')
-    .addOption(new Option('--channel <channel>', 'one channel; default: all').choices(CHANNELS))
+    .addOption(new Option('--channel <channel>', 'a single channel; default: all').choices(CHANNELS))
     .description(description)
     .action(async (account: string, number: string, { channel }: { channel?: Channel }) =>
       context.report(
         await change(context, way, { account, number, channels: channel ? [channel] : CHANNELS }),
         ({ phoneNumber, changed }) =>
-          `${phoneNumber}: opted ${way} of ${changed.join(', ') || 'nothing that was not'}.`,
+          changed.length === 0
+            ? `${phoneNumber}: nothing to change.`
+            : `${phoneNumber}: opted ${way} of ${changed.join(', ')}.`,
       ),
     );
 }

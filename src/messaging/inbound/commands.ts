@@ -13,24 +13,24 @@ type ListFlags = { readonly account?: string; readonly limit: number };
 
 /** `number assign`, `list` and `remove`; `inbound list`. A running program follows with the next message. */
 export function registerInboundCommands(program: Command, context: CommandContext): void {
-  const number = program.command('number').description('whose numbers are whose: where inbound messages go');
+  const number = program.command('number').description('the accounts to which inbound messages go, by number');
   addAssign(number, context);
   addRemove(number, context);
   addNumberList(number, context);
   program
     .command('inbound')
-    .description('messages that people sent to our numbers')
+    .description('inbound messages')
     .command('list')
-    .description('the newest inbound messages of an account, or those to numbers that nobody owns')
+    .description('list the newest inbound messages of an account, or those to unassigned numbers')
     .option('--account <account>', 'name or id')
-    .option('--limit <n>', 'at most so many', Number, 50)
+    .option('--limit <n>', 'maximum number of messages', Number, 50)
     .action(async (flags: ListFlags) => context.report(await listInbound(context, flags), showInbound));
 }
 
 function addNumberList(number: Command, context: CommandContext): void {
   number
     .command('list')
-    .description('all numbers and their accounts')
+    .description('list all numbers and their accounts')
     .action(async () =>
       context.report(await context.withDatabase(db.listNumbers), (rows) =>
         table(
@@ -44,7 +44,7 @@ function addNumberList(number: Command, context: CommandContext): void {
 function addAssign(number: Command, context: CommandContext): void {
   number
     .command('assign')
-    .description('give a number to an account; assigning it again gives it to another one')
+    .description('assign a number to an account; assigning it again moves it to another one')
     .requiredOption('--number <number>', 'as the carrier writes it, or * for every other number of the connection')
     .requiredOption('--connection <name>', 'name of the connection')
     .requiredOption('--account <account>', 'name or id')
@@ -65,14 +65,17 @@ function addAssign(number: Command, context: CommandContext): void {
 function addRemove(number: Command, context: CommandContext): void {
   number
     .command('remove')
-    .description('take a number from its account; its messages are kept')
-    .requiredOption('--number <number>', 'as it is listed')
+    .description('unassign a number from its account; its messages are kept')
+    .requiredOption('--number <number>', 'as shown by list')
     .requiredOption('--connection <name>', 'name of the connection')
     .action(async (flags: NumberFlags) => {
       await context.withDatabase((pool) =>
         transaction(pool, (tx) => removeNumber(tx, { ...flags, by: operatorName() })),
       );
-      context.report({ number: flags.number, connection: flags.connection }, (n) => `${n.number} belongs to nobody.`);
+      context.report(
+        { number: flags.number, connection: flags.connection },
+        (n) => `${n.number} is no longer assigned to an account.`,
+      );
     });
 }
 

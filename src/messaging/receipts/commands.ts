@@ -13,10 +13,10 @@ export function registerReceiptCommands(program: Command, context: CommandContex
     .command('receipts')
     .description('delivery receipts')
     .command('reconcile')
-    .description('by connection and hour: submitted = final + open + unmatched, counted in parts')
-    .option('--from <time>', 'for example 2027-01-31 or 2027-01-31T09:00Z; a day before --to unless given')
-    .option('--to <time>', 'up to and not including; now unless given')
-    .option('--connection <name>', 'one connection only')
+    .description('compare, per connection and hour: submitted = final + open + unmatched, counted in parts')
+    .option('--from <time>', 'for example 2027-01-31 or 2027-01-31T09:00Z; default: a day before --to')
+    .option('--to <time>', 'exclusive end; default: now')
+    .option('--connection <name>', 'only this connection')
     .action(async (flags: Flags) => context.report(await reconcile(context, flags), showHours));
 }
 

@@ -11,7 +11,7 @@ export function registerScheduleCommands(program: Command, context: CommandConte
 
   schedule
     .command('missed')
-    .description('schedules missed by more than an hour: they wait for release or cancel')
+    .description('list schedules that were missed by more than an hour and wait for release or cancel')
     .action(async () =>
       context.report(await context.withDatabase(listMissed), (rows) =>
         table(
@@ -24,7 +24,7 @@ export function registerScheduleCommands(program: Command, context: CommandConte
   schedule
     .command('release')
     .argument('<id...>', 'as shown by missed')
-    .description('send them now')
+    .description('send the messages now')
     .action(async (ids: string[]) =>
       context.report(await context.withDatabase((pool) => each(pool, ids, release)), (done) => told(done, 'sent now')),
     );
@@ -32,7 +32,7 @@ export function registerScheduleCommands(program: Command, context: CommandConte
   schedule
     .command('cancel')
     .argument('<id...>', 'as shown by missed')
-    .description('send them never: they end DELETED and their credit returns')
+    .description('never send the messages: they end DELETED and their credit is returned')
     .action(async (ids: string[]) =>
       context.report(await context.withDatabase((pool) => each(pool, ids, cancel)), (done) => told(done, 'cancelled')),
     );

@@ -14,26 +14,26 @@ type Flags = { readonly account?: string; readonly connection?: string; readonly
 export function registerUnknownCommands(program: Command, context: CommandContext): void {
   const unknown = program
     .command('unknown')
-    .description('messages whose submit was never answered, or that were perhaps taken back from their network');
+    .description('messages whose submit was never answered, or that may have been revoked at their network');
 
   unknown
     .command('list')
     .option('--account <account>', 'name or id')
-    .option('--connection <name>', 'one connection only')
-    .option('--limit <n>', 'at most so many', Number, 1000)
-    .description('the open ones, the oldest first')
+    .option('--connection <name>', 'only this connection')
+    .option('--limit <n>', 'maximum number of messages', Number, 1000)
+    .description('list open unknown outcomes, the oldest first')
     .action(async (flags: Flags) => context.report(await list(context, flags), showUnknowns));
 
   unknown
     .command('settle')
     .argument('<id>', 'message id')
-    .addOption(new Option('--as <verdict>', 'what the carrier says').choices(VERDICTS).makeOptionMandatory())
-    .description('say what became of a message; not-sent puts it back into the queue')
+    .addOption(new Option('--as <verdict>', 'what the carrier reports').choices(VERDICTS).makeOptionMandatory())
+    .description('set the outcome of a message; not-sent puts it back into the queue')
     .action(async (messageId: string, { as }: { as: Verdict }) => {
       const by = userInfo().username;
       await context.withDatabase((pool) => settleUnknown(pool, { messageId, as, by }, new Date()));
       context.report({ messageId, as }, () =>
-        as === 'not-sent' ? `${messageId} is in the queue again.` : `${messageId} is settled: ${as}.`,
+        as === 'not-sent' ? `${messageId} is queued again.` : `${messageId} is settled: ${as}.`,
       );
     });
 }

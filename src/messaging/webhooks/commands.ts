@@ -10,17 +10,17 @@ import { type EndpointOverview, listAllEndpoints } from './sql.ts';
 
 /** `webhook list` and `webhook enable`. */
 export function registerWebhookCommands(program: Command, context: CommandContext): void {
-  const webhook = program.command('webhook').description('where the events of the accounts go');
+  const webhook = program.command('webhook').description('webhooks of the accounts');
 
   webhook
     .command('list')
-    .description('all webhooks, how they fare, and how many events wait or were given up')
+    .description('list all webhooks with their state and the number of pending and dead events')
     .action(async () => context.report(await context.withDatabase(listWebhooks), showWebhooks));
 
   webhook
     .command('enable')
     .argument('<account>', 'name or id of the account')
-    .description('make a disabled webhook active again')
+    .description('enable a disabled webhook')
     .action(async (reference: string) => {
       const { id } = await context.withDatabase((pool) => transaction(pool, (tx) => enable(tx, reference)));
       context.report({ accountId: id, enabled: true }, () => `The webhook of account ${id} is active.`);

@@ -11,14 +11,14 @@ import { type Balance, findBalance } from './sql.ts';
 
 /** `credit add` and `credit show`. */
 export function registerCreditCommands(program: Command, context: CommandContext): void {
-  const credit = program.command('credit').description('what accounts have to spend');
+  const credit = program.command('credit').description('credit of the accounts');
 
   credit
     .command('add')
     .argument('<account>', 'name or id')
     .argument('<amount>', 'currency units, for example 250 or 12.5', Number)
-    .option('--reference <text>', 'an invoice number or the like, kept in the ledger', '')
-    .description('put credit on an account')
+    .option('--reference <text>', 'an invoice number or similar, stored in the ledger', '')
+    .description('add credit to an account')
     .action(async (account: string, amount: number, { reference }: { reference: string }) =>
       context.report(await add(context, account, { amount, reference }), showBalance),
     );
@@ -26,11 +26,12 @@ export function registerCreditCommands(program: Command, context: CommandContext
   credit
     .command('show')
     .argument('<account>', 'name or id')
-    .description('the balance of an account, and whether its ledger agrees')
+    .description('show the balance of an account, and whether it matches the ledger')
     .action(async (account: string) =>
       context.report(
         await showCredit(context, account),
-        (found) => `${showBalance(found)}\n${found.agrees ? 'The ledger agrees.' : 'THE LEDGER DISAGREES.'}`,
+        (found) =>
+          `${showBalance(found)}\n${found.agrees ? 'The balance matches the ledger.' : 'THE BALANCE DOES NOT MATCH THE LEDGER.'}`,
       ),
     );
 }

@@ -11,22 +11,26 @@ type Flags = { channel: Channel; prefix: string; price: number; refundUndelivere
 
 /** `price set`, `list` and `remove`. A running program follows at once. */
 export function registerPriceCommands(program: Command, context: CommandContext): void {
-  const price = program.command('price').description('what messages cost');
+  const price = program.command('price').description('prices of messages');
   const channel = (): Option => new Option('--channel <channel>', 'channel').choices(CHANNELS).makeOptionMandatory();
-  const prefix = ['--prefix <digits>', 'leading digits without the plus; the longest fitting one decides', ''] as const;
+  const prefix = [
+    '--prefix <digits>',
+    'leading digits without the plus; the longest matching prefix is used',
+    '',
+  ] as const;
 
   price
     .command('set')
-    .description('set the price of a channel and prefix')
+    .description('set the price for a channel and prefix')
     .addOption(channel())
     .option(...prefix)
-    .requiredOption('--price <amount>', 'per part on SMS, per message elsewhere; for example 0.035', Number)
-    .option('--refund-undelivered', 'give the price back when the message is not delivered')
-    .action(async (flags: Flags) => context.report(await set(context, flags), () => 'The price is in force.'));
+    .requiredOption('--price <amount>', 'per part for SMS, otherwise per message; for example 0.035', Number)
+    .option('--refund-undelivered', 'return the price if the message is not delivered')
+    .action(async (flags: Flags) => context.report(await set(context, flags), () => 'The price is set.'));
 
   price
     .command('list')
-    .description('the price list')
+    .description('show the price list')
     .action(async () =>
       context.report(await context.withDatabase(listPrices), (rows) =>
         table(
@@ -43,7 +47,7 @@ export function registerPriceCommands(program: Command, context: CommandContext)
 
   price
     .command('remove')
-    .description('remove a price; messages without any price are refused')
+    .description('remove a price; messages without any price are rejected')
     .addOption(channel())
     .option(...prefix)
     .action(async (flags: Pick<Flags, 'channel' | 'prefix'>) => {

@@ -13,13 +13,15 @@ type AssignFlags = { id: string; connection: string; account?: string; common?: 
 
 /** `sender assign`, `register`, `list` and `remove`. A running program follows at once. */
 export function registerSenderCommands(program: Command, context: CommandContext): void {
-  const sender = program.command('sender').description('WhatsApp phone numbers and RCS agents: who may send as them');
+  const sender = program
+    .command('sender')
+    .description('WhatsApp phone numbers and RCS agents, and the accounts that may send as them');
   addAssign(sender, context);
   addRegister(sender, context);
 
   sender
     .command('list')
-    .description('all phone numbers and agents')
+    .description('list all phone numbers and agents')
     .action(async () =>
       context.report(await context.withDatabase(listSenders), (rows) =>
         table(
@@ -27,9 +29,9 @@ export function registerSenderCommands(program: Command, context: CommandContext
           rows.map((s) => [
             s.id,
             s.channel,
-            s.identity ?? '(asked for)',
+            s.identity ?? '(requested)',
             s.connection ?? '',
-            s.account ?? '(every account)',
+            s.account ?? '(all accounts)',
             s.name,
           ]),
         ),
@@ -38,26 +40,26 @@ export function registerSenderCommands(program: Command, context: CommandContext
 
   sender
     .command('remove')
-    .description('take a phone number or an agent away')
+    .description('remove a phone number or an agent')
     .addOption(new Option('--channel <channel>', 'channel').choices(['RCS', 'WHATSAPP']).makeOptionMandatory())
-    .requiredOption('--id <id>', 'phone number id, or agent id')
+    .requiredOption('--id <id>', 'phone number id or agent id')
     .action(async ({ channel, id: identity }: { channel: SenderChannel; id: string }) => {
       await context.withDatabase((pool) =>
         transaction(pool, (tx) => removeSender(tx, operatorName(), { channel, identity })),
       );
-      context.report({ channel, identity }, () => `${identity} was taken away.`);
+      context.report({ channel, identity }, () => `${identity} was removed.`);
     });
 }
 
 function addAssign(sender: Command, context: CommandContext): void {
   sender
     .command('assign')
-    .description('give a phone number or an agent of a connection to an account, or to every account')
-    .requiredOption('--id <id>', 'phone number id, or agent id, as the network has it')
+    .description('assign a phone number or an agent of a connection to an account, or to all accounts')
+    .requiredOption('--id <id>', 'phone number id or agent id at the network')
     .requiredOption('--connection <name>', 'name of the connection')
     .option('--account <account>', 'name or id of the account')
-    .option('--common', 'every account may send as it')
-    .option('--name <name>', 'what people see', '')
+    .option('--common', 'all accounts may send as it')
+    .option('--name <name>', 'the name that recipients see', '')
     .action(async (flags: AssignFlags) => {
       const { id: identity, name } = flags;
       const assigned = await context.withDatabase(async (pool) => {
@@ -65,7 +67,7 @@ function addAssign(sender: Command, context: CommandContext): void {
         const ownerId = await readOwner(pool, flags);
         return { ...(await assignSender(pool, { channel, identity, connectionId, ownerId, name })), channel, ownerId };
       });
-      const to = assigned.ownerId === null ? 'Every account' : `Account ${assigned.ownerId}`;
+      const to = assigned.ownerId === null ? 'All accounts' : `Account ${assigned.ownerId}`;
       context.report({ ...assigned, identity }, () => `${to} may send as ${identity}.`);
     });
 }
@@ -73,8 +75,8 @@ function addAssign(sender: Command, context: CommandContext): void {
 function addRegister(sender: Command, context: CommandContext): void {
   sender
     .command('register')
-    .description('give an agent that an account has asked for the id that the network knows it by')
-    .argument('<no>', 'its number in "sender list"')
+    .description('set the network id of an agent that an account has requested')
+    .argument('<no>', 'number of the agent in "sender list"')
     .requiredOption('--id <id>', 'agent id')
     .requiredOption('--connection <name>', 'name of the connection')
     .action(async (no: string, flags: { id: string; connection: string }) => {

@@ -14,16 +14,16 @@ import { type Tried, tryConnection } from './try.ts';
 
 /** `connection add`, `update`, `list`, `test`, `pause`, `resume` and `remove`. */
 export function registerConnectionCommands(program: Command, context: CommandContext): void {
-  const connection = program.command('connection').description('the links to carriers');
+  const connection = program.command('connection').description('connections to carriers');
   registerAddCommands(
-    connection.command('add').description('add a connection; a running program connects at once'),
+    connection.command('add').description('add a connection; a running program connects immediately'),
     context,
   );
   addUpdate(connection, context);
 
   connection
     .command('list')
-    .description('all connections, and whether they are up')
+    .description('list all connections and their state')
     .action(async () =>
       context.report(await context.withDatabase(listConnectionStatus), (rows) =>
         table(
@@ -44,7 +44,7 @@ export function registerConnectionCommands(program: Command, context: CommandCon
   connection
     .command('test')
     .argument('<name>')
-    .description('connect once from here, and say what the carrier answered')
+    .description('connect once from this machine, and show the response of the carrier')
     .action(async (name: string) => {
       const result = await testConnection(context, name);
       context.report(result, ({ detail }) => detail, result.ok);
@@ -53,7 +53,7 @@ export function registerConnectionCommands(program: Command, context: CommandCon
   connection
     .command('remove')
     .argument('<name>')
-    .description('remove a connection that no route leads to and no message waits for')
+    .description('remove a connection that has no routes and no waiting messages')
     .action(async (name: string) => {
       await context.withDatabase((pool) =>
         transaction(pool, (tx) => removeConnection(tx, { name, by: operatorName() })),
@@ -69,7 +69,7 @@ export function registerConnectionCommands(program: Command, context: CommandCon
       .command(verb)
       .argument('<name>')
       .description(
-        `set a connection to ${status}; its messages ${status === 'paused' ? 'go over the next one of their route, or wait' : 'go on'}`,
+        `set a connection to ${status}; its messages ${status === 'paused' ? 'move to the next connection of their route, or wait' : 'are sent again'}`,
       )
       .action(async (name: string) => {
         await change(context, { name, status });
@@ -81,10 +81,10 @@ function addUpdate(connection: Command, context: CommandContext): void {
   connection
     .command('update')
     .argument('<name>')
-    .description('change the secret or settings of a connection; a running program connects again')
+    .description('change the secret or settings of a connection; a running program reconnects')
     .option('--password <password>', 'the new password (SMPP)')
     .option('--secrets <file>', 'a JSON file with the new secrets (WhatsApp, RCS)')
-    .option('--set <name=value...>', 'a setting, see docs/carriers.md', [])
+    .option('--set <name=value...>', 'a setting; see docs/carriers.md', [])
     .action(async (name: string, flags: UpdateFlags) => {
       const secret = flags.secrets === undefined ? flags.password : await readJsonFile('--secrets', flags.secrets);
       await change(context, { name, settings: readSettings(flags.set), secret });

@@ -9,32 +9,32 @@ type Flags = RouteInput;
 
 /** `route add`, `list` and `remove`. A running program follows at once. */
 export function registerRouteCommands(program: Command, context: CommandContext): void {
-  const route = program.command('route').description('which connection takes which numbers');
+  const route = program.command('route').description('which connections are used for which numbers');
 
   route
     .command('add')
-    .description('send the numbers with this prefix over this connection; adding again changes the rest')
+    .description('route numbers with this prefix to a connection; adding it again changes the other options')
     .addOption(
-      new Option('--channel <channel>', 'SMS; on RCS and WhatsApp the sender decides')
+      new Option('--channel <channel>', 'SMS; on RCS and WhatsApp the sender determines the connection')
         .choices(['SMS'])
         .makeOptionMandatory(),
     )
-    .option('--prefix <digits>', 'leading digits without the plus; the longest fitting one decides', '')
+    .option('--prefix <digits>', 'leading digits without the plus; the longest matching prefix is used', '')
     .requiredOption('--connection <name>', 'name of the connection')
-    .option('--priority <n>', 'lower goes first among equal prefixes; the next ones are for when it fails', Number, 100)
+    .option('--priority <n>', 'among equal prefixes the lowest is used first, the others for failover', Number, 100)
     .addOption(
       new Option(
         '--on-unknown <policy>',
-        'of single sends without an answer: keep them for a receipt, or send them twice',
+        'for single sends without a response: wait for a receipt, or send them once more',
       )
         .choices(['hold', 'resubmit'])
         .default('hold'),
     )
-    .action(async (flags: Flags) => context.report(await add(context, flags), ({ id }) => `Route ${id} is in force.`));
+    .action(async (flags: Flags) => context.report(await add(context, flags), ({ id }) => `Route ${id} was added.`));
 
   route
     .command('list')
-    .description('all routes; of a prefix the first is taken, the others in their order when it fails')
+    .description('list all routes; for each prefix the first is used, the others for failover in their order')
     .action(async () =>
       context.report(await context.withDatabase(listRoutes), (rows) =>
         table(

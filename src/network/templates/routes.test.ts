@@ -1,4 +1,4 @@
-import { wakeCampaignsOf } from '../../engagement/campaigns/lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../../engagement/campaigns/lifecycle/templates.ts';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../operations/accounts/create.ts';
@@ -51,7 +51,7 @@ const syncNow = async () => {
   const secretKey = await loadSecretKey(loadConfig(environment));
   const connection = await findConnection(pool, { name: 'meta' });
   if (!connection) throw new Error('no connection');
-  return syncConnection({ pool, secretKey, onTemplatesChange: wakeCampaignsOf }, connection);
+  return syncConnection({ pool, secretKey, onTemplatesChange: wakeCampaignsUsing }, connection);
 };
 
 test('a template goes to the network and is kept as its owner’s, with what its placeholders are called', async () => {
@@ -179,7 +179,7 @@ test('the periodic sync passes over what is paused and what is the sandbox’s',
   const { pool, environment } = program;
   const deps = {
     pool,
-    onTemplatesChange: wakeCampaignsOf,
+    onTemplatesChange: wakeCampaignsUsing,
     secretKey: await loadSecretKey(loadConfig(environment)),
     log: silentLog,
     sandbox: () => false,

@@ -15,16 +15,16 @@ import { type AccountRow, type AccountStatus, listAccounts } from '../../identit
 
 /** `account create`, `list`, `suspend` and `resume`, and those of security/ and subscription/. */
 export function registerAccountCommands(program: Command, context: CommandContext): void {
-  const account = program.command('account').description('the accounts (tenants) of this gateway');
-  const plan = new Option('--plan <plan>', 'what its traffic counts as').choices(PLANS).default('production');
+  const account = program.command('account').description('accounts (tenants) of this gateway');
+  const plan = new Option('--plan <plan>', 'plan of the account').choices(PLANS).default('production');
 
   account
     .command('create')
-    .description('make an account with its owner and an API key; shows the credentials once')
+    .description('create an account with its owner and an API key; shows the credentials once')
     .requiredOption('--name <name>', 'name of the account')
-    .option('--credit <amount>', 'credit to begin with, in currency units', Number, 0)
+    .option('--credit <amount>', 'initial credit, in currency units', Number, 0)
     .addOption(plan)
-    .option('--operator', 'its owner is an operator of the gateway')
+    .option('--operator', 'make its owner a gateway operator')
     .action(async ({ credit, ...options }: CreateOptions) => {
       const creditMicros = toMicros(credit);
       if (creditMicros === null || creditMicros < 0)
@@ -35,7 +35,7 @@ export function registerAccountCommands(program: Command, context: CommandContex
 
   account
     .command('list')
-    .description('all accounts')
+    .description('list all accounts')
     .action(async () => context.report(await context.withDatabase(listAccounts), showAccounts));
 
   addStatusCommand(account, context, { verb: 'suspend', from: 'active', to: 'suspended' });
@@ -52,7 +52,7 @@ function addStatusCommand(account: Command, context: CommandContext, { verb, fro
   account
     .command(verb)
     .argument('<account>', 'name or id')
-    .description(`set an account to ${to}; its next request sees it`)
+    .description(`set an account to ${to}; applies from its next request`)
     .action(async (reference: string) => {
       const changed = await context.withDatabase(async (pool) => {
         const { id, name } = await findAccount(pool, { reference });
@@ -65,7 +65,7 @@ function addStatusCommand(account: Command, context: CommandContext, { verb, fro
 
 const showNewAccount = ({ accountId, name, apiKey, username, password }: NewAccount): string =>
   [
-    `Account ${name} (id ${accountId}). Keep these credentials, they are not shown again:`,
+    `Account ${name} (id ${accountId}). Save these credentials now, they are not shown again:`,
     `  API key   ${apiKey}`,
     `  username  ${username}`,
     `  password  ${password}`,

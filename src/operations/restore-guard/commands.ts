@@ -13,11 +13,11 @@ import {
 
 /** `fence show`, `confirm` and `discard`: may a database that was restored or copied send what it has queued? */
 export function registerFenceCommands(program: Command, context: CommandContext): void {
-  const fence = program.command('fence').description('whether a restored or copied database may send');
+  const fence = program.command('fence').description('protects against sending from a restored or copied database');
 
   fence
     .command('show')
-    .description('whether sending is paused and why, and what is queued')
+    .description('show whether and why sending is paused, and what is queued')
     .action(async () =>
       context.report(
         await context.withDatabase(async (pool) => ({
@@ -31,20 +31,22 @@ export function registerFenceCommands(program: Command, context: CommandContext)
 
   fence
     .command('confirm')
-    .description('send what is queued')
+    .description('resume sending, including everything that is queued')
     .action(async () => {
       await context.withDatabase((pool) => confirmQueued(pool, { by: operatorName() }));
-      context.report({ confirmed: true }, () => 'Confirmed: workers send what is queued.');
+      context.report({ confirmed: true }, () => 'Confirmed: workers now send the queued messages.');
     });
 
   fence
     .command('discard')
-    .description('withdraw what was queued before the pause (DELETED, credit back) and end its campaigns, then go on')
+    .description(
+      'withdraw everything that was queued before the pause (DELETED, credit returned) and end its campaigns, then resume sending',
+    )
     .action(async () => {
       const discarded = await context.withDatabase((pool) =>
         discardQueued(pool, { by: operatorName(), now: new Date() }),
       );
-      context.report({ discarded }, () => `${discarded} messages are withdrawn; workers send what came later.`);
+      context.report({ discarded }, () => `${discarded} messages were withdrawn; workers now send later messages.`);
     });
 }
 

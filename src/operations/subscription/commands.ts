@@ -10,12 +10,14 @@ import { findChannels } from './sql.ts';
 
 /** `account channels`. */
 export function registerChannelsCommand(account: Command, context: CommandContext): void {
-  const set = new Option('--set <channels...>', 'the channels that it has from its next request on').choices(CHANNELS);
+  const set = new Option('--set <channels...>', 'the channels that it may use from its next request on').choices(
+    CHANNELS,
+  );
   account
     .command('channels')
     .argument('<account>', 'name or id')
     .addOption(set)
-    .description('set which channels the plan of an account has; without options, show them')
+    .description('set the channels in the plan of an account; without options, show them')
     .action(async (reference: string, options: { set?: Channel[] }) =>
       context.report(await context.withDatabase((pool) => channelsOf(pool, reference, options.set)), show),
     );
@@ -31,4 +33,4 @@ function channelsOf(pool: Pool, reference: string, channels: readonly Channel[] 
 
 type Shown = { readonly accountId: number; readonly name: string; readonly channels: readonly Channel[] };
 
-const show = ({ name, channels }: Shown): string => `The plan of ${name} has ${channels.join(', ')}.`;
+const show = ({ name, channels }: Shown): string => `The plan of ${name} includes ${channels.join(', ')}.`;

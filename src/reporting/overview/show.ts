@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { toEntryOut } from '../../engagement/campaigns/answer.ts';
-import { createPace, type FindPace } from '../../engagement/campaigns/pace.ts';
+import { createPaceMeter, type FindPace } from '../../engagement/campaigns/pace.ts';
 import type { CampaignEntry } from '../../engagement/campaigns/sql.ts';
 import { findBalance } from '../../money/credit/sql.ts';
 import { tenantTransaction } from '../../platform/db/tenant.ts';
@@ -25,7 +25,7 @@ type Rates = { readonly meter: Meter; readonly findPace: FindPace };
  * the same however much was sent. The rates need what this process saw before.
  */
 export function createOverview(pool: Pool): (actor: Actor, asked: Asked) => Promise<OverviewOut> {
-  const rates = { meter: createMeter(), findPace: createPace() };
+  const rates = { meter: createMeter(), findPace: createPaceMeter() };
   return async (actor, asked) => {
     const [own, common] = await Promise.all([
       tenantTransaction(pool, actor, (tx) => readOwn(tx, actor, asked)),

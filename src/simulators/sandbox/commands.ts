@@ -20,11 +20,11 @@ type Flags = { channel: 'sms' | 'whatsapp' | 'rcs'; from: string; to: string; te
 export function registerSandboxInbound(sandbox: Command, context: CommandContext): void {
   sandbox
     .command('inbound')
-    .description('let a person write to the running program through its sandbox')
+    .description('simulate an inbound message to the running program through its sandbox')
     .addOption(new Option('--channel <channel>', 'channel').choices(['sms', 'whatsapp', 'rcs']).default('sms'))
-    .requiredOption('--from <number>', 'the number of the person, E.164')
-    .option('--to <number>', 'the number that it is written to (SMS)', '9000')
-    .requiredOption('--text <text>', 'what is written')
+    .requiredOption('--from <number>', 'phone number of the sender, in E.164 format')
+    .option('--to <number>', 'number to which it is sent (SMS)', '9000')
+    .requiredOption('--text <text>', 'text of the message')
     .action(async (flags: Flags) => {
       const act = readFlags(flags);
       await context.withDatabase(async (pool) => {

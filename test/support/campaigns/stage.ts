@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { freeze } from '../../../src/money/credit/charge.ts';
-import { type Campaigns, createCampaigns } from '../../../src/engagement/campaigns/worker/runner.ts';
+import { type CampaignRunner, createCampaignRunner } from '../../../src/engagement/campaigns/worker/runner.ts';
 import type { SendingMode } from '../../../src/engagement/campaigns/mode.ts';
 import { insertConnection } from '../../../src/network/connections/sql.ts';
 import { type Db, exec, many, one, sql } from '../../../src/platform/db/query.ts';
@@ -40,7 +40,7 @@ export type SentMessage = { id: string; destination: string; channel: Channel; s
 /** A database in which campaigns run without carriers: a test says what becomes of messages. */
 export type CampaignStage = {
   readonly accountId: number;
-  readonly campaigns: Campaigns;
+  readonly campaigns: CampaignRunner;
   /** A campaign as its confirmation leaves it; answers its id. */
   confirmed(settings: Confirmed): Promise<number>;
   /** Lets workers do what is due, until nothing is. */
@@ -72,11 +72,11 @@ export async function openCampaignStage(
   await insertTemplates(pool, connectionId);
   await insertRoute(pool, { channel: 'SMS', prefix: '', connectionId, priority: 100 });
   const deps = { pool, tables: freeOver(() => [connectionId]), waker: IDLE, paused: () => false, log: silentLog };
-  const campaigns = createCampaigns({ ...deps, revoke });
+  const campaigns = createCampaignRunner({ ...deps, revoke });
 
   async function runOnce(): Promise<void> {
     for (const campaignId of await campaignIds(pool)) campaigns.wake(campaignId);
-    while ((await campaigns.work()) === 0);
+    while ((await campaigns.runDue()) === 0);
     await campaigns.stop();
   }
 

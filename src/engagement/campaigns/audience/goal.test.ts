@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { accountWith } from '../../../../test/support/money.ts';
 import { chainOf, SENDING_MODES, type SendingMode } from '../mode.ts';
 import { parseText } from '../text/parse.ts';
-import { addUp } from './goal.ts';
+import { sumGoal } from './goal.ts';
 import { listGoalRows, type Plan, type PlanPrice, recipientsSql, type SkipReason } from './sql.ts';
 
 let database: TestDatabase;
@@ -191,7 +191,7 @@ propertyTest.prop([world], { numRuns: 25 })(
     const expected = members.map((who) => ({ who, ...judge(w, who) }));
     const rows = await tenantTransaction(pool, plan, (tx) => listGoalRows(tx, plan));
     const named = members.reduce((sum, { lists }) => sum + lists.filter(Boolean).length, 0);
-    const goal = addUp(rows, w.mode, { named, unreadable: 0 });
+    const goal = sumGoal(rows, w.mode, { named, unreadable: 0 });
     const cost = expected.reduce((sum, { reserve }) => sum + reserve, 0);
     expect(goal).toMatchObject({
       total: expected.filter(({ reason }) => reason === null).length,
@@ -255,7 +255,7 @@ test('numbers are candidates like contacts, and have the name and channels of th
     ['3', 1, 0, 'unsupported'],
     ['4', 1, 0, 'unsupported'],
   ]);
-  const sums = addUp(await listGoalRows(pool, plan), 'SMS', { named: 6, unreadable: 1 });
+  const sums = sumGoal(await listGoalRows(pool, plan), 'SMS', { named: 6, unreadable: 1 });
   expect(sums).toMatchObject({ total: 2, skippedTotal: 3, unlisted: 1, estimatedMicros: 30 });
   expect(sums.skipped).toMatchObject({ invalid: 1, unsupported: 2, duplicate: 1 });
   expect(sums.breakdown).toEqual([

@@ -31,7 +31,7 @@ export type Goal = {
 };
 
 /** What the lists or numbers of a campaign hold beside the candidates themselves. */
-export type Source = {
+export type AudienceSize = {
   /** Contacts of all lists together, or numbers as they were named. */
   readonly named: number;
   /** Of those named, what is no number at all. */
@@ -41,7 +41,7 @@ export type Source = {
 type Sums = Omit<Goal, 'prices'> & { readonly estimatedMicros: number };
 
 /** Adds the counts of one pass up. The price is the sum of the breakdown, exact to the micro-unit. */
-export function addUp(rows: readonly GoalRow[], mode: SendingMode, { named, unreadable }: Source): Sums {
+export function sumGoal(rows: readonly GoalRow[], mode: SendingMode, { named, unreadable }: AudienceSize): Sums {
   const countOf = (fits: (row: GoalRow) => boolean): number =>
     rows.reduce((sum, row) => sum + (fits(row) ? row.count : 0), 0);
   const skip = (reason: SkipReason): number => countOf((row) => row.reason === reason);

@@ -42,7 +42,7 @@ export type NamedNumbers = {
 export type PlanPrice = Pick<Price, 'channel' | 'prefix' | 'unitMicros' | 'refundUndelivered'>;
 
 /** The next candidates behind a number. */
-export type Range = { readonly after: string | null; readonly limit: number };
+export type RecipientRange = { readonly after: string | null; readonly limit: number };
 
 /** As in src/messaging/sending/prepare.ts. */
 const MOST_PARTS = 10;
@@ -55,12 +55,12 @@ const ONE_PART = 160;
  * `channels` are the bits that may be tried: of the mode, supported, not opted out of, with a route and a price.
  * `reserve_micros` is the most that trying them in turn can cost. No row: there is nobody behind `after`.
  */
-export const recipientsSql = (plan: Plan, range: Range | null): Sql => sql`
+export const recipientsSql = (plan: Plan, range: RecipientRange | null): Sql => sql`
   WITH price_list AS MATERIALIZED (${priceList(plan)}),
        candidate AS MATERIALIZED (${candidates(plan, range)}), ${tariff(plan)}
   SELECT c.country, c.destination, c.contact_id, f.channels, c.parts AS sms_parts, f.reserve AS reserve_micros,
          f.reason AS skip_reason
-  FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${finding(plan)}
+  FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
   ORDER BY c.destination`;
 
 /** Candidates who are alike in all that decides their price. */
@@ -88,7 +88,7 @@ export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
         ${tariff(plan)}
         SELECT c.country, c.parts, f.channels, f.reason, c.numberless, sum(c.count)::bigint AS count,
                f.units AS "unitMicros", f.shares AS "shareMicros"
-        FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${finding(plan)}
+        FROM candidate c JOIN tariff t ON t.prefix = c.prefix ${findingSql(plan)}
         GROUP BY c.country, c.parts, f.channels, f.reason, c.numberless, f.units, f.shares
         ORDER BY c.country, c.parts, f.channels`,
   );
@@ -97,7 +97,7 @@ export const listGoalRows = (db: Db, plan: Plan): Promise<GoalRow[]> =>
  * `country, destination, prefix, contact_id, parts, able, reason`. `prefix`: as much of the number as any price or route
  * looks at. `able`: bits of the mode that are supported and not opted out of. `parts` 0: the text is empty.
  */
-function candidates(plan: Plan, range: Range | null): Sql {
+function candidates(plan: Plan, range: RecipientRange | null): Sql {
   const chain = chainOf(plan.mode);
   const supported = sql`(c.channels & ${bitsOf(plan.mode)}::int)`;
   const refused = join(
@@ -123,7 +123,7 @@ const of = (name: string, channel: Channel): Sql => raw(`${name}${channel.toLowe
 
 const CONTACT = sql`c.id AS contact_id, c.full_name, c.first_name, c.last_name, c.gender, c.email, c.custom_fields`;
 
-function sourceOf(plan: Plan, range: Range | null): Sql {
+function sourceOf(plan: Plan, range: RecipientRange | null): Sql {
   const { accountId, listIds, named } = plan;
   if (named && 'contactIds' in named)
     return sql`${contacts(accountId)} AND c.id = ANY(${plainArray(named.contactIds)}::bigint[])`;
@@ -132,7 +132,7 @@ function sourceOf(plan: Plan, range: Range | null): Sql {
 }
 
 /** In the order of bytes, in which `numbers` is sorted; all other columns with numbers have the usual collation. */
-function numbers(plan: Plan, range: Range | null): Sql {
+function numbers(plan: Plan, range: RecipientRange | null): Sql {
   const { accountId } = plan;
   const next = range ? sql`AND u.number > ${range.after ?? ''} ORDER BY u.number LIMIT ${range.limit}` : sql``;
   return sql`
@@ -161,7 +161,7 @@ const contacts = (accountId: number): Sql => sql`
  * The whole pass leaves the way to the planner. The next ones of a range must come the same way each time, whatever the
  * statistics say: one plan that sorts a million members for every 5,000 of them is slower a hundred times.
  */
-function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: Range | null): Sql {
+function isMember({ accountId, walk }: Plan, listIds: readonly number[], range: RecipientRange | null): Sql {
   const inLists = sql`m.account_id = ${accountId} AND m.list_id = ANY(${plainArray(listIds)}::bigint[])`;
   if (!range) return sql`c.id IN (SELECT m.contact_id FROM contact_list_member m WHERE ${inLists})`;
   const next = sql`c.phone_number > ${range.after ?? ''}`;
@@ -189,7 +189,7 @@ function partsSql({ pieces }: Plan): Sql {
 }
 
 /** Of a range only those behind its begin: a merge of a million of them would start from the first for each. */
-const optOutsOf = (accountId: number, channel: Channel, range: Range | null): Sql => {
+const optOutsOf = (accountId: number, channel: Channel, range: RecipientRange | null): Sql => {
   const o = of('o', channel);
   return sql`LEFT JOIN opt_out ${o} ON ${o}.account_id = ${accountId} AND ${o}.phone_number = c.destination
              AND ${o}.channel = ${channel} ${range ? sql`AND ${o}.phone_number > ${range.after ?? ''}` : sql``}`;
@@ -239,7 +239,7 @@ const routed = (channel: Channel): Sql =>
  * The most that the chain can cost is the dearest way through it: up to some channel, with the price of that one and of
  * those before it whose price is not given back when nothing is delivered. `shares` says what of it is which channel's.
  */
-function finding({ mode }: Plan): Sql {
+function findingSql({ mode }: Plan): Sql {
   const chain = chainOf(mode);
   const each = (make: (channel: Channel, earlier: readonly Channel[]) => Sql): Sql[] =>
     chain.map((channel, i) => make(channel, chain.slice(0, i)));

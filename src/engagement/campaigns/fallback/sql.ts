@@ -4,7 +4,7 @@ import { type Db, exec, maybeOne, one, sql, tuples } from '../../../platform/db/
 import type { Job } from '../run/sql.ts';
 
 /** What is known of a message of a campaign and of its recipient. */
-export type Fact = [
+export type MessageFact = [
   id: string,
   destination: string,
   channel: string,
@@ -23,11 +23,11 @@ export type Fact = [
 ];
 
 /** All ids lie in [firstId, lastId]; messages that are not the campaign's are left out. */
-export async function listFacts(
+export async function listMessageFacts(
   db: Db,
   { accountId, campaignId }: Job,
   { ids, firstId, lastId }: { ids: readonly string[]; firstId: string; lastId: string },
-): Promise<Fact[]> {
+): Promise<MessageFact[]> {
   return tuples(
     db,
     sql`SELECT m.id, m.destination, m.channel, m.sender, m.price_micros, m.refund_undelivered, s.status, s.error_code,
@@ -70,7 +70,7 @@ export async function insertHops(db: Db, { accountId, campaignId }: Job, hops: r
 }
 
 /** Puts ends of messages back, to be looked at when the quiet hours of their recipients are over. */
-export async function insertHeldOutcomes(
+export async function insertPostponedOutcomes(
   db: Db,
   { accountId, campaignId }: Job,
   held: { messageIds: readonly string[]; statuses: readonly number[]; waitMs: number },
@@ -97,7 +97,7 @@ export async function findDueBatch(db: Db, { accountId, campaignId }: Job): Prom
 }
 
 /** When to look at a batch again; null: never. */
-export async function moveBatch(
+export async function updateBatchDue(
   db: Db,
   { accountId, campaignId }: Job,
   { batchId, waitMs }: { batchId: number; waitMs: number | null },

@@ -6,49 +6,54 @@ import { AppError, type FieldError, invalidFields } from '../../../platform/erro
 import type { Actor } from '../../../platform/http/actor.ts';
 import { fromMicros } from '../../../platform/lib/money.ts';
 import { checkSettings, checkTemplates, refuseWithoutScope } from '../check.ts';
-import { type CampaignRow, claimCampaign, claimListsAsTheyAre, findCampaign, wakeRuns } from '../sql.ts';
-import { findSmsRoute, insertJob, insertRun, moveConfirmed } from './sql.ts';
+import { type CampaignRow, claimCampaign, claimListsForShare, findCampaign, wakeCampaign } from '../sql.ts';
+import { findSmsRoute, insertJob, insertRun, moveToConfirmed } from './sql.ts';
 
-type Now = { readonly now: Date };
+type AtTime = { readonly now: Date };
 
 /**
  * Confirms a campaign, which cannot be undone: its price is frozen and its workers are told, in the caller's transaction.
  * Of any number of confirmations one wins. Lists that it was priced for cannot change until the transaction ends.
  * Errors: 400 with every unmet precondition, 403 without the scopes of its channels, 404.
  */
-export async function confirmCampaign(tx: Db, actor: Actor, { id, now }: Now & { id: number }): Promise<void> {
+export async function confirmCampaign(tx: Db, actor: Actor, { id, now }: AtTime & { id: number }): Promise<void> {
   const one = { accountId: actor.accountId, id };
   const claimed = await claimCampaign(tx, one);
   if (!claimed) throw new AppError('not_found');
-  await claimListsAsTheyAre(tx, { ...one, ids: claimed.contactListIds });
+  await claimListsForShare(tx, { ...one, ids: claimed.contactListIds });
   const campaign = await findCampaign(tx, one);
   if (!campaign) throw new AppError('not_found');
   refuseWithoutScope(actor, campaign);
-  const faults = await unmet(tx, actor, campaign, now);
+  const faults = await unmetPreconditions(tx, actor, campaign, now);
   if (faults.length > 0) throw invalidFields(faults);
-  await begin(tx, actor, campaign);
+  await moveAndFreeze(tx, actor, campaign);
 }
 
 /** The credit last: its row is one for all of the account's traffic. */
-async function begin(tx: Db, actor: Actor, campaign: CampaignRow): Promise<void> {
+async function moveAndFreeze(tx: Db, actor: Actor, campaign: CampaignRow): Promise<void> {
   const { accountId, keyId, userId } = actor;
   const { id, version, estimatedMicros, goal } = campaign;
   const by = { keyId, userId: keyId === null ? userId : null };
-  const confirmed = await moveConfirmed(tx, { accountId, id, version, reservedMicros: estimatedMicros, by });
+  const confirmed = await moveToConfirmed(tx, { accountId, id, version, reservedMicros: estimatedMicros, by });
   if (confirmed === 0) throw invalidFields([alreadyConfirmed]);
   await insertRun(tx, { accountId, id, unusedMicros: estimatedMicros, unlisted: goal?.unlisted ?? 0 });
   await insertJob(tx, { accountId, id });
   const detail = { total: goal?.total, reservedMicros: estimatedMicros };
   await recordAudit(tx, actor, { action: 'campaign.confirm', subject: `campaign:${id}`, detail });
-  await wakeRuns(tx, { campaignId: id });
+  await wakeCampaign(tx, { campaignId: id });
   await freeze(tx, [{ accountId, micros: estimatedMicros }], `campaign:${id}`).catch((error: unknown) => {
-    throw isShortage(error) ? invalidFields([shortOf(campaign)]) : error;
+    throw isShortage(error) ? invalidFields([insufficientCredit(campaign)]) : error;
   });
 }
 
 const alreadyConfirmed: FieldError = { field: 'status', message: 'the campaign is confirmed already' };
 
-async function unmet(tx: Db, { accountId }: Actor, campaign: CampaignRow, now: Date): Promise<FieldError[]> {
+async function unmetPreconditions(
+  tx: Db,
+  { accountId }: Actor,
+  campaign: CampaignRow,
+  now: Date,
+): Promise<FieldError[]> {
   if (campaign.confirmedAt) return [alreadyConfirmed];
   return [
     ...(campaign.readyToSend ? [] : [{ field: 'readyToSend', message: 'must be true' }]),
@@ -87,16 +92,16 @@ function goalFaults(campaign: CampaignRow): FieldError[] {
         message: 'recipients, mode or content have changed since the cost was calculated: call calculateGoal again',
       },
     ];
-  if (goal.total === 0) return [{ field: 'destinations', message: nobody(goal.skipped) }];
-  return availableMicros !== null && availableMicros < estimatedMicros ? [shortOf(campaign)] : [];
+  if (goal.total === 0) return [{ field: 'destinations', message: nobodyReachable(goal.skipped) }];
+  return availableMicros !== null && availableMicros < estimatedMicros ? [insufficientCredit(campaign)] : [];
 }
 
-function nobody(skipped: Readonly<Record<string, number>>): string {
+function nobodyReachable(skipped: Readonly<Record<string, number>>): string {
   const reasons = Object.entries(skipped).flatMap(([reason, count]) => (count > 0 ? [`${reason} ${count}`] : []));
   return `nobody can be reached${reasons.length > 0 ? ` (${reasons.join(', ')})` : ''}`;
 }
 
-const shortOf = ({ estimatedMicros, currency }: CampaignRow): FieldError => ({
+const insufficientCredit = ({ estimatedMicros, currency }: CampaignRow): FieldError => ({
   field: 'credit',
   message: `does not suffice: the campaign costs up to ${fromMicros(estimatedMicros)} ${currency}`,
 });

@@ -8,7 +8,7 @@ import { newId } from '../../../platform/lib/ids.ts';
 import { type CampaignApi, openCampaignApi } from '../../../../test/support/campaigns/api.ts';
 import { booksOf } from '../../../../test/support/money.ts';
 import { until } from '../../../../test/support/until.ts';
-import { from } from '../sql.ts';
+import { statusAllows } from '../sql.ts';
 
 const PRICE_MICROS = 70_000;
 const READY = {
@@ -303,7 +303,10 @@ describe('races', () => {
       // As the worker does: it locks the campaign, and starts it only where it is still to be started.
       const start = transaction(api.pool, async (tx) => {
         await exec(tx, sql`SELECT FROM campaign WHERE id = ${id} FOR NO KEY UPDATE`);
-        return exec(tx, sql`UPDATE campaign SET status = 2, started_at = now() WHERE id = ${id} AND ${from('start')}`);
+        return exec(
+          tx,
+          sql`UPDATE campaign SET status = 2, started_at = now() WHERE id = ${id} AND ${statusAllows('start')}`,
+        );
       });
       const [{ status }, started] = await Promise.all([call('DELETE', `/${id}`), start]);
       expect([status, started]).toEqual(started === 1 ? [404, 1] : [204, 0]);

@@ -6,10 +6,10 @@ import {
   moveChunksToParked,
 } from '../../../network/dispatch/campaigns/sql.ts';
 import { AppError, invalidFields } from '../../../platform/errors.ts';
-import { type CampaignRow, claimCampaign, wakeRuns } from '../sql.ts';
+import { type CampaignRow, claimCampaign, wakeCampaign } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
 import { listTemplateFaults } from '../worker/template-faults.ts';
-import { moveCancelled, moveJobToNow, movePaused, moveResumed, wakeConnections } from './sql.ts';
+import { moveToCancelled, updateJobDueNow, moveToPaused, moveFromPaused, wakeConnections } from './sql.ts';
 
 type Which = { readonly id: number };
 
@@ -22,9 +22,9 @@ export async function pauseCampaign(tx: Db, actor: Author, { id }: Which): Promi
   if (campaign.status !== CAMPAIGN.SENDING || campaign.cancelledAt)
     throw refused('only what is being sent can be paused');
   if (campaign.pausedAt) return;
-  await movePaused(tx, { accountId: actor.accountId, id });
+  await moveToPaused(tx, { accountId: actor.accountId, id });
   await moveChunksToParked(tx, { campaignId: id });
-  await record(tx, actor, 'campaign.pause', id);
+  await recordAndWake(tx, actor, 'campaign.pause', id);
 }
 
 /**
@@ -38,10 +38,10 @@ export async function resumeCampaign(tx: Db, actor: Author, { id }: Which): Prom
   if (!campaign.pausedAt) return;
   const faults = await listTemplateFaults(tx, { accountId: actor.accountId, id, settings: campaign });
   if (faults.length > 0) throw invalidFields(faults.map(({ field, message }) => ({ field, message })));
-  if ((await moveResumed(tx, { accountId: actor.accountId, id })) === 0) throw refused('the campaign is over');
+  if ((await moveFromPaused(tx, { accountId: actor.accountId, id })) === 0) throw refused('the campaign is over');
   if ((await moveChunksFromParked(tx, { campaignId: id })) > 0)
     await wakeConnections(tx, { ids: await listConnectionsOf(tx, { campaignId: id }) });
-  await record(tx, actor, 'campaign.resume', id);
+  await recordAndWake(tx, actor, 'campaign.resume', id);
 }
 
 /**
@@ -57,9 +57,9 @@ export async function cancelCampaign(tx: Db, actor: Author, { id }: Which): Prom
         : 'the campaign is over',
     );
   if (campaign.cancelledAt) return;
-  await moveCancelled(tx, { accountId: actor.accountId, id });
+  await moveToCancelled(tx, { accountId: actor.accountId, id });
   await moveChunksToParked(tx, { campaignId: id });
-  await record(tx, actor, 'campaign.cancel', id);
+  await recordAndWake(tx, actor, 'campaign.cancel', id);
 }
 
 async function claim(tx: Db, { accountId }: Author, id: number): Promise<CampaignRow> {
@@ -68,9 +68,9 @@ async function claim(tx: Db, { accountId }: Author, id: number): Promise<Campaig
   return campaign;
 }
 
-async function record(tx: Db, actor: Author, action: string, id: number): Promise<void> {
-  await moveJobToNow(tx, { accountId: actor.accountId, id });
-  await wakeRuns(tx, { campaignId: id });
+async function recordAndWake(tx: Db, actor: Author, action: string, id: number): Promise<void> {
+  await updateJobDueNow(tx, { accountId: actor.accountId, id });
+  await wakeCampaign(tx, { campaignId: id });
   await recordAudit(tx, actor, { action, subject: `campaign:${id}` });
 }
 

@@ -2,8 +2,8 @@ import { type Author, recordAudit } from '../../../identity/audit/record.ts';
 import { settleCharges } from '../../../money/credit/charge.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
-import { claimCampaign, wakeRuns } from '../sql.ts';
-import { deleteCampaign, moveJobToNow } from './sql.ts';
+import { claimCampaign, wakeCampaign } from '../sql.ts';
+import { deleteCampaign, updateJobDueNow } from './sql.ts';
 
 /**
  * Deletes a campaign that has not begun; the credit of a scheduled one returns. Against its start one of both wins: each
@@ -21,8 +21,8 @@ export async function removeCampaign(tx: Db, actor: Author, { id }: { id: number
     detail: { name, reservedMicros },
   });
   if (campaign.confirmedAt === null) return;
-  await moveJobToNow(tx, one);
-  await wakeRuns(tx, { campaignId: id });
+  await updateJobDueNow(tx, one);
+  await wakeCampaign(tx, { campaignId: id });
   const returned = [{ accountId: actor.accountId, micros: reservedMicros }];
   await settleCharges(tx, { earned: [], returned, reference: `campaign:${id}` });
 }

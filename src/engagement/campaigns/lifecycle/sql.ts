@@ -2,11 +2,11 @@ import { plainArray } from '../../../platform/db/array.ts';
 import { type Db, exec, many, maybeOne, type Sql, sql } from '../../../platform/db/query.ts';
 import { WAKE_CHANNEL } from '../../../network/dispatch/wake.ts';
 import { CAMPAIGNS_CHANNEL } from '../../../messaging/messages/campaign-ends/sql.ts';
-import { from } from '../sql.ts';
+import { statusAllows } from '../sql.ts';
 import { CAMPAIGN } from '../states.ts';
 
 type One = { readonly accountId: number; readonly id: number };
-type Requester = { readonly keyId: number | null; readonly userId: number | null };
+type ConfirmedBy = { readonly keyId: number | null; readonly userId: number | null };
 
 const of = ({ accountId, id }: One): Sql => sql`account_id = ${accountId} AND id = ${id}`;
 
@@ -14,9 +14,9 @@ const of = ({ accountId, id }: One): Sql => sql`account_id = ${accountId} AND id
  * Confirms a campaign: it is to be sent as it is now, once. At once (2), or when its time comes (1). 0 when it may not be
  * confirmed: somebody else has done so, or it has changed since its price was calculated.
  */
-export const moveConfirmed = (
+export const moveToConfirmed = (
   db: Db,
-  { reservedMicros, version, by, ...one }: One & { reservedMicros: number; version: number; by: Requester },
+  { reservedMicros, version, by, ...one }: One & { reservedMicros: number; version: number; by: ConfirmedBy },
 ): Promise<number> =>
   exec(
     db,
@@ -24,7 +24,7 @@ export const moveConfirmed = (
           api_key_id = ${by.keyId}, user_id = ${by.userId},
           status = CASE WHEN scheduled_at IS NULL THEN ${CAMPAIGN.SENDING} ELSE status END,
           started_at = CASE WHEN scheduled_at IS NULL THEN now() END
-        WHERE ${of(one)} AND ${from('send')} AND confirmed_at IS NULL AND ready_to_send
+        WHERE ${of(one)} AND ${statusAllows('send')} AND confirmed_at IS NULL AND ready_to_send
           AND version = ${version} AND goal_version = ${version}`,
   );
 
@@ -47,7 +47,7 @@ export const insertRun = (
 export const insertJob = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`INSERT INTO campaign_job (campaign_id, account_id) VALUES (${id}, ${accountId})`);
 
-export const moveJobToNow = (db: Db, { accountId, id }: One): Promise<number> =>
+export const updateJobDueNow = (db: Db, { accountId, id }: One): Promise<number> =>
   exec(db, sql`UPDATE campaign_job SET due_at = now() WHERE account_id = ${accountId} AND campaign_id = ${id}`);
 
 type TemplateKey = { readonly channel: 'RCS' | 'WHATSAPP'; readonly id: string };
@@ -64,7 +64,7 @@ export const listJobsOfTemplates = (db: Db, { keys }: { keys: readonly TemplateK
 };
 
 /** Workers look at these at once, when the transaction has committed. */
-export const moveJobsToNow = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
+export const wakeJobs = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>
   exec(
     db,
     sql`WITH moved AS (
@@ -73,36 +73,36 @@ export const moveJobsToNow = (db: Db, { ids }: { ids: readonly number[] }): Prom
   );
 
 /** Holds a campaign that is being sent. 0 when there is nothing to hold: it is held, cancelled or over. */
-export const movePaused = (db: Db, one: One): Promise<number> =>
+export const moveToPaused = (db: Db, one: One): Promise<number> =>
   exec(
     db,
     sql`UPDATE campaign SET paused_at = now(), updated_at = now()
-        WHERE ${of(one)} AND ${from('pause')} AND paused_at IS NULL AND cancelled_at IS NULL`,
+        WHERE ${of(one)} AND ${statusAllows('pause')} AND paused_at IS NULL AND cancelled_at IS NULL`,
   );
 
 /**
  * Lets a held campaign go on: one that somebody paused, or that waits for a person because its time was missed or its
  * account suspended. Why it waited stays, and tells the worker that this was a person's decision.
  */
-export const moveResumed = (db: Db, one: One): Promise<number> =>
+export const moveFromPaused = (db: Db, one: One): Promise<number> =>
   exec(
     db,
     sql`UPDATE campaign SET paused_at = NULL, updated_at = now()
-        WHERE ${of(one)} AND ${from('resume')} AND confirmed_at IS NOT NULL AND paused_at IS NOT NULL
+        WHERE ${of(one)} AND ${statusAllows('resume')} AND confirmed_at IS NOT NULL AND paused_at IS NOT NULL
           AND cancelled_at IS NULL`,
   );
 
 /** No more messages are made of it from now on. 0 when it is not being sent, or cancelled already. */
-export const moveCancelled = (db: Db, one: One): Promise<number> =>
+export const moveToCancelled = (db: Db, one: One): Promise<number> =>
   exec(
     db,
     sql`UPDATE campaign SET cancelled_at = now(), updated_at = now()
-        WHERE ${of(one)} AND ${from('cancel')} AND cancelled_at IS NULL`,
+        WHERE ${of(one)} AND ${statusAllows('cancel')} AND cancelled_at IS NULL`,
   );
 
 /** For good. Its run and recipients go by and by: the job that stays sees to it. 0 when it has begun. */
 export const deleteCampaign = (db: Db, one: One): Promise<number> =>
-  exec(db, sql`DELETE FROM campaign WHERE ${of(one)} AND ${from('delete')}`);
+  exec(db, sql`DELETE FROM campaign WHERE ${of(one)} AND ${statusAllows('delete')}`);
 
 /** The pumps of these connections look for work, when the transaction has committed. */
 export const wakeConnections = (db: Db, { ids }: { ids: readonly number[] }): Promise<number> =>

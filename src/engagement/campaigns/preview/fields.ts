@@ -1,6 +1,6 @@
 import type { FieldRow } from '../../contacts/fields/sql.ts';
 import { type CustomField, type Field, parseText, STANDARD_FIELDS, type StandardField } from '../text/parse.ts';
-import type { Previewed } from './sql.ts';
+import type { PreviewRow } from './sql.ts';
 
 /** What may stand between the braces of a text. */
 export type PlaceholderName = {
@@ -23,7 +23,7 @@ export const placeholdersWith = (customFields: readonly FieldRow[]): Placeholder
   })),
 ];
 
-const STANDARD: Readonly<Record<StandardField, (recipient: Previewed) => string | null>> = {
+const STANDARD: Readonly<Record<StandardField, (recipient: PreviewRow) => string | null>> = {
   fullName: ({ fullName }) => fullName,
   firstName: ({ firstName }) => firstName,
   lastName: ({ lastName }) => lastName,
@@ -34,7 +34,7 @@ const STANDARD: Readonly<Record<StandardField, (recipient: Previewed) => string 
 };
 
 /** Whether a recipient has a value there: an empty one is none. */
-export function isFilled(recipient: Previewed, field: NonNullable<Field>): boolean {
+export function isFilled(recipient: PreviewRow, field: NonNullable<Field>): boolean {
   const value =
     typeof field === 'string' ? STANDARD[field](recipient) : recipient.customFields?.[String(field.customId)];
   return value !== null && value !== undefined && value !== '';

@@ -14,39 +14,39 @@ import { loadPlan } from '../load-plan.ts';
 import type { Plan } from '../audience/sql.ts';
 import { chainOf } from '../mode.ts';
 import { readNumbers } from '../numbers.ts';
-import { type Read, readNew } from '../settings.ts';
+import { type ReadSettings, readNewSettings } from '../settings.ts';
 import { listListVersions, type Settings } from '../sql.ts';
 import { isFilled, type PlaceholderName, placeholdersWith, usedIn } from './fields.ts';
 import { PreviewIn, type PreviewOut } from './schema.ts';
-import { listPreviewed, type Previewed } from './sql.ts';
+import { listPreviewRows, type PreviewRow } from './sql.ts';
 
 type Of = { readonly accountId: number };
 
 /** A new campaign of what is declared, and nothing besides: one has more fields, which nobody has checked here. */
-function readDeclared({ now, ...body }: Asked): Read {
+function readDeclared({ now, ...body }: PreviewRequest): ReadSettings {
   Value.Clean(PreviewIn, body);
-  return readNew({ ...body, name: 'preview' }, now);
+  return readNewSettings({ ...body, name: 'preview' }, now);
 }
 
-type Asked = PreviewIn & { readonly now: Date };
+type PreviewRequest = PreviewIn & { readonly now: Date };
 
 /**
  * What a campaign with these settings would send to some of its recipients, found and filled in as for the goal and for
  * the carriers. Nothing is stored, and settings at fault are told of beside it.
  */
-export async function previewCampaign(db: Db, { accountId }: Of, input: Asked): Promise<PreviewOut> {
+export async function previewCampaign(db: Db, { accountId }: Of, input: PreviewRequest): Promise<PreviewOut> {
   const { settings, faults } = readDeclared(input);
   const templates = await loadTemplates(db, accountId, settings);
   const contactIds = nonEmpty(input.contactIds);
-  const { plan, total } = await planOf(db, accountId, settings, contactIds);
+  const { plan, total } = await planFor(db, accountId, settings, contactIds);
   const customFields = await listFields(db, { accountId });
   const texts = { ...variablesOf(templates), customFields };
   const range = contactIds ? null : { after: null, limit: input.offset + input.limit };
-  const rows = await listPreviewed(db, { plan, range, texts });
+  const rows = await listPreviewRows(db, { plan, range, texts });
   const shown = rows.slice(input.offset, input.offset + input.limit);
   const all = placeholdersWith(customFields);
   const used = usedIn([settings.smsBody ?? '', ...[...texts.rcs, ...texts.whatsapp].map(inBraces)], all, customFields);
-  const tools = { settings, templates, used, units: unitsOf(plan) };
+  const tools = { settings, templates, used, units: toUnitPrices(plan) };
   const problems = [
     ...faults,
     ...(await checkSettings(db, { accountId, settings })),
@@ -91,7 +91,7 @@ const variablesOf = ({ RCS, WHATSAPP }: Templates) => ({
 const UNSAVED = 0;
 
 /** Whom it is for: those named, else its lists, else its numbers. And how many that is. */
-async function planOf(
+async function planFor(
   db: Db,
   accountId: number,
   settings: Settings,
@@ -109,9 +109,9 @@ async function planOf(
   return { plan: { ...plan, named: { numbers } }, total: numbers.numbers.length };
 }
 
-type Units = PrefixTable<number>;
+type UnitPrices = PrefixTable<number>;
 
-const unitsOf = ({ prices }: Plan): Units =>
+const toUnitPrices = ({ prices }: Plan): UnitPrices =>
   prefixTable(prices.map(({ channel, prefix, unitMicros }) => ({ group: channel, prefix, value: unitMicros })));
 
 type Tools = {
@@ -119,10 +119,10 @@ type Tools = {
   readonly templates: Templates;
   /** The placeholders of its texts. */
   readonly used: readonly PlaceholderName[];
-  readonly units: Units;
+  readonly units: UnitPrices;
 };
 
-function toRecipient(row: Previewed, { settings, templates, used, units }: Tools): PreviewOut['data'][number] {
+function toRecipient(row: PreviewRow, { settings, templates, used, units }: Tools): PreviewOut['data'][number] {
   const { contactId, phoneNumber, fullName, skip } = row;
   return {
     contactId,
@@ -130,8 +130,8 @@ function toRecipient(row: Previewed, { settings, templates, used, units }: Tools
     phoneNumber,
     steps: chainOf(settings.sendingMode).map((channel) => ({
       channel,
-      ...sayOn(channel, row, templates),
-      unitPrice: unitPriceOf(units.find(channel, phoneNumber ?? '')),
+      ...renderStep(channel, row, templates),
+      unitPrice: toPriceOut(units.find(channel, phoneNumber ?? '')),
       reachable: (row.channels & bitOf(channel)) !== 0,
     })),
     missing: used.filter(({ field }) => !isFilled(row, field)).map(({ name }) => name),
@@ -139,9 +139,9 @@ function toRecipient(row: Previewed, { settings, templates, used, units }: Tools
   };
 }
 
-const unitPriceOf = (micros: number | undefined): number | null => (micros === undefined ? null : fromMicros(micros));
+const toPriceOut = (micros: number | undefined): number | null => (micros === undefined ? null : fromMicros(micros));
 
-function sayOn(channel: Channel, row: Previewed, templates: Templates) {
+function renderStep(channel: Channel, row: PreviewRow, templates: Templates) {
   if (channel === 'SMS') {
     const { alphabet, parts } = countParts(row.text);
     return { text: row.text, parts, encoding: alphabet === 'gsm7' ? ('GSM-7' as const) : ('UCS-2' as const) };

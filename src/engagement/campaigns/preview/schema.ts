@@ -7,8 +7,8 @@ const { sendingMode, smsSender, smsBody, rcsAgentId, rcsTemplateId, ...form } = 
 const { whatsappPhoneNumberId, whatsappTemplateId, contactListIds } = form;
 
 /** Who can be shown at a time, and how far into a list. */
-const MOST_SHOWN = 20;
-const MOST_OFFSET = 1000;
+const MAX_SHOWN = 20;
+const MAX_OFFSET = 1000;
 
 export const PreviewIn = Type.Object({
   sendingMode,
@@ -19,7 +19,7 @@ export const PreviewIn = Type.Object({
   whatsappPhoneNumberId,
   whatsappTemplateId,
   contactIds: Type.Optional(
-    Type.Array(id(), { maxItems: MOST_SHOWN, description: 'These contacts, in place of lists and destinations.' }),
+    Type.Array(id(), { maxItems: MAX_SHOWN, description: 'These contacts, in place of lists and destinations.' }),
   ),
   contactListIds,
   destinations: Type.Optional(
@@ -28,8 +28,8 @@ export const PreviewIn = Type.Object({
       description: 'Numbers, where there are no lists: some of them will do.',
     }),
   ),
-  limit: Type.Integer({ minimum: 1, maximum: MOST_SHOWN, default: 5, description: 'Recipients shown.' }),
-  offset: Type.Integer({ minimum: 0, maximum: MOST_OFFSET, default: 0, description: 'Recipients left out before.' }),
+  limit: Type.Integer({ minimum: 1, maximum: MAX_SHOWN, default: 5, description: 'Recipients shown.' }),
+  offset: Type.Integer({ minimum: 0, maximum: MAX_OFFSET, default: 0, description: 'Recipients left out before.' }),
 });
 export type PreviewIn = Static<typeof PreviewIn>;
 

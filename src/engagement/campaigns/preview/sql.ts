@@ -1,10 +1,10 @@
 import { type Db, many, type Sql, sql } from '../../../platform/db/query.ts';
-import { type Plan, type Range, recipientsSql, type SkipReason } from '../audience/sql.ts';
+import { type Plan, type RecipientRange, recipientsSql, type SkipReason } from '../audience/sql.ts';
 import type { CustomField } from '../text/parse.ts';
 import { renderSql, valuesSql } from '../text/sql.ts';
 
 /** Somebody whom the campaign may be for, with what it would send. */
-export type Previewed = {
+export type PreviewRow = {
   readonly phoneNumber: string | null;
   readonly contactId: number | null;
   /** Bits of the channels that would be tried. */
@@ -30,10 +30,10 @@ export type PreviewTexts = {
 };
 
 /** Recipients as the goal counts them, with the texts as they are filled for the carriers; by their numbers. */
-export const listPreviewed = (
+export const listPreviewRows = (
   db: Db,
-  { plan, range, texts }: { plan: Plan; range: Range | null; texts: PreviewTexts },
-): Promise<Previewed[]> => {
+  { plan, range, texts }: { plan: Plan; range: RecipientRange | null; texts: PreviewTexts },
+): Promise<PreviewRow[]> => {
   const on = { contact: sql`c`, destination: sql`r.destination` };
   const values = (entries: readonly string[]): Sql => valuesSql(entries, texts.customFields, on);
   return many(

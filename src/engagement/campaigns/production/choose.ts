@@ -2,7 +2,7 @@ import { countParts } from '../../../carriers/smpp/text.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import type { StoredContent } from '../../../network/templates/content.ts';
 import { chainOf, isCombined } from '../mode.ts';
-import type { Running } from '../run/sql.ts';
+import type { RunningCampaign } from '../run/sql.ts';
 import type { Step } from '../run/step.ts';
 import { priceOf, type UnitPrice } from '../../../money/pricing/price-list.ts';
 import { prefixTable } from '../../../platform/lib/prefix-table.ts';
@@ -36,9 +36,9 @@ export type Choose = (candidate: Candidate) => Choice | Obstacle;
  * the confirmation says, so never more than the recipient's reserve: a text that an edited contact has made longer is
  * not sent for that.
  */
-export function chooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>): Choose {
+export function createChooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>): Choose {
   const channels = chainOf(campaign.sendingMode).map((channel) => ({ channel, bit: bitOf(channel) }));
-  const findPrice = pricesOf(campaign);
+  const findPrice = createPricing(campaign);
   return (candidate) => {
     const [, , , , allowed, willing, , , , , , gone] = candidate;
     if (gone) return 'contact_deleted';
@@ -79,11 +79,11 @@ export function chooser({ campaign, tables }: Pick<Step, 'campaign' | 'tables'>)
   }
 }
 
-const senderOf = (campaign: Running, channel: Channel): string =>
+const senderOf = (campaign: RunningCampaign, channel: Channel): string =>
   (channel === 'SMS' ? campaign.smsSender : channel === 'RCS' ? campaign.rcsAgentId : campaign.whatsappPhoneNumberId) ??
   '';
 
-function contentOf(campaign: Running, channel: Channel, candidate: Candidate): StoredContent | null {
+function contentOf(campaign: RunningCampaign, channel: Channel, candidate: Candidate): StoredContent | null {
   if (channel === 'SMS') return null;
   const [, , , , , , , , , rcs, whatsapp] = candidate;
   const [template, values] =
@@ -91,14 +91,14 @@ function contentOf(campaign: Running, channel: Channel, candidate: Candidate): S
   return { template: template ?? '', channel, values: values ?? {} };
 }
 
-type Priced = { readonly priceMicros: number; readonly refundUndelivered: boolean };
+type MessagePrice = { readonly priceMicros: number; readonly refundUndelivered: boolean };
 
 /** What messages cost by the list that was in force when the campaign was confirmed. */
-function pricesOf({ prices, sendingMode }: Running) {
+function createPricing({ prices, sendingMode }: RunningCampaign) {
   const rows = prices.map(({ channel, prefix, ...value }) => ({ group: channel, prefix, value }));
   const table = prefixTable<UnitPrice>(rows);
   const combined = isCombined(sendingMode);
-  return (channel: Channel, destination: string, parts: number, candidate: Candidate): Priced => {
+  return (channel: Channel, destination: string, parts: number, candidate: Candidate): MessagePrice => {
     const [, , , , , , smsParts, reserveMicros] = candidate;
     const price = table.find(channel, destination);
     const refundUndelivered = price?.refundUndelivered ?? true;

@@ -5,54 +5,54 @@ import { newId } from '../../../platform/lib/ids.ts';
 import { DEFAULT_AFTER_SECONDS } from '../../../messaging/messages/fallback/rule.ts';
 import { insertMessages, type NewMessage } from '../../../messaging/messages/sql.ts';
 import { chainOf, isCombined } from '../mode.ts';
-import type { Running } from '../run/sql.ts';
+import type { RunningCampaign } from '../run/sql.ts';
 import type { Step } from '../run/step.ts';
 import type { Choice } from './choose.ts';
 import { insertBatches, type NewBatch } from './sql.ts';
 
 /** Messages a batch, a chunk and a statement. */
-const MESSAGES_A_BATCH = 1000;
+const MESSAGES_PER_BATCH = 1000;
 /** Behind single sends and bulk requests. */
 const CAMPAIGN_PRIORITY = 2;
 
 /** A message that was made. */
-export type Made = Choice & { readonly id: string };
+export type CreatedMessage = Choice & { readonly id: string };
 
 /**
  * Makes the messages of a hop, in order: their rows, their places in the queue, the batches by which they are found. All
  * in the step's transaction, with the ids in the order of the messages.
  */
-export async function makeMessages(step: Step, hop: number, choices: readonly Choice[]): Promise<Made[]> {
+export async function createMessages(step: Step, hop: number, choices: readonly Choice[]): Promise<CreatedMessage[]> {
   if (choices.length === 0) return [];
   const { tx, job, campaign } = step;
   const ids = choices.map(newId).sort();
   const made = choices.map((choice, i) => ({ ...choice, id: ids[i] ?? '' }));
-  const chunks = chunksOf(campaign, made);
+  const chunks = toChunks(campaign, made);
   for (const { connectionId } of chunks) step.wake.add(connectionId);
   await Promise.all([
     ...slices(made).map((slice) =>
       insertMessages(
         tx,
-        slice.map((choice) => messageOf(campaign, choice)),
+        slice.map((choice) => toNewMessage(campaign, choice)),
       ),
     ),
     insertChunks(tx, chunks),
-    insertBatches(tx, job, batchesOf(campaign, hop, made)),
+    insertBatches(tx, job, toBatches(campaign, hop, made)),
     recordContacted(
       tx,
-      made.flatMap((choice) => contactedOf(campaign, choice)),
+      made.flatMap((choice) => toLastContact(campaign, choice)),
     ),
   ]);
   return made;
 }
 
 function slices<T>(items: readonly T[]): T[][] {
-  return Array.from({ length: Math.ceil(items.length / MESSAGES_A_BATCH) }, (_, i) =>
-    items.slice(i * MESSAGES_A_BATCH, (i + 1) * MESSAGES_A_BATCH),
+  return Array.from({ length: Math.ceil(items.length / MESSAGES_PER_BATCH) }, (_, i) =>
+    items.slice(i * MESSAGES_PER_BATCH, (i + 1) * MESSAGES_PER_BATCH),
   );
 }
 
-const messageOf = (campaign: Running, made: Made): NewMessage => ({
+const toNewMessage = (campaign: RunningCampaign, made: CreatedMessage): NewMessage => ({
   accountId: campaign.accountId,
   id: made.id,
   clientId: null,
@@ -79,7 +79,7 @@ const messageOf = (campaign: Running, made: Made): NewMessage => ({
 });
 
 /** Chunks of one route each. */
-function chunksOf({ accountId, id }: Running, made: readonly Made[]): NewChunk[] {
+function toChunks({ accountId, id }: RunningCampaign, made: readonly CreatedMessage[]): NewChunk[] {
   const byRoute = Map.groupBy(made, ({ connectionIds }) => connectionIds.join());
   return [...byRoute.values()].flatMap((own) => {
     const [connectionId = 0, ...alternates] = own[0]?.connectionIds ?? [];
@@ -95,13 +95,13 @@ function chunksOf({ accountId, id }: Running, made: readonly Made[]): NewChunk[]
   });
 }
 
-function batchesOf(campaign: Running, hop: number, made: readonly Made[]): NewBatch[] {
+function toBatches(campaign: RunningCampaign, hop: number, made: readonly CreatedMessage[]): NewBatch[] {
   const alike = Map.groupBy(made, ({ country, channel }) => `${channel}/${country}`);
-  return [...alike.values()].flatMap((own) => slices(own).map((slice) => batchOf(campaign, hop, slice)));
+  return [...alike.values()].flatMap((own) => slices(own).map((slice) => toBatch(campaign, hop, slice)));
 }
 
-function batchOf(campaign: Running, hop: number, slice: readonly Made[]): NewBatch {
-  const [{ channel, country }] = slice as [Made];
+function toBatch(campaign: RunningCampaign, hop: number, slice: readonly CreatedMessage[]): NewBatch {
+  const [{ channel, country }] = slice as [CreatedMessage];
   const destinations = slice.map((message) => message.destination).sort();
   return {
     hop,
@@ -110,17 +110,17 @@ function batchOf(campaign: Running, hop: number, slice: readonly Made[]): NewBat
     firstDestination: destinations[0] ?? '',
     lastDestination: destinations.at(-1) ?? '',
     messageIds: slice.map((message) => message.id),
-    dueAt: dueAt(campaign, channel),
+    dueAt: fallbackDueAt(campaign, channel),
   };
 }
 
 /** When recipients who were not reached on a channel go on to the next one. */
-function dueAt({ sendingMode, fallback, now }: Running, channel: Channel): Date | null {
+function fallbackDueAt({ sendingMode, fallback, now }: RunningCampaign, channel: Channel): Date | null {
   if (chainOf(sendingMode).at(-1) === channel) return null;
   const after: Readonly<Record<string, number | undefined>> = fallback.after ?? {};
   const seconds = after[channel] ?? DEFAULT_AFTER_SECONDS[channel] ?? 0;
   return new Date(now.getTime() + seconds * 1000);
 }
 
-const contactedOf = ({ accountId, now, sendingMode }: Running, { contactId, channel }: Made) =>
+const toLastContact = ({ accountId, now, sendingMode }: RunningCampaign, { contactId, channel }: CreatedMessage) =>
   contactId === null ? [] : [{ accountId, contactId, channel, at: now, campaignType: sendingMode }];

@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../../../platform/lib/time.ts';
 const DAY_MINUTES = 24 * 60;
 const STEP_MINUTES = 60;
 /** Of a country whose zones never are awake together, looked at so many times before its first zone decides. */
-const MOST_LOOKS = 100;
+const MAX_STEPS = 100;
 
 /**
  * How long numbers of a country must be left alone from an instant on, in ms; 0 when they may be written to. A country
@@ -23,9 +23,9 @@ type Window = { readonly from: number; readonly to: number };
 /** Null when there is no such time in sight. Not straight to a window's end: clocks are changed at night. */
 function awakeAfterMs(window: Window, zones: readonly string[], at: Date): number | null {
   let waitMs = 0;
-  for (let look = 0; look < MOST_LOOKS; look++) {
+  for (let look = 0; look < MAX_STEPS; look++) {
     const time = new Date(at.getTime() + waitMs);
-    const more = Math.max(0, ...zones.map((zone) => restOf(window, minuteIn(zone, time))));
+    const more = Math.max(0, ...zones.map((zone) => minutesToEnd(window, minuteIn(zone, time))));
     if (more === 0) return waitMs;
     // To the full minute, which is when the window ends.
     waitMs += Math.min(more, STEP_MINUTES) * MINUTE_MS - (time.getTime() % MINUTE_MS);
@@ -34,7 +34,7 @@ function awakeAfterMs(window: Window, zones: readonly string[], at: Date): numbe
 }
 
 /** Minutes until the window ends; 0 outside of it. It may pass midnight. */
-function restOf({ from, to }: Window, minute: number): number {
+function minutesToEnd({ from, to }: Window, minute: number): number {
   const inside = from <= to ? minute >= from && minute < to : minute >= from || minute < to;
   return inside ? (to - minute + DAY_MINUTES) % DAY_MINUTES : 0;
 }

@@ -18,7 +18,7 @@ export async function listOpenLanes(db: Db, { accountId, campaignId }: Job): Pro
 }
 
 /** Messages were made for all up to here. */
-export async function moveLane(
+export async function updateLane(
   db: Db,
   { accountId, campaignId }: Job,
   { country, fedTo, done }: Lane & { done: boolean },
@@ -71,7 +71,7 @@ export type Candidate = [
 ];
 
 /** The next recipients of a lane, those left out to whom nothing is sent. */
-export const nextOfLane = ({ accountId, campaignId }: Job, lane: Lane, limit: number): Sql => sql`
+export const nextRecipientsSql = ({ accountId, campaignId }: Job, lane: Lane, limit: number): Sql => sql`
   SELECT 0 AS n, q.* FROM (
     SELECT r.country, r.destination, r.contact_id, r.channels, r.sms_parts, r.reserve_micros FROM campaign_recipient r
     WHERE r.account_id = ${accountId} AND r.campaign_id = ${campaignId} AND r.country = ${lane.country}
@@ -82,7 +82,7 @@ export const nextOfLane = ({ accountId, campaignId }: Job, lane: Lane, limit: nu
  * Recipients by number, in some of their channels. Which country a number is of is found by trying all lanes. One by one:
  * while a campaign's recipients have no statistics, the planner thinks they are few and reads all of them instead.
  */
-export const recipientsAt = (
+export const recipientsByNumberSql = (
   { accountId, campaignId }: Job,
   wanted: readonly { readonly destination: string; readonly channels: number }[],
 ): Sql => sql`
@@ -98,7 +98,7 @@ export const recipientsAt = (
       AND q.country = l.country AND q.destination = u.destination OFFSET 0) AS r`;
 
 /** Bits of the channels that a number has opted out of. */
-const refusedBy = (accountId: number): Sql => sql`coalesce((
+const optedOutChannelsSql = (accountId: number): Sql => sql`coalesce((
   SELECT bit_or(CASE o.channel WHEN 'SMS' THEN 1 WHEN 'RCS' THEN 2 ELSE 4 END) FROM opt_out o
   WHERE o.account_id = ${accountId} AND o.phone_number = r.destination COLLATE "default"), 0)`;
 
@@ -122,7 +122,7 @@ export async function listCandidates(
           SELECT r.*, ${texts.sms === null ? sql`NULL::text` : renderSql(texts.sms, on)} AS body,
                  ${values(texts.rcs)} AS rcs, ${values(texts.whatsapp)} AS whatsapp,
                  r.contact_id IS NOT NULL AND c.id IS NULL AS gone,
-                 ${texts.hasOptOuts ? refusedBy(accountId) : raw('0')} AS refused
+                 ${texts.hasOptOuts ? optedOutChannelsSql(accountId) : raw('0')} AS refused
           FROM (${source}) AS r
           LEFT JOIN LATERAL (
             SELECT * FROM contact p WHERE p.account_id = ${accountId} AND p.id = r.contact_id OFFSET 0) AS c ON true
@@ -132,7 +132,7 @@ export async function listCandidates(
 }
 
 /** Passes recipients of a country over for whom no message can be made any more. */
-export async function moveToSkipped(
+export async function moveRecipientsToSkipped(
   db: Db,
   { accountId, campaignId }: Job,
   { country, destinations, reason }: { country: string; destinations: readonly string[]; reason: string },
@@ -146,7 +146,7 @@ export async function moveToSkipped(
 }
 
 /** How many parts a second connections take (null: as many as come), and how many messages of a campaign wait there. */
-export async function listWaiting(
+export async function listQueueDepths(
   db: Db,
   { campaignId }: { campaignId: number },
 ): Promise<{ connectionId: number; tps: number | null; waiting: number }[]> {
@@ -163,7 +163,7 @@ export async function listWaiting(
 const RECENT_BATCHES = raw('300');
 
 /** How many recipients got their first message within the last second. */
-export async function countRecent(db: Db, { accountId, campaignId }: Job): Promise<number> {
+export async function countRecentRecipients(db: Db, { accountId, campaignId }: Job): Promise<number> {
   const { count } = await one<{ count: number }>(
     db,
     sql`SELECT coalesce(sum(cardinality(message_ids)), 0)::bigint AS count

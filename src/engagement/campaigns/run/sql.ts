@@ -3,7 +3,7 @@ import { type Db, exec, many, maybeOne, one, sql } from '../../../platform/db/qu
 import { MISSED_AFTER } from '../../../network/dispatch/sql.ts';
 import type { PlanPrice } from '../audience/sql.ts';
 import type { SendingMode } from '../mode.ts';
-import { type Fallback, from, type QuietHours } from '../sql.ts';
+import { type Fallback, statusAllows, type QuietHours } from '../sql.ts';
 import type { CampaignStatus } from '../states.ts';
 
 export type Job = { accountId: number; campaignId: number };
@@ -31,7 +31,10 @@ export async function findNextJobMs(db: Db): Promise<number | null> {
 }
 
 /** When to look at a campaign again; whoever changes it sooner moves this. */
-export async function moveJob(db: Db, { campaignId, waitMs }: { campaignId: number; waitMs: number }): Promise<void> {
+export async function updateJobDue(
+  db: Db,
+  { campaignId, waitMs }: { campaignId: number; waitMs: number },
+): Promise<void> {
   await exec(
     db,
     sql`UPDATE campaign_job SET failures = 0, due_at = now() + ${waitMs} * interval '1 millisecond'
@@ -40,7 +43,7 @@ export async function moveJob(db: Db, { campaignId, waitMs }: { campaignId: numb
 }
 
 /** After a failure: later each time, up to five minutes. */
-export async function moveFailedJob(db: Db, { campaignId }: { campaignId: number }): Promise<void> {
+export async function updateFailedJob(db: Db, { campaignId }: { campaignId: number }): Promise<void> {
   await exec(
     db,
     sql`UPDATE campaign_job SET failures = least(failures + 1, 10),
@@ -54,7 +57,7 @@ export async function deleteJob(db: Db, { campaignId }: { campaignId: number }):
 }
 
 /** A campaign with its run, both locked. */
-export type Running = {
+export type RunningCampaign = {
   accountId: number;
   id: number;
   /** The database's. */
@@ -105,7 +108,10 @@ export type Running = {
  * Locks a campaign and its run. Undefined when somebody else has one of them, and when the campaign is gone
  * (`isGone`).
  */
-export async function claimRunning(db: Db, { accountId, campaignId }: Job): Promise<Running | undefined> {
+export async function claimRunningCampaign(
+  db: Db,
+  { accountId, campaignId }: Job,
+): Promise<RunningCampaign | undefined> {
   return maybeOne(
     db,
     sql`SELECT c.account_id AS "accountId", c.id, now(), c.status, c.sending_mode AS "sendingMode", c.sms_sender AS "smsSender",
@@ -132,7 +138,7 @@ export async function claimRunning(db: Db, { accountId, campaignId }: Job): Prom
 }
 
 /** Whether a campaign with a job was deleted. */
-export async function isGone(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
+export async function isDeleted(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
   const row = await maybeOne(db, sql`SELECT FROM campaign WHERE account_id = ${accountId} AND id = ${campaignId}`);
   return row === undefined;
 }
@@ -149,7 +155,7 @@ export type RunDeltas = {
   readonly delivered?: number;
 };
 
-export async function moveRun(db: Db, { accountId, campaignId }: Job, deltas: RunDeltas): Promise<void> {
+export async function updateRunCounters(db: Db, { accountId, campaignId }: Job, deltas: RunDeltas): Promise<void> {
   await exec(
     db,
     sql`UPDATE campaign_run
@@ -167,12 +173,12 @@ export async function moveToStarted(db: Db, { accountId, campaignId }: Job): Pro
   await exec(
     db,
     sql`UPDATE campaign SET status = 2, started_at = now(), failure_reason = NULL
-        WHERE account_id = ${accountId} AND id = ${campaignId} AND ${from('start')} AND confirmed_at IS NOT NULL`,
+        WHERE account_id = ${accountId} AND id = ${campaignId} AND ${statusAllows('start')} AND confirmed_at IS NOT NULL`,
   );
 }
 
 /** Holds a campaign until a person resumes it. */
-export async function moveToHeld(
+export async function moveToPausedFor(
   db: Db,
   { accountId, campaignId }: Job,
   { reason }: { reason: string },
@@ -185,7 +191,7 @@ export async function moveToHeld(
 }
 
 /** A person has resumed it: why it was held is past. */
-export async function moveFromHeld(db: Db, { accountId, campaignId }: Job): Promise<void> {
+export async function clearFailureReason(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,
     sql`UPDATE campaign SET failure_reason = NULL WHERE account_id = ${accountId} AND id = ${campaignId} AND status = 2`,
@@ -216,12 +222,12 @@ export async function moveToEnded(
     db,
     sql`UPDATE campaign SET status = CASE WHEN ${reason}::text IS NULL THEN 3 ELSE 4 END, failure_reason = ${reason},
                paused_at = NULL, completed_at = now()
-        WHERE account_id = ${accountId} AND id = ${campaignId} AND ${from('complete')}`,
+        WHERE account_id = ${accountId} AND id = ${campaignId} AND ${statusAllows('complete')}`,
   );
 }
 
 /** Takes back what a campaign does not need of what was frozen for it; the credit is for the caller to move. */
-export async function moveReserve(
+export async function updateReserve(
   db: Db,
   { accountId, campaignId }: Job,
   { returnedMicros }: { returnedMicros: number },

@@ -12,18 +12,18 @@ import { chainOf } from '../mode.ts';
 import { type CampaignRow, findCampaign } from '../sql.ts';
 import { parseText } from '../text/parse.ts';
 import { renderSql, valuesSql } from '../text/sql.ts';
-import { listTestLists, listTrials, type Trial } from './sql.ts';
+import { listTestLists, listTestRecipients, type TestRecipient } from './sql.ts';
 import { toTestOut, type TestOut } from './schema.ts';
 
-const MOST = 100;
+const MAX_CONTACTS = 100;
 
 export type TestDeps = { readonly db: Db; readonly accept: Accept };
 /** Claims and stores what a request with an Idempotency-Key is answered, in the transaction of its messages. */
-export type KeepTest = { claim(tx: Db): Promise<unknown>; store(tx: Db, answer: TestOut): Promise<unknown> };
+export type StoreTestAnswer = { claim(tx: Db): Promise<unknown>; store(tx: Db, answer: TestOut): Promise<unknown> };
 type Input = {
   readonly id: number;
   readonly contactListIds: readonly number[] | undefined;
-  readonly keep?: KeepTest | undefined;
+  readonly keep?: StoreTestAnswer | undefined;
 };
 
 /**
@@ -40,8 +40,8 @@ export async function sendTest(
   const campaign = await findCampaign(db, { accountId: actor.accountId, id });
   if (!campaign) throw new AppError('not_found');
   refuseWithoutScope(actor, campaign);
-  const trials = await findTrials(db, actor, campaign, contactListIds);
-  const drafts = trials.map((trial) => draftOf(campaign, trial));
+  const trials = await findTestRecipients(db, actor, campaign, contactListIds);
+  const drafts = trials.map((trial) => toDraft(campaign, trial));
   const answer = (verdicts: readonly Verdict[]): TestOut => toTestOut(trials, drafts, verdicts);
   const request = {
     take: async (tx: Db) => {
@@ -64,12 +64,12 @@ export async function sendTest(
 const recordTest = (tx: Db, actor: Author, id: number, contacts: number): Promise<void> =>
   recordAudit(tx, actor, { action: 'campaign.test', subject: `campaign:${id}`, detail: { contacts } });
 
-async function findTrials(
+async function findTestRecipients(
   db: Db,
   { accountId }: Actor,
   campaign: CampaignRow,
   wanted: readonly number[] | undefined,
-): Promise<Trial[]> {
+): Promise<TestRecipient[]> {
   const faults = [
     ...(await checkSettings(db, { accountId, settings: campaign })),
     ...(await checkTemplates(db, { accountId, settings: campaign })),
@@ -78,21 +78,21 @@ async function findTrials(
   const others = (wanted ?? []).filter((list) => !listIds.includes(list));
   if (others.length > 0) faults.push({ field: 'contactListIds', message: `no test lists: ${others.join(', ')}` });
   if (faults.length > 0) throw invalidFields(faults);
-  const trials = await listTrials(db, {
+  const trials = await listTestRecipients(db, {
     accountId,
     listIds,
-    limit: MOST + 1,
-    ...(await contentOf(db, accountId, campaign)),
+    limit: MAX_CONTACTS + 1,
+    ...(await contentSql(db, accountId, campaign)),
   });
   if (trials.length === 0) throw refused('there are no contacts with numbers in test lists');
-  if (trials.length > MOST) throw refused(`test lists hold more than ${MOST} contacts together`);
+  if (trials.length > MAX_CONTACTS) throw refused(`test lists hold more than ${MAX_CONTACTS} contacts together`);
   return trials;
 }
 
 const refused = (message: string) => invalidFields([{ field: 'contactListIds', message }]);
 
 /** What one contact would be sent, as SQL. */
-async function contentOf(db: Db, accountId: number, { smsBody, rcsTemplateId, whatsappTemplateId }: CampaignRow) {
+async function contentSql(db: Db, accountId: number, { smsBody, rcsTemplateId, whatsappTemplateId }: CampaignRow) {
   const fields = await listFields(db, { accountId });
   const on = { contact: sql`c`, destination: sql`c.phone_number` };
   const values = async (channel: 'RCS' | 'WHATSAPP', templateId: string | null) => {
@@ -107,7 +107,7 @@ async function contentOf(db: Db, accountId: number, { smsBody, rcsTemplateId, wh
 }
 
 /** Null: no channel of the mode reaches the contact. */
-function draftOf(campaign: CampaignRow, trial: Trial): Draft | null {
+function toDraft(campaign: CampaignRow, trial: TestRecipient): Draft | null {
   const channel = chainOf(campaign.sendingMode).find((one) => trial.channels & bitOf(one));
   if (channel === undefined) return null;
   return {
@@ -121,11 +121,15 @@ function draftOf(campaign: CampaignRow, trial: Trial): Draft | null {
     validUntil: null,
     scheduledAt: null,
     priority: 0,
-    ...messageOf(campaign, trial, channel),
+    ...toContent(campaign, trial, channel),
   };
 }
 
-function messageOf(campaign: CampaignRow, trial: Trial, channel: Channel): Pick<Draft, 'sender' | 'body' | 'content'> {
+function toContent(
+  campaign: CampaignRow,
+  trial: TestRecipient,
+  channel: Channel,
+): Pick<Draft, 'sender' | 'body' | 'content'> {
   if (channel === 'SMS') return { sender: campaign.smsSender ?? '', body: trial.text };
   const [senderField, templateField] = NETWORK_FIELDS[channel];
   const values = channel === 'RCS' ? trial.rcsValues : trial.whatsappValues;

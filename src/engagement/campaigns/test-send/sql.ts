@@ -17,7 +17,7 @@ export async function listTestLists(
   return rows.map(({ id }) => id);
 }
 
-export type Trial = {
+export type TestRecipient = {
   phoneNumber: string;
   /** Bits of what the number can be reached on. */
   channels: number;
@@ -30,10 +30,10 @@ export type Trial = {
 /**
  * The contacts of lists with what they would be sent: expressions over contact `c`, made by src/engagement/campaigns/text/sql.ts.
  */
-export const listTrials = (
+export const listTestRecipients = (
   db: Db,
   input: Of & { listIds: readonly number[]; text: Sql; rcsValues: Sql; whatsappValues: Sql; limit: number },
-): Promise<Trial[]> =>
+): Promise<TestRecipient[]> =>
   many(
     db,
     sql`SELECT c.phone_number AS "phoneNumber", c.channels, ${input.text} AS text, ${input.rcsValues} AS "rcsValues",

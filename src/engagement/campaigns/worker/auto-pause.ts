@@ -2,35 +2,35 @@ import { recordAudit, systemOf } from '../../../identity/audit/record.ts';
 import { moveChunksToParked } from '../../../network/dispatch/campaigns/sql.ts';
 import { listTemplateFaults } from './template-faults.ts';
 import { SUSPENDED } from './end/complete.ts';
-import { moveFromHeld, moveToHeld } from '../run/sql.ts';
-import { NOTHING, type Step } from '../run/step.ts';
+import { clearFailureReason, moveToPausedFor } from '../run/sql.ts';
+import { NOTHING_TO_DO, type Step } from '../run/step.ts';
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 /** So long a carrier may take to say "later" of a message that it had when the campaign was paused. */
 const SETTLED_MS = 2 * 60_000;
 
 /** Keeps a paused campaign's messages out of reach, those too that come back to the queue. */
-export async function stayPaused({ tx, job, campaign }: Step): Promise<number> {
+export async function keepPaused({ tx, job, campaign }: Step): Promise<number> {
   await moveChunksToParked(tx, job);
-  return (campaign.pausedMs ?? 0) < SETTLED_MS ? LOOK_MS : NOTHING;
+  return (campaign.pausedMs ?? 0) < SETTLED_MS ? POLL_MS : NOTHING_TO_DO;
 }
 
 /** Pauses a campaign whose account was suspended, until somebody resumes it. */
-export async function holdSuspended({ tx, job }: Step): Promise<number> {
-  await moveToHeld(tx, job, { reason: SUSPENDED });
+export async function pauseSuspended({ tx, job }: Step): Promise<number> {
+  await moveToPausedFor(tx, job, { reason: SUSPENDED });
   await moveChunksToParked(tx, job);
-  return LOOK_MS;
+  return POLL_MS;
 }
 
 /**
  * Pauses a campaign whose template may not be sent any more, until somebody resumes it; the reason names the template.
  * Answers 0 when it did.
  */
-export async function holdUnsendable({ tx, job, campaign }: Step): Promise<number> {
+export async function pauseUnsendable({ tx, job, campaign }: Step): Promise<number> {
   const faults = await listTemplateFaults(tx, { ...campaign, settings: campaign });
-  if (faults.length === 0) return NOTHING;
+  if (faults.length === 0) return NOTHING_TO_DO;
   const reason = faults.map(({ field, templateId, message }) => `${field} ${templateId}: ${message}`).join('; ');
-  await moveToHeld(tx, job, { reason });
+  await moveToPausedFor(tx, job, { reason });
   await moveChunksToParked(tx, job);
   const subject = `campaign:${campaign.id}`;
   await recordAudit(tx, systemOf(campaign.accountId), { action: 'campaign.pause', subject, detail: { reason } });
@@ -38,7 +38,7 @@ export async function holdUnsendable({ tx, job, campaign }: Step): Promise<numbe
 }
 
 /** Forgets why a campaign was held that goes on. */
-export async function forgetHold({ tx, job, campaign }: Step): Promise<number> {
-  if (campaign.failureReason !== null) await moveFromHeld(tx, job);
-  return NOTHING;
+export async function clearPauseReason({ tx, job, campaign }: Step): Promise<number> {
+  if (campaign.failureReason !== null) await clearFailureReason(tx, job);
+  return NOTHING_TO_DO;
 }

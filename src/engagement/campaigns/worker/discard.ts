@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
 import { operatorOf, recordAudit } from '../../../identity/audit/record.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
-import { wakeRuns } from '../sql.ts';
+import { wakeCampaign } from '../sql.ts';
 import { moveToDiscarded } from '../run/sql.ts';
 
-const HELD = 'The database was restored, and what it had waiting is not to be sent: delete this campaign, or resume it';
+const RESTORED =
+  'The database was restored, and what it had waiting is not to be sent: delete this campaign, or resume it';
 
 /**
  * Sends nothing more of what was confirmed before an instant, in all accounts: campaigns that are being sent are
@@ -15,11 +16,11 @@ export function discardCampaigns(
   { before, by }: { readonly before: Date; readonly by: string },
 ): Promise<number> {
   return transaction(pool, async (tx) => {
-    const discarded = await moveToDiscarded(tx, { before, reason: HELD });
+    const discarded = await moveToDiscarded(tx, { before, reason: RESTORED });
     for (const { accountId, campaignId, cancelled } of discarded) {
       const action = cancelled ? 'campaign.cancel' : 'campaign.pause';
       await recordAudit(tx, operatorOf(accountId, by), { action, subject: `campaign:${campaignId}` });
-      await wakeRuns(tx, { campaignId });
+      await wakeCampaign(tx, { campaignId });
     }
     return discarded.length;
   });

@@ -3,21 +3,21 @@ import type { Waker } from '../../../network/dispatch/wake.ts';
 import type { Log } from '../../../platform/lib/log.ts';
 import type { Revoke } from '../../../messaging/fallback/ends.ts';
 import type { Tables } from '../../../messaging/sending/prepare.ts';
-import { lookAtOutcomes } from '../fallback/outcomes.ts';
+import { processOutcomes } from '../fallback/outcomes.ts';
 import { revokeAll } from '../fallback/revoke.ts';
-import { lookAtTimes } from '../fallback/timeouts.ts';
-import { feed } from '../production/produce.ts';
+import { processTimeouts } from '../fallback/timeouts.ts';
+import { produceMessages } from '../production/produce.ts';
 import { CAMPAIGN } from '../states.ts';
-import { cancel } from './end/cancel.ts';
-import { cleanUp } from './end/clean-up.ts';
-import { complete, settleLate } from './end/complete.ts';
+import { withdrawCancelled } from './end/cancel.ts';
+import { cleanUpDeleted } from './end/clean-up.ts';
+import { complete, returnLateReserve } from './end/complete.ts';
 import { expand } from './expand/expand.ts';
-import { forgetHold, holdSuspended, holdUnsendable, stayPaused } from './auto-pause.ts';
-import { start } from './start.ts';
-import { runStep, type Stepped, type Work } from '../run/step.ts';
+import { clearPauseReason, pauseSuspended, pauseUnsendable, keepPaused } from './auto-pause.ts';
+import { startWhenDue } from './start.ts';
+import { runStep, type StepResult, type Action } from '../run/step.ts';
 import * as db from '../run/sql.ts';
 
-export type CampaignDeps = {
+export type CampaignRunnerDeps = {
   readonly pool: Pool;
   readonly tables: Tables;
   readonly waker: Waker;
@@ -27,16 +27,16 @@ export type CampaignDeps = {
   readonly log: Log;
 };
 
-export type Campaigns = {
+export type CampaignRunner = {
   /** Does what is due and answers when to come again, in ms. For one caller at a time. */
-  work(): Promise<number>;
+  runDue(): Promise<number>;
   /** A campaign has something to do, whatever its time: ends of messages, or a person's wish. */
   wake(campaignId: number): void;
   /** Resolves when nothing is under way. */
   stop(): Promise<void>;
 };
 
-const JOBS_A_LOOK = 50;
+const JOBS_PER_POLL = 50;
 /** For what was not told of. */
 const POLL_MS = 3000;
 /** While other workers have all the campaigns that are due. */
@@ -46,25 +46,25 @@ const LOCKED_MS = 50;
  * Moves campaigns on: each look does one step of every campaign that is due, in turns. Any number of workers do so; a
  * campaign is one worker's for the time of a step.
  */
-export function createCampaigns(deps: CampaignDeps): Campaigns {
+export function createCampaignRunner(deps: CampaignRunnerDeps): CampaignRunner {
   const { pool, paused, log } = deps;
   const woken = new Set<number>();
   const revoking = new Set<Promise<void>>();
 
-  async function moveOn(job: db.Job): Promise<boolean> {
+  async function runJob(job: db.Job): Promise<boolean> {
     try {
-      const stepped = await runStep(deps, job, worksOf);
-      if (stepped) follow(stepped);
-      else if (await db.isGone(pool, job)) await cleanUp(pool, job);
+      const stepped = await runStep(deps, job, actionsOf);
+      if (stepped) afterCommit(stepped);
+      else if (await db.isDeleted(pool, job)) await cleanUpDeleted(pool, job);
       return stepped !== null;
     } catch (err) {
       log.error({ err, campaignId: job.campaignId }, 'a step of a campaign failed, trying again');
-      await db.moveFailedJob(pool, job);
+      await db.updateFailedJob(pool, job);
       return true;
     }
   }
 
-  function follow({ wake, revocable }: Stepped): void {
+  function afterCommit({ wake, revocable }: StepResult): void {
     for (const connectionId of wake) deps.waker.wake(connectionId);
     for (const messages of revocable) {
       const work = revokeAll(pool, deps.revoke, messages)
@@ -75,15 +75,15 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
   }
 
   return {
-    async work() {
+    async runDue() {
       // One plain query is all that an idle look costs.
       const nextMs = (await db.findNextJobMs(pool)) ?? POLL_MS;
       if (nextMs > 0 && woken.size === 0) return Math.min(POLL_MS, nextMs);
       const ids = [...woken];
       woken.clear();
-      const jobs = await db.listDueJobs(pool, { woken: ids, limit: JOBS_A_LOOK });
+      const jobs = await db.listDueJobs(pool, { woken: ids, limit: JOBS_PER_POLL });
       let moved = 0;
-      for (const job of jobs) if (!paused() && (await moveOn(job))) moved++;
+      for (const job of jobs) if (!paused() && (await runJob(job))) moved++;
       return moved === 0 && woken.size === 0 ? LOCKED_MS : 0;
     },
     wake: (campaignId) => woken.add(campaignId),
@@ -94,13 +94,13 @@ export function createCampaigns(deps: CampaignDeps): Campaigns {
 }
 
 /** What there is to do for a campaign, in order; the step ends with the first that does something. */
-function worksOf(campaign: db.Running): readonly Work[] {
+function actionsOf(campaign: db.RunningCampaign): readonly Action[] {
   const { status, paused, cancelled, suspended, messages } = campaign;
-  if (status === CAMPAIGN.READY) return paused ? [expand] : [start, expand];
-  if (status !== CAMPAIGN.SENDING) return [lookAtOutcomes, settleLate];
-  if (cancelled) return [lookAtOutcomes, cancel, complete];
-  if (suspended && messages === 0) return [cancel, complete];
-  if (paused) return [stayPaused, expand];
-  if (suspended) return [holdSuspended];
-  return [forgetHold, holdUnsendable, lookAtOutcomes, lookAtTimes, feed, expand, complete];
+  if (status === CAMPAIGN.READY) return paused ? [expand] : [startWhenDue, expand];
+  if (status !== CAMPAIGN.SENDING) return [processOutcomes, returnLateReserve];
+  if (cancelled) return [processOutcomes, withdrawCancelled, complete];
+  if (suspended && messages === 0) return [withdrawCancelled, complete];
+  if (paused) return [keepPaused, expand];
+  if (suspended) return [pauseSuspended];
+  return [clearPauseReason, pauseUnsendable, processOutcomes, processTimeouts, produceMessages, expand, complete];
 }

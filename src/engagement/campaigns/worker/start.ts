@@ -1,5 +1,5 @@
-import { holdUnsendable } from './auto-pause.ts';
-import { NOTHING, type Step } from '../run/step.ts';
+import { pauseUnsendable } from './auto-pause.ts';
+import { NOTHING_TO_DO, type Step } from '../run/step.ts';
 import * as db from '../run/sql.ts';
 
 const MISSED = 'Its time passed more than an hour ago while nothing could be sent: resume it to send it now';
@@ -9,15 +9,15 @@ const MISSED = 'Its time passed more than an hour ago while nothing could be sen
  * nobody wants a morning's offer at night, so a person decides (promises 3). The reason stays when it is
  * resumed, and says that this was done. Nor does one start whose template may not be sent.
  */
-export async function start(step: Step): Promise<number> {
+export async function startWhenDue(step: Step): Promise<number> {
   const { tx, job, campaign } = step;
   const waitMs = campaign.startsInMs ?? 0;
   if (waitMs > 0) return waitMs;
   if (campaign.missed && campaign.failureReason === null) {
-    await db.moveToHeld(tx, job, { reason: MISSED });
-    return NOTHING;
+    await db.moveToPausedFor(tx, job, { reason: MISSED });
+    return NOTHING_TO_DO;
   }
-  if ((await holdUnsendable(step)) === 0) return NOTHING;
+  if ((await pauseUnsendable(step)) === 0) return NOTHING_TO_DO;
   await db.moveToStarted(tx, job);
   return 0;
 }

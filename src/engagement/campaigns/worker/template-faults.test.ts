@@ -1,4 +1,4 @@
-import { wakeCampaignsOf } from '../lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../lifecycle/templates.ts';
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { operatorOf } from '../../../identity/audit/record.ts';
@@ -31,7 +31,7 @@ const RUNNING = { status: 2, paused: false, reason: null };
 /** The network calls back about the template of campaigns on WhatsApp. */
 async function tell(status: string, reason: string | null = null): Promise<void> {
   const { id } = await one<{ id: number }>(pool, sql`SELECT connection_id AS id FROM template WHERE id = '2'`);
-  await receiveTemplateChanges({ pool, onTemplatesChange: wakeCampaignsOf }, id, [{ id: '2', status, reason }]);
+  await receiveTemplateChanges({ pool, onTemplatesChange: wakeCampaignsUsing }, id, [{ id: '2', status, reason }]);
 }
 const pauseTemplate = () => tell('PAUSED', 'FIRST_PAUSE');
 const campaignOf = (id: number) =>

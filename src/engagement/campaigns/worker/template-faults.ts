@@ -2,7 +2,7 @@ import type { Db } from '../../../platform/db/query.ts';
 import { countCampaignChunks } from '../../../network/dispatch/campaigns/sql.ts';
 import { checkTemplates, type TemplateFault } from '../check.ts';
 import { chainOf } from '../mode.ts';
-import { hasUnfed } from './end/sql.ts';
+import { hasPendingRecipients } from './end/sql.ts';
 import type { Settings } from '../sql.ts';
 
 type Confirmed = {
@@ -19,11 +19,11 @@ export async function listTemplateFaults(db: Db, { accountId, id, settings }: Co
   const faults = await checkTemplates(db, { accountId, settings });
   const [first] = chainOf(settings.sendingMode);
   if (faults.some(({ channel }) => channel !== first)) return faults;
-  return faults.length > 0 && (await isToBeSent(db, { accountId, campaignId: id })) ? faults : [];
+  return faults.length > 0 && (await hasMessagesToSend(db, { accountId, campaignId: id })) ? faults : [];
 }
 
-async function isToBeSent(db: Db, job: { accountId: number; campaignId: number }): Promise<boolean> {
-  if (await hasUnfed(db, job)) return true;
+async function hasMessagesToSend(db: Db, job: { accountId: number; campaignId: number }): Promise<boolean> {
+  if (await hasPendingRecipients(db, job)) return true;
   const { waiting, owned } = await countCampaignChunks(db, job);
   return waiting + owned > 0;
 }

@@ -15,10 +15,10 @@ export function registerSecurityCommands(account: Command, context: CommandConte
   account
     .command('limit')
     .argument('<account>', 'name or id')
-    .option('--per-minute <n>', 'requests a minute of each key; 0 for no limit', parseCount)
-    .option('--per-second <n>', 'of those in one second; without it a twentieth of a minute', parseCount)
-    .option('--plan', 'as the plan says')
-    .description('set how often each key of the account may call; the next request sees it')
+    .option('--per-minute <n>', 'requests per minute for each key; 0 means no limit', parseCount)
+    .option('--per-second <n>', 'maximum in one second; by default a twentieth of the limit per minute', parseCount)
+    .option('--plan', 'use the limit of the plan')
+    .description('set the request limit of each key of an account; applies from the next request')
     .action(async (reference: string, options: LimitOptions) =>
       context.report(await context.withDatabase((pool) => limit(pool, reference, options)), showLimit),
     );
@@ -26,8 +26,8 @@ export function registerSecurityCommands(account: Command, context: CommandConte
   account
     .command('allow-list')
     .argument('<account>', 'name or id')
-    .option('--clear', 'let every address in again: for an owner who is locked out')
-    .description('show the addresses that the account may be used from')
+    .option('--clear', 'allow every address again, for an owner who is locked out')
+    .description('show the addresses from which an account may be used')
     .action(async (reference: string, { clear = false }: { clear?: boolean }) =>
       context.report(await context.withDatabase((pool) => allowList(pool, reference, clear)), showAllowList),
     );
@@ -45,7 +45,7 @@ async function limit(pool: Pool, reference: string, options: LimitOptions) {
 const showLimit = ({ name, perMinute }: { name: string; perMinute: number | null }): string =>
   perMinute === null
     ? `Keys of ${name} have the limit of its plan.`
-    : `Keys of ${name} have ${perMinute === 0 ? 'no limit' : `${perMinute} requests a minute`}.`;
+    : `Keys of ${name} have ${perMinute === 0 ? 'no limit' : `${perMinute} requests per minute`}.`;
 
 async function allowList(pool: Pool, reference: string, clear: boolean) {
   const { id: accountId, name } = await findAccount(pool, { reference });

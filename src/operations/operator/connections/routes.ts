@@ -10,7 +10,7 @@ import { requireOperator } from '../../../platform/http/auth.ts';
 import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import { keeping, onceForAll } from '../../../platform/http/idempotency.ts';
 import { offsetOf, pageOf, PageOf, PageQuery } from '../../../platform/http/page.ts';
-import { wakeCampaignsOf } from '../../../engagement/campaigns/lifecycle/templates.ts';
+import { wakeCampaignsUsing } from '../../../engagement/campaigns/lifecycle/templates.ts';
 import { syncNamed } from '../../../network/templates/sync.ts';
 import { byOf } from '../by.ts';
 import { Nothing, PATH } from '../fields.ts';
@@ -193,7 +193,7 @@ function tryingRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: schema.SyncOut },
     },
     handler: keeping(deps, async ({ params }) => {
-      const synced = await syncNamed({ pool, secretKey, onTemplatesChange: wakeCampaignsOf }, params.name);
+      const synced = await syncNamed({ pool, secretKey, onTemplatesChange: wakeCampaignsUsing }, params.name);
       return synced.ok ? { ...synced, detail: null } : { ok: false, templates: null, detail: synced.why };
     }),
   });

@@ -3,13 +3,13 @@ import { transaction } from '../../../../platform/db/transaction.ts';
 import type { Job } from '../../run/sql.ts';
 import { deleteRecipients, deleteRun } from './sql.ts';
 
-const RECIPIENTS_A_STATEMENT = 10_000;
+const RECIPIENTS_PER_STATEMENT = 10_000;
 
 /** Takes away what is left of a campaign that was deleted before it began: a million rows are no business of a request. */
-export async function cleanUp(pool: Pool, job: Job): Promise<void> {
+export async function cleanUpDeleted(pool: Pool, job: Job): Promise<void> {
   for (;;) {
-    const deleted = await deleteRecipients(pool, job, { limit: RECIPIENTS_A_STATEMENT });
-    if (deleted < RECIPIENTS_A_STATEMENT) break;
+    const deleted = await deleteRecipients(pool, job, { limit: RECIPIENTS_PER_STATEMENT });
+    if (deleted < RECIPIENTS_PER_STATEMENT) break;
   }
   await transaction(pool, (tx) => deleteRun(tx, job));
 }

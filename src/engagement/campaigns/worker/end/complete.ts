@@ -1,13 +1,13 @@
 import { settleCharges } from '../../../../money/credit/charge.ts';
 import { isCombined } from '../../mode.ts';
-import { NOTHING, type Step } from '../../run/step.ts';
+import { NOTHING_TO_DO, type Step } from '../../run/step.ts';
 import * as run from '../../run/sql.ts';
 import * as db from './sql.ts';
 
 /** Waits for receipts: often at first, rarely once they have been silent for long. */
-const LOOK_LEAST_MS = 500;
-const LOOK_MOST_MS = 60_000;
-const LOOK_SHARE = 1 / 10;
+const MIN_POLL_MS = 500;
+const MAX_POLL_MS = 60_000;
+const POLL_SHARE = 1 / 10;
 
 const NOTHING_SENT = 'Nothing could be sent';
 export const SUSPENDED = 'The account is suspended';
@@ -17,37 +17,37 @@ export const SUSPENDED = 'The account is suspended';
  * counted where one may have several. What it does not need of its reserve goes back.
  */
 export async function complete({ tx, job, campaign }: Step): Promise<number> {
-  if (await db.hasUnfed(tx, job)) return NOTHING;
+  if (await db.hasPendingRecipients(tx, job)) return NOTHING_TO_DO;
   const traffic = await run.findTraffic(tx, job);
   const sent = campaign.recipients - campaign.skipped;
   const over = isCombined(campaign.sendingMode) ? campaign.ended >= sent : traffic.final >= campaign.messages;
-  if (!over) return look(tx, job);
+  if (!over) return nextPollMs(tx, job);
   await run.moveToEnded(tx, job, { reason: await failureOf({ tx, job, campaign }, traffic) });
   const late = isCombined(campaign.sendingMode) ? campaign.lateMicros : 0;
-  await giveBack({ tx, job, campaign }, spare(campaign, traffic) - late);
-  return settle({ tx, job, campaign }, traffic);
+  await returnReserve({ tx, job, campaign }, unneededMicros(campaign, traffic) - late);
+  return deleteJobWhenFinal({ tx, job, campaign }, traffic);
 }
 
 /** What is left of the reserve of a campaign without open messages. */
-const spare = (campaign: run.Running, { costMicros }: run.Traffic): number =>
+const unneededMicros = (campaign: run.RunningCampaign, { costMicros }: run.Traffic): number =>
   isCombined(campaign.sendingMode) ? campaign.reservedMicros - costMicros : campaign.unusedMicros;
 
-type Ending = Pick<Step, 'tx' | 'job' | 'campaign'>;
+type StepScope = Pick<Step, 'tx' | 'job' | 'campaign'>;
 
-const look = async (tx: Step['tx'], job: run.Job): Promise<number> =>
-  Math.min(LOOK_MOST_MS, Math.max(LOOK_LEAST_MS, (await db.findRestMs(tx, job)) * LOOK_SHARE));
+const nextPollMs = async (tx: Step['tx'], job: run.Job): Promise<number> =>
+  Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, (await db.findMsSinceLastBatch(tx, job)) * POLL_SHARE));
 
 /** Null unless no carrier has had anything of it. A campaign that a person has cancelled has not failed. */
-async function failureOf({ tx, job, campaign }: Ending, { delivered }: run.Traffic): Promise<string | null> {
+async function failureOf({ tx, job, campaign }: StepScope, { delivered }: run.Traffic): Promise<string | null> {
   if (campaign.cancelled || delivered > 0 || (await db.wasSubmitted(tx, job))) return null;
   if (campaign.suspended) return SUSPENDED;
   const obstacle = await db.findObstacle(tx, job);
   return obstacle === null ? NOTHING_SENT : `${NOTHING_SENT}: ${obstacle}`;
 }
 
-async function giveBack({ tx, job, campaign }: Ending, micros: number): Promise<void> {
+async function returnReserve({ tx, job, campaign }: StepScope, micros: number): Promise<void> {
   if (micros <= 0) return;
-  await run.moveReserve(tx, job, { returnedMicros: micros });
+  await run.updateReserve(tx, job, { returnedMicros: micros });
   campaign.reservedMicros -= micros;
   const { accountId } = campaign;
   await settleCharges(tx, { earned: [], returned: [{ accountId, micros }], reference: `campaign:${campaign.id}` });
@@ -57,15 +57,15 @@ async function giveBack({ tx, job, campaign }: Ending, micros: number): Promise<
  * After its end a combined campaign keeps what messages may still cost that another channel has overtaken; when all of
  * them have an end, that goes back too, and nothing is left to do.
  */
-export async function settleLate({ tx, job, campaign }: Step): Promise<number> {
+export async function returnLateReserve({ tx, job, campaign }: Step): Promise<number> {
   const traffic = await run.findTraffic(tx, job);
-  if (traffic.final < campaign.messages) return look(tx, job);
-  await giveBack({ tx, job, campaign }, spare(campaign, traffic));
-  return settle({ tx, job, campaign }, traffic);
+  if (traffic.final < campaign.messages) return nextPollMs(tx, job);
+  await returnReserve({ tx, job, campaign }, unneededMicros(campaign, traffic));
+  return deleteJobWhenFinal({ tx, job, campaign }, traffic);
 }
 
-async function settle({ tx, job, campaign }: Ending, { final }: run.Traffic): Promise<number> {
-  if (final < campaign.messages) return look(tx, job);
+async function deleteJobWhenFinal({ tx, job, campaign }: StepScope, { final }: run.Traffic): Promise<number> {
+  if (final < campaign.messages) return nextPollMs(tx, job);
   await run.deleteJob(tx, job);
-  return NOTHING;
+  return NOTHING_TO_DO;
 }

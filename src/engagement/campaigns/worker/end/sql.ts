@@ -2,7 +2,7 @@ import { type Db, exec, maybeOne, one, sql } from '../../../../platform/db/query
 import type { Job } from '../../run/sql.ts';
 
 /** Whether messages are still to be made for somebody. */
-export async function hasUnfed(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
+export async function hasPendingRecipients(db: Db, { accountId, campaignId }: Job): Promise<boolean> {
   const row = await maybeOne(
     db,
     sql`SELECT FROM campaign_run r
@@ -14,7 +14,7 @@ export async function hasUnfed(db: Db, { accountId, campaignId }: Job): Promise<
 }
 
 /** How long ago a campaign's last messages were made, in ms; 0 when none were. */
-export async function findRestMs(db: Db, { accountId, campaignId }: Job): Promise<number> {
+export async function findMsSinceLastBatch(db: Db, { accountId, campaignId }: Job): Promise<number> {
   const { ms } = await one<{ ms: number }>(
     db,
     sql`SELECT coalesce(extract(epoch FROM now() - (
@@ -58,7 +58,7 @@ export async function findObstacle(db: Db, { accountId, campaignId }: Job): Prom
  * Counts recipients for whom no message was made as skipped: there will be none. Of a recipient's messages all but the
  * first are hops.
  */
-export async function moveUnfedToSkipped(db: Db, { accountId, campaignId }: Job): Promise<void> {
+export async function updateSkippedCount(db: Db, { accountId, campaignId }: Job): Promise<void> {
   await exec(
     db,
     sql`UPDATE campaign_run r SET skipped = r.recipients - (r.messages - (
