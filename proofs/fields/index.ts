@@ -40,7 +40,7 @@ async function prove(run: Run): Promise<Findings> {
   const withoutCase = routes.filter(({ name, closed }) => closed && !CASES[name]).length;
   const { counts } = tally;
   return judge(
-    { ...counts, fields: smuggled.length, changedRows: changedRows, withoutCase },
+    { ...counts, fields: smuggled.length, changedRows, withoutCase },
     {
       'every route has a case': withoutCase === 0,
       'each case works without smuggled fields': counts.controlsFailed === 0,

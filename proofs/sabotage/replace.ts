@@ -9,9 +9,12 @@ export type Replacement = {
   readonly put: string;
 };
 
+/** The changed texts of all sabotages that this process has loaded, by URL. */
+export const faultySources = new Map<string, string>();
+
 /**
- * Builds a fault into the program as it is loaded: a module that imports this runs before the program
- * (`node --import`). Throws when a text is not found exactly once in its file, so that no sabotage goes stale unnoticed.
+ * Builds a fault into the program as it is loaded: a module that calls this is loaded before the program
+ * (`node --import`). Throws if a text is not found exactly once in its file, so that no sabotage becomes stale unnoticed.
  */
 export function sabotage(replacements: readonly Replacement[]): void {
   const faulty = new Map<string, string>();
@@ -20,9 +23,10 @@ export function sabotage(replacements: readonly Replacement[]): void {
     const source = faulty.get(url.href) ?? readFileSync(url, 'utf8');
     const [before, after, ...more] = source.split(find);
     if (before === undefined || after === undefined || more.length > 0)
-      throw new Error(`The sabotage does not fit ${file} any more: it must hold once "${find}"`);
+      throw new Error(`${file} must contain this text exactly once: "${find}"`);
     faulty.set(url.href, before + put + after);
   }
+  for (const [url, source] of faulty) faultySources.set(url, source);
   registerHooks({
     load(url, context, nextLoad) {
       const source = faulty.get(url);

@@ -161,11 +161,11 @@ describe('key', () => {
 test('without --json a command speaks to people', async () => {
   const { stdout } = await run(['account', 'create', '--name', 'Readable']);
   expect(stdout).toMatch(
-    /^Account Readable \(id \d+\)\. Keep .*\n  API key   pg_live_.*\n  username  readable\n  password  .{24}\n$/,
+    /^Account Readable \(id \d+\)\. Save .*\n  API key   pg_live_.*\n  username  readable\n  password  .{24}\n$/,
   );
   expect((await run(['account', 'suspend', 'Readable'])).stdout).toBe('Account Readable is suspended.\n');
   const key = await run(['key', 'create', '--account', 'Readable']);
-  const id = /^Key (\d+)\. Keep it, it is not shown again:\n  pg_live_/.exec(key.stdout)?.[1] ?? '';
+  const id = /^Key (\d+)\. Save it now, it is not shown again:\n  pg_live_/.exec(key.stdout)?.[1] ?? '';
   expect((await run(['key', 'revoke', id])).stdout).toBe(`Key ${id} is revoked.\n`);
 });
 

@@ -254,7 +254,7 @@ describe('decode', () => {
     expect(decodePdu(frame(commandId, 0, ''))).toMatchObject({ failure: 'unknown_command', commandId, sequence: 7 });
   });
 
-  test('any octets yield a PDU or a failure, and the same octets when encoded again', () => {
+  test('any octets yield a PDU or a failure, and the same result each time', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...Object.values(COMMAND)),
@@ -270,7 +270,7 @@ describe('decode', () => {
     );
   });
 
-  test('a PDU with any octet changed, removed or doubled yields a PDU or a failure', () => {
+  test('a PDU with changed or missing octets yields a PDU or a failure', () => {
     const damage = fc.record({ at: fc.nat(), octet: fc.integer({ min: 0, max: 255 }), cut: fc.nat({ max: 40 }) });
     fc.assert(
       fc.property(anyPdu, fc.array(damage, { minLength: 1, maxLength: 4 }), (pdu, damages) => {

@@ -3,7 +3,8 @@ import { parseBaseUrl } from '../http/base-url.ts';
 import { parseSettings } from '../parse-settings.ts';
 
 /** Meta's ids are numbers, written as strings. */
-const Id = Type.String({ pattern: '^[0-9]{1,32}$' });
+const id = (description?: string) =>
+  Type.String({ pattern: '^[0-9]{1,32}$', ...(description !== undefined && { description }) });
 const seconds = (description: string, fallback: number) =>
   Type.Number({ description, minimum: 0.05, maximum: 600, default: fallback });
 
@@ -20,14 +21,9 @@ export const WhatsappSettings = Type.Object(
       pattern: '^v[0-9]{1,3}\\.[0-9]$',
       default: 'v23.0',
     }),
-    wabaId: Type.String({ ...Id, description: 'Id of the business account.' }),
-    appId: Type.Optional(
-      Type.String({
-        ...Id,
-        description: 'Id of the app that uploads sample files for templates; only needed for that.',
-      }),
-    ),
-    phoneNumberIds: Type.Array(Id, {
+    wabaId: id('Id of the business account.'),
+    appId: Type.Optional(id('Id of the app that uploads sample files for templates; only needed for that.')),
+    phoneNumberIds: Type.Array(id(), {
       description: 'Ids of the phone numbers that this connection sends from; callbacks about others are ignored.',
       minItems: 1,
       maxItems: 100,

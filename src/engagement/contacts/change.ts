@@ -3,13 +3,13 @@ import type { Author } from '../../identity/audit/record.ts';
 import { setOptOuts } from '../../messaging/consent/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import { moveNameKeys } from './lists/members/sql.ts';
+import { updateNameKeys } from './lists/members/sql.ts';
 import { claimBook } from './book/sql.ts';
-import { refuseTaken } from './create.ts';
+import { refuseTakenNumber } from './create.ts';
 import { listFields } from './fields/sql.ts';
 import { readContact } from './read.ts';
 import type { ContactPatch } from './schema.ts';
-import { findContact, moveContact } from './sql.ts';
+import { findContact, updateContact } from './sql.ts';
 
 /**
  * Changes what the input names of a contact. Call it in a transaction. A new number brings its own consent with it.
@@ -26,9 +26,9 @@ export async function changeContact(
   const current = await findContact(tx, { accountId, id });
   if (!current) throw new AppError('not_found');
   const row = readContact(input, { defaultCountry, fields: await listFields(tx, { accountId }) }, current);
-  await refuseTaken(tx, accountId, row.phoneNumber, id);
-  await moveContact(tx, { accountId, id, row });
-  await moveNameKeys(tx, { accountId, contactIds: [id] });
+  await refuseTakenNumber(tx, accountId, row.phoneNumber, id);
+  await updateContact(tx, { accountId, id, row });
+  await updateNameKeys(tx, { accountId, contactIds: [id] });
   if (row.phoneNumber !== null && input.optedOut)
     await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels: input.optedOut, source: 'API' });
 }

@@ -5,7 +5,7 @@ import type { CommandContext } from '../../platform/cli.ts';
 import { transaction } from '../../platform/db/transaction.ts';
 import { invalidFields } from '../../platform/errors.ts';
 import type { Limits } from './limits.ts';
-import { setCountry, setLimits } from './set-limits.ts';
+import { setDefaultCountry, setLimits } from './set-limits.ts';
 
 const NONE = 'none';
 
@@ -20,7 +20,7 @@ export function registerContactCommands(program: Command, context: CommandContex
     .option('--extra <contacts>', 'contacts in addition to the plan')
     .description('set the contact limit of an account; without options, show it')
     .action(async (account: string, options: LimitOptions) =>
-      context.report(await limit(context, account, options), showLimits),
+      context.report(await setOrShowLimits(context, account, options), describeLimits),
     );
 
   contact
@@ -29,7 +29,7 @@ export function registerContactCommands(program: Command, context: CommandContex
     .argument('<country>', `two letters (ISO 3166-1), or "${NONE}" to require a country code`)
     .description('set the country of the national numbers that an account uses')
     .action(async (account: string, letters: string) =>
-      context.report(await country(context, account, letters), ({ defaultCountry }) =>
+      context.report(await setCountryOfAccount(context, account, letters), ({ defaultCountry }) =>
         defaultCountry === null
           ? 'Numbers need their country code.'
           : `National numbers are interpreted as numbers of ${defaultCountry}.`,
@@ -38,9 +38,13 @@ export function registerContactCommands(program: Command, context: CommandContex
 }
 
 type LimitOptions = { plan?: string; extra?: string };
-type Shown = Limits & { readonly accountId: number };
+type LimitsOfAccount = Limits & { readonly accountId: number };
 
-function limit(context: CommandContext, reference: string, { plan, extra }: LimitOptions): Promise<Shown> {
+function setOrShowLimits(
+  context: CommandContext,
+  reference: string,
+  { plan, extra }: LimitOptions,
+): Promise<LimitsOfAccount> {
   const planLimit = plan === undefined || plan === NONE ? null : readCount('--plan', plan);
   const extraLimit = extra === undefined ? undefined : readCount('--extra', extra);
   return context.withDatabase((pool) =>
@@ -52,12 +56,12 @@ function limit(context: CommandContext, reference: string, { plan, extra }: Limi
   );
 }
 
-function country(context: CommandContext, reference: string, letters: string) {
+function setCountryOfAccount(context: CommandContext, reference: string, letters: string) {
   const defaultCountry = letters.toLowerCase() === NONE ? null : letters.toUpperCase();
   return context.withDatabase((pool) =>
     transaction(pool, async (tx) => {
       const { id: accountId } = await findAccount(tx, { reference });
-      await setCountry(tx, operatorOf(accountId), defaultCountry);
+      await setDefaultCountry(tx, operatorOf(accountId), defaultCountry);
       return { accountId, defaultCountry };
     }),
   );
@@ -68,7 +72,7 @@ function readCount(field: string, text: string): number {
   return Number(text);
 }
 
-const showLimits = ({ used, totalLimit, planLimit, extraLimit }: Shown): string =>
+const describeLimits = ({ used, totalLimit, planLimit, extraLimit }: LimitsOfAccount): string =>
   totalLimit === null
     ? `${used} contacts, no limit`
     : `${used} of ${totalLimit} contacts (plan ${planLimit}, extra ${extraLimit})`;

@@ -3,7 +3,7 @@ import type { Author } from '../../identity/audit/record.ts';
 import { setOptOuts } from '../../messaging/consent/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError } from '../../platform/errors.ts';
-import { claimBook, moveContactCount } from './book/sql.ts';
+import { claimBook, updateContactCount } from './book/sql.ts';
 import { listFields } from './fields/sql.ts';
 import { limitReached, limitsOf } from './limits.ts';
 import { readContact } from './read.ts';
@@ -20,19 +20,24 @@ export async function createContact(tx: Db, actor: Author, input: Static<typeof 
   const book = await claimBook(tx, { accountId, to: 'create' });
   const fields = await listFields(tx, { accountId });
   const row = readContact(input, { defaultCountry: book.defaultCountry, fields }, null);
-  await refuseTaken(tx, accountId, row.phoneNumber, null);
+  await refuseTakenNumber(tx, accountId, row.phoneNumber, null);
   const limits = limitsOf(book);
   if (limits.remaining === 0) throw limitReached(limits);
   const [written] = await insertContacts(tx, { accountId, rows: [row] });
   if (!written) throw new Error('the contact was not written');
-  await moveContactCount(tx, { accountId, by: 1 });
+  await updateContactCount(tx, { accountId, by: 1 });
   if (row.phoneNumber !== null && input.optedOut)
     await setOptOuts(tx, actor, { phoneNumber: row.phoneNumber, channels: input.optedOut, source: 'API' });
   return written.id;
 }
 
 /** 409 when another contact than `id` has the number. The book is claimed, so that it stays so. */
-export async function refuseTaken(tx: Db, accountId: number, number: string | null, id: number | null): Promise<void> {
+export async function refuseTakenNumber(
+  tx: Db,
+  accountId: number,
+  number: string | null,
+  id: number | null,
+): Promise<void> {
   if (number === null) return;
   const [taken] = await listIdsByNumber(tx, { accountId, numbers: [number] });
   if (!taken || taken.id === id) return;

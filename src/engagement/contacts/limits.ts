@@ -1,5 +1,5 @@
 import { AppError } from '../../platform/errors.ts';
-import type { Book } from './book/sql.ts';
+import type { ContactBook } from './book/sql.ts';
 
 /** Contract 12: how many contacts an account may have and has. Null: no limit. */
 export type Limits = {
@@ -11,7 +11,7 @@ export type Limits = {
 };
 
 /** More than the limit (it was lowered) leaves nothing; contacts that are there stay. */
-export function limitsOf({ planLimit, extraLimit, contacts }: Book): Limits {
+export function limitsOf({ planLimit, extraLimit, contacts }: ContactBook): Limits {
   const totalLimit = planLimit === null ? null : planLimit + extraLimit;
   const remaining = totalLimit === null ? null : Math.max(0, totalLimit - contacts);
   return { planLimit, extraLimit, totalLimit, used: contacts, remaining };

@@ -6,7 +6,7 @@ import { readIds } from '../../platform/lib/id-list.ts';
 import { readPhone } from '../../platform/lib/phone-details.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
 import { readText, type StoredValues } from './fields/values.ts';
-import type { Reading } from './read.ts';
+import type { ReadContext } from './read.ts';
 import { CUSTOM_FIELD_PREFIX } from './schema.ts';
 import type { Gender } from './sql.ts';
 import type { ContactFilter } from './listing/sql.ts';
@@ -31,7 +31,7 @@ export type FilterQuery = {
 };
 
 /** Errors: 400 naming days that the calendar lacks, custom fields that do not exist or whose value has another type. */
-export function readFilter(accountId: number, query: FilterQuery, reading: Reading): ContactFilter {
+export function readFilter(accountId: number, query: FilterQuery, reading: ReadContext): ContactFilter {
   const { gender, isValid, isTest, lastContactType, lastCampaignType, listIds } = query;
   const { values, faults } = readValues(query, reading);
   const all = [...unknownDays(query), ...faults];
@@ -89,7 +89,7 @@ const toNumber = (text: string | undefined, country: string | null): string | un
 
 function readValues(
   query: object,
-  { fields }: Reading,
+  { fields }: ReadContext,
 ): { values: StoredValues | undefined; faults: readonly FieldError[] } {
   const stored: Record<string, string | number | boolean> = {};
   const faults: FieldError[] = [];

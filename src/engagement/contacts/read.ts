@@ -8,14 +8,14 @@ import type { ContactPatch } from './schema.ts';
 import type { ContactRow, NewContact } from './sql.ts';
 
 /** How an account's contacts are read: whose national numbers are understood, and its custom fields. */
-export type Reading = { readonly defaultCountry: string | null; readonly fields: readonly FieldRow[] };
+export type ReadContext = { readonly defaultCountry: string | null; readonly fields: readonly FieldRow[] };
 
 export const UNREADABLE_NUMBER = 'is not a phone number: write it with + and the country code';
 
 /** What is read of an input, and every field at fault in it. */
-function judge(
+function readInput(
   input: Static<typeof ContactPatch>,
-  { defaultCountry, fields }: Reading,
+  { defaultCountry, fields }: ReadContext,
   current: ContactRow | null,
   isRefused: (field: string) => boolean = () => false,
 ) {
@@ -28,7 +28,8 @@ function judge(
 }
 
 /** What is wrong with an input of which a schema refused some fields: every other field at fault. */
-export const faultsOfContact = (...input: Required<Parameters<typeof judge>>): FieldError[] => judge(...input).faults;
+export const faultsOfContact = (...input: Required<Parameters<typeof readInput>>): FieldError[] =>
+  readInput(...input).faults;
 
 /**
  * What a contact becomes: the fields that the input names replace those of `current` (null takes them away), the others
@@ -37,13 +38,13 @@ export const faultsOfContact = (...input: Required<Parameters<typeof judge>>): F
  */
 export function readContact(
   input: Static<typeof ContactPatch>,
-  reading: Reading,
+  reading: ReadContext,
   current: ContactRow | null,
 ): NewContact {
-  const { number, stored, email, faults } = judge(input, reading, current);
+  const { number, stored, email, faults } = readInput(input, reading, current);
   if (faults.length > 0 || number === 'unreadable') throw invalidFields(faults);
   return {
-    ...named(input, current),
+    ...readNames(input, current),
     ...number,
     email,
     gender: input.gender === undefined ? (current?.gender ?? null) : input.gender,
@@ -52,34 +53,34 @@ export function readContact(
   };
 }
 
-function readNumber(text: Text, country: string | null, current: ContactRow | null): Numbered | 'unreadable' {
-  if (text === undefined) return current ? numberOf(current) : describePhone(null);
+function readNumber(text: Text, country: string | null, current: ContactRow | null): NumberFields | 'unreadable' {
+  if (text === undefined) return current ? numberFieldsOf(current) : describePhone(null);
   const phone = text ? readPhone(text, country) : null;
   if (text && phone === null) return 'unreadable';
-  return current && phone?.e164 === current.phoneNumber ? numberOf(current) : describePhone(phone);
+  return current && phone?.e164 === current.phoneNumber ? numberFieldsOf(current) : describePhone(phone);
 }
 
-type Others = { readonly email: string | null; readonly optedOut: readonly string[] };
+type OtherFields = { readonly email: string | null; readonly optedOut: readonly string[] };
 
 /** `others` is null when one of number and address is not known: what needs either may still have it. */
-function faultsOf(number: Numbered | 'unreadable', others: Others | null): readonly FieldError[] {
+function faultsOf(number: NumberFields | 'unreadable', others: OtherFields | null): readonly FieldError[] {
   if (number === 'unreadable') return [{ field: 'phoneNumber', message: UNREADABLE_NUMBER }];
   if (number.phoneNumber !== null || others === null) return [];
   const { email, optedOut } = others;
-  return email === null ? NEITHER : optedOut.length > 0 ? [NO_NUMBER] : [];
+  return email === null ? NUMBER_OR_EMAIL_REQUIRED : optedOut.length > 0 ? [OPT_OUT_NEEDS_NUMBER] : [];
 }
 
-const NEITHER: readonly FieldError[] = ['phoneNumber', 'email'].map((field) => ({
+const NUMBER_OR_EMAIL_REQUIRED: readonly FieldError[] = ['phoneNumber', 'email'].map((field) => ({
   field,
   message: 'one of phoneNumber and email is required',
 }));
-const NO_NUMBER: FieldError = { field: 'optedOut', message: 'needs a phoneNumber' };
+const OPT_OUT_NEEDS_NUMBER: FieldError = { field: 'optedOut', message: 'needs a phoneNumber' };
 
 type Text = string | null | undefined;
 const trimmed = (text: Text, before: string | null): string | null =>
   text === undefined ? before : text?.trim() || null;
 
-const named = (input: { firstName?: Text; lastName?: Text; fullName?: Text }, current: ContactRow | null) => ({
+const readNames = (input: { firstName?: Text; lastName?: Text; fullName?: Text }, current: ContactRow | null) => ({
   firstName: trimmed(input.firstName, current?.firstName ?? null),
   lastName: trimmed(input.lastName, current?.lastName ?? null),
   givenFullName: trimmed(input.fullName, current?.givenFullName ?? null),
@@ -87,10 +88,10 @@ const named = (input: { firstName?: Text; lastName?: Text; fullName?: Text }, cu
 
 export const toEmail = (text: string | null): string | null => text?.trim().toLowerCase() || null;
 
-type Numbered = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
+type NumberFields = Pick<NewContact, 'phoneNumber' | 'isValid' | 'numberType' | 'country' | 'channels'>;
 
 /** What a contact keeps of its number. */
-export const describePhone = (phone: PhoneDetails | null): Numbered => ({
+export const describePhone = (phone: PhoneDetails | null): NumberFields => ({
   phoneNumber: phone?.e164 ?? null,
   isValid: phone?.isValid ?? false,
   numberType: phone?.type ?? null,
@@ -98,7 +99,7 @@ export const describePhone = (phone: PhoneDetails | null): Numbered => ({
   channels: channelsOf(phone),
 });
 
-const numberOf = ({ phoneNumber, isValid, numberType, country, channels }: ContactRow): Numbered => ({
+const numberFieldsOf = ({ phoneNumber, isValid, numberType, country, channels }: ContactRow): NumberFields => ({
   phoneNumber,
   isValid,
   numberType,

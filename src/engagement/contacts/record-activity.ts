@@ -1,26 +1,26 @@
 import type { Db } from '../../platform/db/query.ts';
 import type { Channel } from '../../platform/lib/channel.ts';
 import { bitOf } from '../../platform/lib/channel.ts';
-import { type ChannelMove, type Contacted, insertContacted, moveChannels } from './sql.ts';
+import { type ChannelUpdate, type LastContact, insertLastContacts, updateChannels } from './sql.ts';
 
 /**
  * Notes when and how contacts were last written to, in the caller's transaction; of several notes of one contact the
  * latest counts. One statement for all; it touches neither the contacts nor their indexes.
  */
-export async function recordContacted(tx: Db, rows: readonly Contacted[]): Promise<void> {
+export async function recordLastContacts(tx: Db, rows: readonly LastContact[]): Promise<void> {
   if (rows.length === 0) return;
   // No two accounts have a contact of the same id.
-  const latest = new Map<number, Contacted>();
+  const latest = new Map<number, LastContact>();
   for (const row of rows) {
     const known = latest.get(row.contactId);
     if (!known || known.at <= row.at) latest.set(row.contactId, row);
   }
   const sorted = [...latest.values()].sort((a, b) => a.accountId - b.accountId || a.contactId - b.contactId);
-  await insertContacted(tx, sorted);
+  await insertLastContacts(tx, sorted);
 }
 
 /** What a carrier has shown of a number: that a channel reaches it, or does not. */
-export type Reached = {
+export type ReachabilityReport = {
   readonly accountId: number;
   /** E.164 with the plus. */
   readonly phoneNumber: string;
@@ -33,8 +33,8 @@ export type Reached = {
  * after all), in the caller's transaction. Of several reports of one number and channel the last counts. Numbers that
  * are no contact cost an index look-up.
  */
-export async function recordReachability(tx: Db, reports: readonly Reached[]): Promise<void> {
-  const moves = new Map<string, ChannelMove>();
+export async function recordReachability(tx: Db, reports: readonly ReachabilityReport[]): Promise<void> {
+  const moves = new Map<string, ChannelUpdate>();
   for (const { accountId, phoneNumber, channel, reachable } of reports) {
     const key = `${accountId}/${phoneNumber}`;
     const { on, off } = moves.get(key) ?? { on: 0, off: 0 };
@@ -43,5 +43,5 @@ export async function recordReachability(tx: Db, reports: readonly Reached[]): P
     moves.set(key, { accountId, phoneNumber, on: reachable ? to : from, off: reachable ? from : to });
   }
   const sorted = [...moves].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, move]) => move);
-  if (sorted.length > 0) await moveChannels(tx, sorted);
+  if (sorted.length > 0) await updateChannels(tx, sorted);
 }

@@ -2,15 +2,15 @@ import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import { allowMinutes } from '../../platform/db/long-statements.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { removeFromAllLists } from './lists/members/associate.ts';
-import { claimBook, moveContactCount } from './book/sql.ts';
+import { claimBook, updateContactCount } from './book/sql.ts';
 import { listUnknownContacts } from './lists/members/sql.ts';
 import * as db from './sql.ts';
 
-export type Removed = { readonly deleted: number; readonly notFound: number[] };
+export type RemovedContacts = { readonly deleted: number; readonly notFound: number[] };
 
 const MINUTES = 10;
 /** Ids that the audit log names. */
-const NAMED = 1000;
+const MAX_AUDITED_IDS = 1000;
 
 /**
  * Deletes contacts for good and takes them out of their lists: these, or with `notIds` all but these. What was said about
@@ -20,7 +20,7 @@ export async function removeContacts(
   tx: Db,
   actor: Author,
   input: { ids: readonly number[] } | { notIds: readonly number[] },
-): Promise<Removed> {
+): Promise<RemovedContacts> {
   const { accountId } = actor;
   await allowMinutes(tx, MINUTES);
   await claimBook(tx, { accountId, to: 'change' });
@@ -29,8 +29,8 @@ export async function removeContacts(
   const deleted =
     'ids' in input ? await removeThese(tx, accountId, input.ids) : await removeAllBut(tx, accountId, input.notIds);
   if (deleted === 0) return { deleted, notFound };
-  await moveContactCount(tx, { accountId, by: -deleted });
-  const detail = { deleted, ['ids' in input ? 'ids' : 'notIds']: named.slice(0, NAMED) };
+  await updateContactCount(tx, { accountId, by: -deleted });
+  const detail = { deleted, ['ids' in input ? 'ids' : 'notIds']: named.slice(0, MAX_AUDITED_IDS) };
   await recordAudit(tx, actor, { action: 'contact.delete', subject: 'contacts', detail });
   return { deleted, notFound };
 }
@@ -43,6 +43,6 @@ async function removeThese(tx: Db, accountId: number, ids: readonly number[]): P
 
 async function removeAllBut(tx: Db, accountId: number, ids: readonly number[]): Promise<number> {
   await removeFromAllLists(tx, accountId, { allBut: ids });
-  await db.deleteActivityBut(tx, { accountId, ids });
-  return db.deleteContactsBut(tx, { accountId, ids });
+  await db.deleteOtherActivity(tx, { accountId, ids });
+  return db.deleteOtherContacts(tx, { accountId, ids });
 }

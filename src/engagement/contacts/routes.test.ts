@@ -6,8 +6,8 @@ import { SCOPES } from '../../platform/lib/scope.ts';
 import { listRoutes } from './lists/routes.ts';
 import { apiKeyRoutes } from '../../identity/api-keys/routes.ts';
 import { openRoutes } from '../../../test/support/http/routes.ts';
-import { moveDefaultCountry, moveLimits } from './book/sql.ts';
-import { recordContacted, recordReachability } from './record-activity.ts';
+import { updateDefaultCountry, updateLimits } from './book/sql.ts';
+import { recordLastContacts, recordReachability } from './record-activity.ts';
 import { contactRoutes } from './routes.ts';
 
 let made = 0;
@@ -97,7 +97,7 @@ describe('creating', () => {
     const own = await newAccount();
     const body = { phoneNumber: '333 1234567' };
     expect((await call('POST', '/contacts', body, own.apiKey)).status).toBe(400);
-    await moveDefaultCountry(pool, { accountId: own.accountId, country: 'IT' });
+    await updateDefaultCountry(pool, { accountId: own.accountId, country: 'IT' });
     expect(await create(body, own.apiKey)).toMatchObject({ phoneNumber: '+393331234567' });
     expect(await idsOf('phoneNumber=333-1234567', own.apiKey)).toHaveLength(1);
   });
@@ -138,7 +138,7 @@ describe('creating', () => {
 
   test('beyond the limit of the plan it is 403, and deleting makes room', async () => {
     const own = await newAccount();
-    await moveLimits(pool, { accountId: own.accountId, planLimit: 1, extraLimit: 1 });
+    await updateLimits(pool, { accountId: own.accountId, planLimit: 1, extraLimit: 1 });
     const { id } = await create({}, own.apiKey);
     await create({}, own.apiKey);
     const limits = async () => (await call('GET', '/subscription/contacts', undefined, own.apiKey)).body;
@@ -154,7 +154,7 @@ describe('creating', () => {
 
   test('many at once pass the limit by none, and one number makes one contact', async () => {
     const own = await newAccount();
-    await moveLimits(pool, { accountId: own.accountId, planLimit: 5, extraLimit: 0 });
+    await updateLimits(pool, { accountId: own.accountId, planLimit: 5, extraLimit: 0 });
     const all = await Promise.all(
       Array.from({ length: 12 }, () => call('POST', '/contacts', { phoneNumber: freshNumber() }, own.apiKey)),
     );
@@ -315,7 +315,7 @@ describe('listing', () => {
     }
     await transaction(pool, async (tx) => {
       const at = new Date('2026-01-01T00:00:00Z');
-      await recordContacted(tx, [
+      await recordLastContacts(tx, [
         { accountId, contactId: ids['anna'] ?? 0, channel: 'SMS', at, campaignType: null },
         { accountId, contactId: ids['bert'] ?? 0, channel: 'RCS', at, campaignType: 'RCS_SMS' },
       ]);

@@ -55,7 +55,9 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
     const [db, { accountId }] = [tenant(pool, actor), actor];
     const id = Value.Check(schema.ContactId, params) ? params.id : 0;
     const current = method === 'POST' ? null : await findContact(db, { accountId, id });
-    return current === undefined ? [] : faultsOfContact(input, await readingOf(db, accountId), current, isRefused);
+    return current === undefined
+      ? []
+      : faultsOfContact(input, await loadReadContext(db, accountId), current, isRefused);
   });
 
   app.get(PATH, {
@@ -117,7 +119,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
       response: { 200: schema.Deleted },
     },
     handler: ({ actor, query }) => {
-      const input = readDeletion(query);
+      const input = readDeleteQuery(query);
       return tenantTransaction(pool, actor, (tx) => removeContacts(tx, actor, input));
     },
   });
@@ -188,7 +190,7 @@ export function contactRoutes(app: App, deps: PlatformDeps): void {
   });
 }
 
-async function readingOf(db: Db, accountId: number) {
+async function loadReadContext(db: Db, accountId: number) {
   const [book, fields] = await Promise.all([findBook(db, { accountId }), listFields(db, { accountId })]);
   return { defaultCountry: book?.defaultCountry ?? null, fields };
 }
@@ -196,7 +198,7 @@ async function readingOf(db: Db, accountId: number) {
 type Query = Static<typeof ContactQuery>;
 
 async function answerPage(db: Db, { accountId }: Pick<Actor, 'accountId'>, query: Query) {
-  const reading = await readingOf(db, accountId);
+  const reading = await loadReadContext(db, accountId);
   const filter = readFilter(accountId, query, reading);
   const order = { sortBy: query.sortBy, descending: query.sortOrder === 'desc' };
   const page = { limit: query.limit, offset: offsetOf(query), priorityListId: query.sortPriorityListId };
@@ -214,7 +216,7 @@ async function answerContact(db: Db, { accountId }: Pick<Actor, 'accountId'>, id
   return schema.toContactOut(contact, fields);
 }
 
-function readDeletion({ ids, notIds }: Static<typeof schema.DeleteQuery>) {
+function readDeleteQuery({ ids, notIds }: Static<typeof schema.DeleteQuery>) {
   if (ids !== undefined && notIds === undefined) return { ids: readIds(ids) };
   if (notIds !== undefined && ids === undefined) return { notIds: readIds(notIds) };
   throw invalidFields(

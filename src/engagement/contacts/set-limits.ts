@@ -2,7 +2,7 @@ import { type Author, recordAudit } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
 import { AppError, invalidFields } from '../../platform/errors.ts';
 import { isPhoneCountry } from '../../platform/lib/phone-details.ts';
-import { findBook, moveDefaultCountry, moveLimits } from './book/sql.ts';
+import { findBook, updateDefaultCountry, updateLimits } from './book/sql.ts';
 import { type Limits, limitsOf } from './limits.ts';
 
 /** What is left out stays as it is. A `planLimit` of null allows any number. */
@@ -16,7 +16,7 @@ export async function setLimits(tx: Db, author: Author, input: NewLimits): Promi
   const { planLimit = book.planLimit, extraLimit = book.extraLimit } = input;
   const limits = { planLimit, extraLimit };
   if (input.planLimit !== undefined || input.extraLimit !== undefined) {
-    await moveLimits(tx, { accountId, ...limits });
+    await updateLimits(tx, { accountId, ...limits });
     await recordAudit(tx, author, { action: 'contact.limit', subject: 'contacts', detail: limits });
   }
   return limitsOf({ ...book, ...limits });
@@ -26,10 +26,10 @@ export async function setLimits(tx: Db, author: Author, input: NewLimits): Promi
  * Sets as of which country (two letters of ISO 3166-1) the author's account may write national numbers; null: they need
  * their country code. Call it in a transaction. Errors: 400.
  */
-export async function setCountry(tx: Db, author: Author, country: string | null): Promise<void> {
+export async function setDefaultCountry(tx: Db, author: Author, country: string | null): Promise<void> {
   if (country !== null && !isPhoneCountry(country))
     throw invalidFields([{ field: 'defaultCountry', message: 'must be two letters of ISO 3166-1, for example IT' }]);
-  await moveDefaultCountry(tx, { accountId: author.accountId, country });
+  await updateDefaultCountry(tx, { accountId: author.accountId, country });
   const detail = { defaultCountry: country };
   await recordAudit(tx, author, { action: 'contact.country', subject: 'contacts', detail });
 }

@@ -80,7 +80,7 @@ export type NewContact = {
   readonly customFields: StoredValues;
 };
 
-export type Written = { id: number; phoneNumber: string | null; created: boolean };
+export type WrittenContact = { id: number; phoneNumber: string | null; created: boolean };
 
 /**
  * Writes contacts. One whose number is a contact already is changed: what the row says replaces what was there, what it
@@ -90,7 +90,7 @@ export type Written = { id: number; phoneNumber: string | null; created: boolean
 export const insertContacts = (
   db: Db,
   { accountId, rows }: { accountId: number; rows: readonly NewContact[] },
-): Promise<Written[]> =>
+): Promise<WrittenContact[]> =>
   many(
     db,
     sql`INSERT INTO contact AS c (account_id, first_name, last_name, given_full_name, gender, phone_number, email,
@@ -124,7 +124,7 @@ export const insertContacts = (
   );
 
 /** Writes one contact anew. Values of custom fields that are no more go. */
-export const moveContact = (
+export const updateContact = (
   db: Db,
   { accountId, id, row }: { accountId: number; id: number; row: NewContact },
 ): Promise<{ id: number }> =>
@@ -146,7 +146,7 @@ export const deleteContacts = (
   exec(db, sql`DELETE FROM contact WHERE account_id = ${accountId} AND id = ANY(${plainArray(ids)}::bigint[])`);
 
 /** All others; how many they were. */
-export const deleteContactsBut = (
+export const deleteOtherContacts = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
 ): Promise<number> =>
@@ -163,7 +163,7 @@ export const deleteActivity = (
         WHERE account_id = ${accountId} AND contact_id = ANY(${plainArray(ids)}::bigint[])`,
   );
 
-export const deleteActivityBut = (
+export const deleteOtherActivity = (
   db: Db,
   { accountId, ids }: { accountId: number; ids: readonly number[] },
 ): Promise<number> =>
@@ -173,7 +173,7 @@ export const deleteActivityBut = (
         WHERE account_id = ${accountId} AND contact_id <> ALL(${plainArray(ids)}::bigint[])`,
   );
 
-export type Contacted = {
+export type LastContact = {
   readonly accountId: number;
   readonly contactId: number;
   readonly channel: Channel;
@@ -183,7 +183,7 @@ export type Contacted = {
 };
 
 /** Notes that contacts were written to; never back in time. Each contact once in a call, in the order of their ids. */
-export const insertContacted = (db: Db, rows: readonly Contacted[]): Promise<number> =>
+export const insertLastContacts = (db: Db, rows: readonly LastContact[]): Promise<number> =>
   exec(
     db,
     sql`INSERT INTO contact_activity AS a (account_id, contact_id, last_contact_type, last_contact_date,
@@ -202,7 +202,7 @@ export const insertContacted = (db: Db, rows: readonly Contacted[]): Promise<num
         WHERE a.last_contact_date <= excluded.last_contact_date`,
   );
 
-export type ChannelMove = {
+export type ChannelUpdate = {
   readonly accountId: number;
   readonly phoneNumber: string;
   /** Bits to set, and bits to take away. */
@@ -211,7 +211,7 @@ export type ChannelMove = {
 };
 
 /** Corrects what numbers can be reached on, of many accounts; numbers that are no contact are passed over. */
-export const moveChannels = (db: Db, moves: readonly ChannelMove[]): Promise<number> =>
+export const updateChannels = (db: Db, moves: readonly ChannelUpdate[]): Promise<number> =>
   exec(
     db,
     sql`UPDATE contact c SET channels = (c.channels | u.on_bits) & ~u.off_bits

@@ -10,9 +10,9 @@ import { listLists } from './lists/sql.ts';
 import { commandsOn } from '../../../test/support/command.ts';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { actor } from '../../../test/support/drafts.ts';
-import { findBook, moveLimits } from './book/sql.ts';
+import { findBook, updateLimits } from './book/sql.ts';
 import { registerContactCommands } from './commands.ts';
-import { recordContacted, recordReachability } from './record-activity.ts';
+import { recordLastContacts, recordReachability } from './record-activity.ts';
 import { createContact } from './create.ts';
 import { findContacts } from './listing/list.ts';
 import { describePhone } from './read.ts';
@@ -77,7 +77,7 @@ test('rows become contacts by their numbers: new ones are created, known ones ch
 });
 
 test('where the plan has no room for all, the first new ones are created; changes need no room', async () => {
-  await moveLimits(database.pool, { accountId, planLimit: 2, extraLimit: 1 });
+  await updateLimits(database.pool, { accountId, planLimit: 2, extraLimit: 1 });
   await upsert(rowOf(1));
   const outcomes = await upsert(rowOf(2), rowOf(1, { firstName: 'Anna' }), rowOf(3), rowOf(4), rowOf(5));
   expect(outcomes.map(({ kind }) => kind)).toEqual(['created', 'updated', 'created', 'limit', 'limit']);
@@ -116,13 +116,13 @@ test('the last contact is kept by time, not by the order of the reports; a messa
   const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
   const note = { accountId, contactId, channel: 'SMS' as const };
   await run((tx) =>
-    recordContacted(tx, [
+    recordLastContacts(tx, [
       { ...note, at: at(2), campaignType: 'SMS' },
       { ...note, at: at(1), campaignType: 'RCS' },
     ]),
   );
-  await run((tx) => recordContacted(tx, [{ ...note, channel: 'RCS', at: at(3), campaignType: null }]));
-  await run((tx) => recordContacted(tx, [{ ...note, channel: 'WHATSAPP', at: at(0), campaignType: 'WHATSAPP' }]));
+  await run((tx) => recordLastContacts(tx, [{ ...note, channel: 'RCS', at: at(3), campaignType: null }]));
+  await run((tx) => recordLastContacts(tx, [{ ...note, channel: 'WHATSAPP', at: at(0), campaignType: 'WHATSAPP' }]));
   expect(await read(contactId)).toMatchObject({
     lastContactType: 'RCS',
     lastContactDate: at(3),

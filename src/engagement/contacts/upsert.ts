@@ -1,7 +1,7 @@
 import type { Author } from '../../identity/audit/record.ts';
 import type { Db } from '../../platform/db/query.ts';
-import { moveNameKeys } from './lists/members/sql.ts';
-import { claimBook, moveContactCount } from './book/sql.ts';
+import { updateNameKeys } from './lists/members/sql.ts';
+import { claimBook, updateContactCount } from './book/sql.ts';
 import { limitsOf } from './limits.ts';
 import { insertContacts, listIdsByNumber, type NewContact } from './sql.ts';
 
@@ -27,9 +27,9 @@ export async function upsertContacts(tx: Db, actor: Author, rows: readonly Upser
   const admitted = remaining === null ? rows : await admit(tx, accountId, rows, remaining);
   const written = admitted.length > 0 ? await insertContacts(tx, { accountId, rows: admitted }) : [];
   const created = written.filter((contact) => contact.created).length;
-  if (created > 0) await moveContactCount(tx, { accountId, by: created });
+  if (created > 0) await updateContactCount(tx, { accountId, by: created });
   const changed = written.flatMap((contact) => (contact.created ? [] : [contact.id]));
-  if (changed.length > 0) await moveNameKeys(tx, { accountId, contactIds: changed });
+  if (changed.length > 0) await updateNameKeys(tx, { accountId, contactIds: changed });
   const byNumber = new Map(written.map((contact) => [contact.phoneNumber, contact]));
   return rows.map(({ phoneNumber }) => outcomeOf(byNumber.get(phoneNumber)));
 }

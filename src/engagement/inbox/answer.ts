@@ -6,7 +6,7 @@ import type { ConversationOut, MessageOut } from './schema.ts';
 import type { ThreadMedia, ThreadMessage } from './thread/sql.ts';
 
 /** A conversation as the interface writes it. */
-export const toConversation = (row: ConversationRow): ConversationOut => ({
+export const toConversationOut = (row: ConversationRow): ConversationOut => ({
   chatId: row.chatId,
   channel: row.channel,
   contact: {
@@ -42,7 +42,7 @@ export type FileLink = {
 };
 
 /** Messages of threads as the interface writes them, with what has become of the answers and where the files are. */
-export async function answerMessages(
+export async function toMessagesOut(
   db: Db,
   findFiles: FindFiles,
   { accountId, messages }: { readonly accountId: number; readonly messages: readonly ThreadMessage[] },
@@ -53,7 +53,7 @@ export async function answerMessages(
     findStatuses(db, { accountId, ids: sent }),
     mediaIds.length > 0 ? findFiles(accountId, mediaIds) : new Map<number, FileLink>(),
   ]);
-  return messages.map((message) => toMessage(message, statuses.get(message.id) ?? null, files));
+  return messages.map((message) => toMessageOut(message, statuses.get(message.id) ?? null, files));
 }
 
 /** READ follows DELIVERED. */
@@ -69,7 +69,7 @@ export async function findStatuses(
   return new Map(records.map((record) => [record.id, record.readAt ? 'READ' : toStatusRecord(record).deliveryStatus]));
 }
 
-const toMessage = (
+const toMessageOut = (
   { id, direction, text, messageType, media, consent, at }: ThreadMessage,
   deliveryStatus: DeliveryStatus | null,
   files: ReadonlyMap<number, FileLink>,
@@ -80,12 +80,12 @@ const toMessage = (
   messageType,
   deliveryStatus,
   consent,
-  media: media && toMedia(media, files.get(media.mediaId ?? 0)),
+  media: media && toMediaOut(media, files.get(media.mediaId ?? 0)),
   timestamp: at.toISOString(),
 });
 
 /** A file as the interface writes it; without `file` it is not to be had (yet). */
-export const toMedia = ({ mediaId, state, mimeType, fileName }: ThreadMedia, file: FileLink | undefined) => ({
+export const toMediaOut = ({ mediaId, state, mimeType, fileName }: ThreadMedia, file: FileLink | undefined) => ({
   id: mediaId,
   state,
   url: file?.url ?? null,

@@ -7,14 +7,14 @@ import type { Draft } from '../../messaging/sending/draft.ts';
 import { readRcsSend, readWhatsappSend } from '../../messaging/sending/rich/read.ts';
 import type { FileLink } from './answer.ts';
 import type { ReplyIn } from './schema.ts';
-import type { Ends } from './sql.ts';
+import type { Endpoints } from './sql.ts';
 import type { ThreadMedia } from './thread/sql.ts';
 
 /** A file of the account, and how networks and people get it. Undefined: there is none. */
 export type FindFile = (accountId: number, mediaId: number) => Promise<(FileLink & { name: string }) | undefined>;
 
 /** An answer as it goes out and as the thread keeps it. */
-export type Said = {
+export type ComposedReply = {
   readonly draft: Draft;
   readonly messageType: 'TEXT' | 'IMAGE' | 'VIDEO' | 'TEMPLATE';
   readonly media: ThreadMedia | null;
@@ -26,10 +26,10 @@ type Deps = { readonly pool: Pool; readonly clock: Clock; readonly findFile: Fin
 type Content = Pick<ReplyIn, 'text' | 'mediaId' | 'template'>;
 
 /** Protocol sheet rcs, section 2. */
-const RCS_CHARACTERS = 3072;
+const MAX_RCS_CHARACTERS = 3072;
 
 /** What a reply says, on the channel of its conversation. Errors: 400 naming the fields at fault. */
-export async function compose(deps: Deps, actor: Actor, ends: Ends, input: Content): Promise<Said> {
+export async function composeReply(deps: Deps, actor: Actor, ends: Endpoints, input: Content): Promise<ComposedReply> {
   const { text, mediaId, template } = input;
   const given = Object.entries({ text, mediaId, template }).filter(([, value]) => value !== undefined);
   if (given.length !== 1)
@@ -42,13 +42,18 @@ export async function compose(deps: Deps, actor: Actor, ends: Ends, input: Conte
   if (ends.channel === 'SMS' && text === undefined)
     throw invalidFields([{ field: given[0]?.[0] ?? 'text', message: 'an SMS is a text' }]);
   if (mediaId !== undefined) return composeMedia(deps, actor, ends, mediaId);
-  const draft = await composeWords(deps, actor, ends, input);
+  const draft = await composeTextOrTemplate(deps, actor, ends, input);
   return { draft: fromInbox(draft), messageType: template ? 'TEMPLATE' : 'TEXT', media: null, file: null };
 }
 
 const fromInbox = (draft: Draft): Draft => ({ ...draft, source: 'INBOX' });
 
-async function composeWords(deps: Deps, actor: Actor, ends: Ends, { text = '', template }: Content): Promise<Draft> {
+async function composeTextOrTemplate(
+  deps: Deps,
+  actor: Actor,
+  ends: Endpoints,
+  { text = '', template }: Content,
+): Promise<Draft> {
   const { channel, peer: destination, identity } = ends;
   if (channel === 'SMS') return smsDraft(ends, text);
   const [db, now] = [tenant(deps.pool, actor), deps.clock.now()];
@@ -56,24 +61,24 @@ async function composeWords(deps: Deps, actor: Actor, ends: Ends, { text = '', t
     const body = template ? { template } : { body: { type: 'TEXT', text } as const };
     return readWhatsappSend(db, actor, { phoneNumberId: identity, destination, ...body }, now);
   }
-  if (text.length > RCS_CHARACTERS)
-    throw invalidFields([{ field: 'text', message: `must have at most ${RCS_CHARACTERS} characters on RCS` }]);
-  const body = template ? ownTemplate(template) : { body: { type: 'TEXT', text } as const };
+  if (text.length > MAX_RCS_CHARACTERS)
+    throw invalidFields([{ field: 'text', message: `must have at most ${MAX_RCS_CHARACTERS} characters on RCS` }]);
+  const body = template ? toRcsTemplate(template) : { body: { type: 'TEXT', text } as const };
   return readRcsSend(db, actor, { agentId: identity, destination, ...body }, now);
 }
 
-function ownTemplate({ id, variables }: NonNullable<ReplyIn['template']>) {
+function toRcsTemplate({ id, variables }: NonNullable<ReplyIn['template']>) {
   if (id === undefined) throw invalidFields([{ field: 'template.id', message: 'is required on RCS' }]);
   return { templateId: id, ...(variables && { variables }) };
 }
 
-const smsDraft = ({ peer, identity }: Ends, body: string): Draft => ({
+const smsDraft = ({ peer, identity }: Endpoints, body: string): Draft => ({
   ...({ channel: 'SMS', source: 'INBOX', clientId: null, binary: null, simulation: false } as const),
   ...({ destination: peer, sender: identity, body } as const),
   ...({ wantReceipt: true, validUntil: null, scheduledAt: null, priority: 0 } as const),
 });
 
-async function composeMedia(deps: Deps, actor: Actor, ends: Ends, mediaId: number): Promise<Said> {
+async function composeMedia(deps: Deps, actor: Actor, ends: Endpoints, mediaId: number): Promise<ComposedReply> {
   const file = await deps.findFile(actor.accountId, mediaId);
   if (!file) throw invalidFields([{ field: 'mediaId', message: 'there is no such file' }]);
   const messageType = file.mimeType.startsWith('video/') ? 'VIDEO' : 'IMAGE';

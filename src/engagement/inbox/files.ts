@@ -15,7 +15,10 @@ type Deps = {
 };
 
 /** The stored files of messages: those of an account's threads, and an upload that is to be sent. */
-export function filesOf({ pool, links: signer, clock, config }: Deps): { findMany: FindFiles; find: FindFile } {
+export function createFileLookup({ pool, links: signer, clock, config }: Deps): {
+  findMany: FindFiles;
+  find: FindFile;
+} {
   const links = createMediaLinks({ links: signer, publicUrl: config.publicUrl });
   return {
     findMany: (accountId, ids) =>

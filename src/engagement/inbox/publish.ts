@@ -1,24 +1,24 @@
 import type { Db } from '../../platform/db/query.ts';
-import { type Changed, insertCounts, type Kind } from './sql.ts';
-import { insertInboxEvents, moveLastEvents, type NewInboxEvent } from './stream/sql.ts';
+import { type ChangedConversation, insertCounts, type CountKey } from './sql.ts';
+import { insertInboxEvents, updateLastEvents, type NewInboxEvent } from './stream/sql.ts';
 
 /**
  * Counts changed conversations for the lists, keeps the events, and tells every process of them when the transaction
  * commits. Call it once in a transaction that holds these inboxes (`claimInboxes`).
  */
-export async function tellInbox(
+export async function publishInboxChanges(
   tx: Db,
-  { changed, events }: { readonly changed: readonly Changed[]; readonly events: readonly NewInboxEvent[] },
+  { changed, events }: { readonly changed: readonly ChangedConversation[]; readonly events: readonly NewInboxEvent[] },
 ): Promise<void> {
-  const counts = countsOf(changed);
+  const counts = countDeltas(changed);
   if (counts.length > 0) await insertCounts(tx, counts);
-  if (events.length > 0) await keepEvents(tx, events);
+  if (events.length > 0) await storeEvents(tx, events);
 }
 
-async function keepEvents(tx: Db, events: readonly NewInboxEvent[]): Promise<void> {
+async function storeEvents(tx: Db, events: readonly NewInboxEvent[]): Promise<void> {
   const byAccount = Map.groupBy(events, (event) => event.accountId);
   const counts = [...byAccount].map(([accountId, { length: count }]) => ({ accountId, count }));
-  const before = new Map((await moveLastEvents(tx, counts)).map((row) => [row.accountId, row.before]));
+  const before = new Map((await updateLastEvents(tx, counts)).map((row) => [row.accountId, row.before]));
   const rows = [...byAccount].flatMap(([accountId, list]) =>
     list.map((event, n) => ({ ...event, id: (before.get(accountId) ?? 0) + n + 1 })),
   );
@@ -26,9 +26,9 @@ async function keepEvents(tx: Db, events: readonly NewInboxEvent[]): Promise<voi
 }
 
 /** What is to be added to the counts: each kind once, none of them zero. */
-function countsOf(changed: readonly Changed[]): (Kind & { by: number })[] {
-  const sums = new Map<string, Kind & { by: number }>();
-  const add = (kind: Kind, by: number): void => {
+function countDeltas(changed: readonly ChangedConversation[]): (CountKey & { by: number })[] {
+  const sums = new Map<string, CountKey & { by: number }>();
+  const add = (kind: CountKey, by: number): void => {
     const key = JSON.stringify([kind.accountId, kind.archived, kind.channel, kind.unread]);
     const sum = sums.get(key) ?? { ...kind, by: 0 };
     sums.set(key, { ...sum, by: sum.by + by });

@@ -10,11 +10,11 @@ import { newId } from '../../platform/lib/ids.ts';
 import { toE164 } from '../../platform/lib/phone.ts';
 import { readPhone } from '../../platform/lib/phone-details.ts';
 import { insertInboxMedia } from './media/sql.ts';
-import { type Changed, claimInboxes, insertConversations, type Written } from './sql.ts';
-import { tellInbox } from './publish.ts';
+import { type ChangedConversation, claimInboxes, insertConversations, type ConversationUpdate } from './sql.ts';
+import { publishInboxChanges } from './publish.ts';
 import { insertThreadMessages, type ThreadMedia } from './thread/sql.ts';
 
-type Placed = Arrival & { readonly peer: string };
+type WithPeer = Arrival & { readonly peer: string };
 
 /** WhatsApp lets us write freely for so long after the person did (contract 9). */
 const WINDOW_MS = 24 * 3_600_000;
@@ -29,12 +29,15 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Pr
   const placed = arrivals.map((arrival) => ({ ...arrival, peer: toE164(arrival.source) ?? arrival.source }));
   const byAccount = Map.groupBy(placed, (arrival) => arrival.accountId);
   await claimInboxes(tx, { accountIds: [...byAccount.keys()].sort((a, b) => a - b) });
-  for (const [accountId, own] of [...byAccount].sort(([a], [b]) => a - b)) await makeContacts(tx, accountId, own);
-  const threads = Map.groupBy(placed, threadOf);
-  const changed = await insertConversations(tx, { rows: [...threads.values()].map(toWritten), unarchive: true });
-  const chatIds = new Map(changed.map((conversation) => [threadOf(conversation), conversation.chatId]));
+  for (const [accountId, own] of [...byAccount].sort(([a], [b]) => a - b)) await createContacts(tx, accountId, own);
+  const threads = Map.groupBy(placed, threadKey);
+  const changed = await insertConversations(tx, {
+    rows: [...threads.values()].map(toConversationUpdate),
+    unarchive: true,
+  });
+  const chatIds = new Map(changed.map((conversation) => [threadKey(conversation), conversation.chatId]));
   const messages = placed.flatMap((arrival) => {
-    const chatId = chatIds.get(threadOf(arrival));
+    const chatId = chatIds.get(threadKey(arrival));
     return chatId === undefined ? [] : [{ ...arrival, chatId }];
   });
   await insertThreadMessages(
@@ -48,14 +51,14 @@ export async function receiveIntoInbox(tx: Db, arrivals: readonly Arrival[]): Pr
   );
   const withMedia = messages.flatMap(({ media, ...message }) => (media ? [{ ...message, media }] : []));
   if (withMedia.length > 0) await insertInboxMedia(tx, withMedia);
-  await tellInbox(tx, { changed, events: eventsOf(messages, changed) });
+  await publishInboxChanges(tx, { changed, events: eventsOf(messages, changed) });
 }
 
 type Thread = { readonly accountId: number; readonly channel: Channel; readonly peer: string };
-const threadOf = ({ accountId, channel, peer }: Thread): string => JSON.stringify([accountId, channel, peer]);
+const threadKey = ({ accountId, channel, peer }: Thread): string => JSON.stringify([accountId, channel, peer]);
 
 /** What the messages of one person come to, the newest last. */
-function toWritten(arrivals: readonly Placed[]): Written {
+function toConversationUpdate(arrivals: readonly WithPeer[]): ConversationUpdate {
   const [first] = arrivals;
   const last = arrivals.at(-1);
   if (!first || !last) throw new Error('a conversation has a message');
@@ -84,7 +87,7 @@ const identityOf = ({ channel, destination }: Arrival): string =>
 const LONG_NUMBER = /^\d{9,15}$/;
 
 /** Senders that are no contacts become some, as far as the plan has room; those that are stay as they are. */
-async function makeContacts(tx: Db, accountId: number, arrivals: readonly Placed[]): Promise<void> {
+async function createContacts(tx: Db, accountId: number, arrivals: readonly WithPeer[]): Promise<void> {
   const names = new Map(arrivals.map(({ peer, profileName }) => [peer, profileName]));
   const numbers = [...names.keys()].filter((peer) => peer.startsWith('+'));
   const known = new Set((await listIdsByNumber(tx, { accountId, numbers })).map((contact) => contact.phoneNumber));
@@ -109,7 +112,7 @@ function consentOf({ text }: Arrival) {
 
 const eventsOf = (
   messages: readonly { readonly accountId: number; readonly id: string; readonly chatId: string }[],
-  changed: readonly Changed[],
+  changed: readonly ChangedConversation[],
 ) => [
   ...messages.map(({ accountId, id, chatId }) => ({ accountId, kind: 'message' as const, chatId, messageId: id })),
   ...changed.map(({ accountId, chatId }) => ({ accountId, kind: 'conversation' as const, chatId, messageId: null })),

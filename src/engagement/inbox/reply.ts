@@ -9,13 +9,13 @@ import { newId } from '../../platform/lib/ids.ts';
 import { toE164 } from '../../platform/lib/phone.ts';
 import type { Accept } from '../../messaging/sending/accept.ts';
 import { type Draft, type Refusal, REFUSALS, type Verdict } from '../../messaging/sending/draft.ts';
-import { toMedia } from './answer.ts';
-import { compose, type FindFile, type Said } from './compose.ts';
+import { toMediaOut } from './answer.ts';
+import { composeReply, type FindFile, type ComposedReply } from './compose.ts';
 import type { ReplyIn, SentOut } from './schema.ts';
 import * as db from './sql.ts';
-import { tellInbox } from './publish.ts';
+import { publishInboxChanges } from './publish.ts';
 import { insertThreadMessages } from './thread/sql.ts';
-import { insertWatched } from './watch/sql.ts';
+import { insertWatchedReply } from './watch/sql.ts';
 
 export type ReplyDeps = {
   readonly pool: Pool;
@@ -25,18 +25,18 @@ export type ReplyDeps = {
 };
 
 /** How an answer under an Idempotency-Key is kept, in the transaction of the message. */
-export type KeepReply = { claim(tx: Db): Promise<void>; keep(tx: Db, answer: SentOut): Promise<unknown> };
+export type StoreReply = { claim(tx: Db): Promise<void>; store(tx: Db, answer: SentOut): Promise<unknown> };
 
 /**
  * Answers in a conversation, or begins one: the message and its place in the thread are committed together, and it is
  * charged, sent and tracked like any other. Errors: 400 naming the fields at fault, also when the message is refused
  * (opted out, no credit); 403 for a channel outside the plan; 404 when there is no such conversation.
  */
-export async function reply(deps: ReplyDeps, actor: Actor, input: ReplyIn, keep?: KeepReply): Promise<SentOut> {
+export async function reply(deps: ReplyDeps, actor: Actor, input: ReplyIn, keep?: StoreReply): Promise<SentOut> {
   const { accountId } = actor;
-  const ends = await findEnds(tenant(deps.pool, actor), actor, input);
+  const ends = await resolveEndpoints(tenant(deps.pool, actor), actor, input);
   refuseOutsidePlan(actor, [ends.channel]);
-  const said = await compose(deps, actor, ends, input);
+  const said = await composeReply(deps, actor, ends, input);
   const { draft } = said;
   let answer: SentOut | undefined;
   await deps.accept.once(actor, [draft], {
@@ -47,18 +47,18 @@ export async function reply(deps: ReplyDeps, actor: Actor, input: ReplyIn, keep?
     },
     async keep(tx, [verdict]) {
       const id = acceptedId(verdict, input);
-      answer = await putIntoThread(tx, { accountId, id, ends, said, at: deps.clock.now() });
-      await keep?.keep(tx, answer);
+      answer = await insertIntoThread(tx, { accountId, id, ends, said, at: deps.clock.now() });
+      await keep?.store(tx, answer);
     },
   });
   if (!answer) throw new AppError('unavailable');
   return answer;
 }
 
-async function findEnds(tenantDb: Db, { accountId }: Actor, input: ReplyIn): Promise<db.Ends> {
+async function resolveEndpoints(tenantDb: Db, { accountId }: Actor, input: ReplyIn): Promise<db.Endpoints> {
   const { chatId, channel, destination, channelIdentity: identity } = input;
   if (chatId !== undefined) {
-    const ends = await db.findEnds(tenantDb, { accountId, chatId });
+    const ends = await db.findEndpoints(tenantDb, { accountId, chatId });
     if (!ends) throw new AppError('not_found');
     return ends;
   }
@@ -90,12 +90,12 @@ function acceptedId(verdict: Verdict | undefined, { chatId }: ReplyIn): string {
 type Sent = {
   readonly accountId: number;
   readonly id: string;
-  readonly ends: db.Ends;
-  readonly said: Said;
+  readonly ends: db.Endpoints;
+  readonly said: ComposedReply;
   readonly at: Date;
 };
 
-async function putIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent): Promise<SentOut> {
+async function insertIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent): Promise<SentOut> {
   const { messageType, media, file, draft } = said;
   const text = draft.body;
   const [changed] = await db.insertConversations(tx, {
@@ -120,8 +120,8 @@ async function putIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent): P
   const { chatId } = changed;
   const message = { id, direction: 'OUTBOUND', messageType, text, media, consent: null, at } as const;
   await insertThreadMessages(tx, [{ ...message, accountId, chatId }]);
-  await insertWatched(tx, { accountId, messageId: id, chatId, dueAt: at });
-  await tellInbox(tx, {
+  await insertWatchedReply(tx, { accountId, messageId: id, chatId, dueAt: at });
+  await publishInboxChanges(tx, {
     changed: [changed],
     events: [
       { accountId, kind: 'message', chatId, messageId: id },
@@ -129,11 +129,11 @@ async function putIntoThread(tx: Db, { accountId, id, ends, said, at }: Sent): P
     ],
   });
   const { at: _, ...rest } = message;
-  return { ...rest, chatId, media: media && toMedia(media, file ?? undefined), ...before(draft, at) };
+  return { ...rest, chatId, media: media && toMediaOut(media, file ?? undefined), ...waitingFields(draft, at) };
 }
 
 /** As tracking tells a message that waits. */
-const before = ({ channel }: Draft, at: Date) => ({
+const waitingFields = ({ channel }: Draft, at: Date) => ({
   deliveryStatus: channel === 'SMS' ? 'ACCEPTED' : 'UNKNOWN',
   timestamp: at.toISOString(),
 });

@@ -6,14 +6,14 @@ import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import type { Accept } from '../../messaging/sending/accept.ts';
 import { type Keep, keeping, once } from '../../platform/http/idempotency.ts';
 import { offsetOf, pageFields, PageOf, PageQuery, pageOf } from '../../platform/http/page.ts';
-import { answerMessages, toConversation } from './answer.ts';
-import { archive, assign, markRead } from './change.ts';
-import { filesOf } from './files.ts';
+import { toMessagesOut, toConversationOut } from './answer.ts';
+import { setArchived, assign, markRead } from './change.ts';
+import { createFileLookup } from './files.ts';
 import { readFilter, readOrder } from './read-filter.ts';
 import { countConversations, findConversation, listConversations } from './listing/sql.ts';
-import { type KeepReply, reply } from './reply.ts';
+import { type StoreReply, reply } from './reply.ts';
 import * as schema from './schema.ts';
-import { countAssignable, findEnds, listAssignable } from './sql.ts';
+import { countAssignableUsers, findEndpoints, listAssignableUsers } from './sql.ts';
 import type { Hub } from './stream/hub.ts';
 import { streamRoutes } from './stream/routes.ts';
 import { listThread } from './thread/sql.ts';
@@ -33,7 +33,7 @@ export type InboxRouteDeps = PlatformDeps & {
 export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
   const { pool } = deps;
   const onRequest = requireScope('inbox');
-  const files = filesOf(deps);
+  const files = createFileLookup(deps);
 
   app.get(PATH, {
     onRequest,
@@ -49,7 +49,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       const filter = readFilter(actor.accountId, query);
       const page = { filter, order: readOrder(query.orderBy), limit: query.limit, offset: offsetOf(query) };
       const [rows, total] = await Promise.all([listConversations(db, page), countConversations(db, page)]);
-      return pageOf(query, rows.map(toConversation), total);
+      return pageOf(query, rows.map(toConversationOut), total);
     },
   });
 
@@ -68,7 +68,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       const db = tenant(pool, actor);
       const { accountId } = actor;
       const page = { accountId, limit: query.limit, offset: offsetOf(query) };
-      return pageOf(query, await listAssignable(db, page), await countAssignable(db, { accountId }));
+      return pageOf(query, await listAssignableUsers(db, page), await countAssignableUsers(db, { accountId }));
     },
   });
 
@@ -87,7 +87,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
     },
     handler: keeping(deps, ({ actor, body }, answer, keep) => {
       answer.code(202);
-      return reply({ ...deps, findFile: files.find }, actor, body, keep && keepReply(deps, keep));
+      return reply({ ...deps, findFile: files.find }, actor, body, keep && storeReply(deps, keep));
     }),
   });
 
@@ -104,7 +104,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       const key = { accountId: actor.accountId, chatId: params.chatId };
       const row = await findConversation(tenant(pool, actor), key);
       if (!row) throw new AppError('not_found');
-      return toConversation(row);
+      return toConversationOut(row);
     },
   });
 
@@ -123,8 +123,8 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
       const db = tenant(pool, actor);
       const key = { accountId: actor.accountId, chatId: params.chatId };
       const messages = await listThread(db, { ...key, ...query });
-      if (messages.length === 0 && !(await findEnds(db, key))) throw new AppError('not_found');
-      return answerMessages(db, files.findMany, { ...key, messages });
+      if (messages.length === 0 && !(await findEndpoints(db, key))) throw new AppError('not_found');
+      return toMessagesOut(db, files.findMany, { ...key, messages });
     },
   });
 
@@ -157,7 +157,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
         summary: archived ? 'Out of the list, until the person writes again' : 'Back into the list',
       },
       handler: async ({ actor, params }, answer) => {
-        await tenantTransaction(pool, actor, (tx) => archive(tx, actor, params.chatId, archived));
+        await tenantTransaction(pool, actor, (tx) => setArchived(tx, actor, params.chatId, archived));
         return answer.code(204).send(null);
       },
     });
@@ -194,7 +194,7 @@ export function inboxRoutes(app: App, deps: InboxRouteDeps): void {
   });
 }
 
-const keepReply = ({ answers }: Pick<PlatformDeps, 'answers'>, keep: Keep): KeepReply => ({
+const storeReply = ({ answers }: Pick<PlatformDeps, 'answers'>, keep: Keep): StoreReply => ({
   claim: (tx) => answers.claim(tx, keep),
-  keep: (tx, answer) => answers.keep(tx, keep.seal(answer)),
+  store: (tx, answer) => answers.keep(tx, keep.seal(answer)),
 });

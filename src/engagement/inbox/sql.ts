@@ -18,7 +18,7 @@ export const claimInboxes = (db: Db, { accountIds }: { accountIds: readonly numb
 export type Direction = 'INBOUND' | 'OUTBOUND';
 
 /** What a message, or several of one person, mean for their conversation. */
-export type Written = {
+export type ConversationUpdate = {
   readonly accountId: number;
   /** For a conversation that there is not yet. */
   readonly newChatId: string;
@@ -37,7 +37,7 @@ export type Written = {
 };
 
 /** A conversation that was changed, and how the lists counted it before: null when it is new. */
-export type Changed = {
+export type ChangedConversation = {
   accountId: number;
   chatId: string;
   channel: Channel;
@@ -48,7 +48,7 @@ export type Changed = {
   wasUnread: number | null;
 };
 
-const CHANGED: Sql = sql`c.account_id AS "accountId", c.chat_id AS "chatId", c.channel, c.peer, new.archived, new.unread,
+const CHANGED_CONVERSATION: Sql = sql`c.account_id AS "accountId", c.chat_id AS "chatId", c.channel, c.peer, new.archived, new.unread,
   old.archived AS "wasArchived", old.unread AS "wasUnread"`;
 
 /** A list shows the beginning of a message. */
@@ -60,8 +60,8 @@ const PREVIEW_CHARACTERS = 1000;
  */
 export const insertConversations = (
   db: Db,
-  { rows, unarchive }: { rows: readonly Written[]; unarchive: boolean },
-): Promise<Changed[]> =>
+  { rows, unarchive }: { rows: readonly ConversationUpdate[]; unarchive: boolean },
+): Promise<ChangedConversation[]> =>
   many(
     db,
     sql`INSERT INTO conversation AS c (account_id, chat_id, channel, peer, identity, profile_name, unread,
@@ -91,53 +91,53 @@ export const insertConversations = (
             THEN greatest(c.window_expires_at, excluded.window_expires_at) ELSE excluded.window_expires_at END,
           last_direction = excluded.last_direction, last_type = excluded.last_type, last_text = excluded.last_text,
           last_at = greatest(c.last_at, excluded.last_at)
-        RETURNING ${CHANGED}`,
+        RETURNING ${CHANGED_CONVERSATION}`,
   );
 
 type One = { readonly accountId: number; readonly chatId: string };
 
 /** Undefined: there is none, or nothing is unread. */
-export const moveToRead = (db: Db, { accountId, chatId }: One): Promise<Changed | undefined> =>
+export const moveToRead = (db: Db, { accountId, chatId }: One): Promise<ChangedConversation | undefined> =>
   maybeOne(
     db,
     sql`UPDATE conversation c SET unread = 0
-        WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.unread > 0 RETURNING ${CHANGED}`,
+        WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.unread > 0 RETURNING ${CHANGED_CONVERSATION}`,
   );
 
 /** Undefined: there is none, or it is where it shall be. */
-export const moveArchived = (
+export const updateArchived = (
   db: Db,
   { accountId, chatId, archived }: One & { archived: boolean },
-): Promise<Changed | undefined> =>
+): Promise<ChangedConversation | undefined> =>
   maybeOne(
     db,
     sql`UPDATE conversation c SET archived = ${archived}
-        WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.archived <> ${archived} RETURNING ${CHANGED}`,
+        WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.archived <> ${archived} RETURNING ${CHANGED_CONVERSATION}`,
   );
 
 /** Undefined: there is none, or it is theirs already. Null takes it from whoever had it. */
-export const moveAssignee = (
+export const updateAssignee = (
   db: Db,
   { accountId, chatId, userId }: One & { userId: number | null },
-): Promise<Changed | undefined> =>
+): Promise<ChangedConversation | undefined> =>
   maybeOne(
     db,
     sql`UPDATE conversation c SET assignee_id = ${userId}
         WHERE c.account_id = ${accountId} AND c.chat_id = ${chatId} AND c.assignee_id IS DISTINCT FROM ${userId}
-        RETURNING ${CHANGED}`,
+        RETURNING ${CHANGED_CONVERSATION}`,
   );
 
 /** Where an answer in a conversation goes, and as whom. */
-export type Ends = { channel: Channel; peer: string; identity: string };
+export type Endpoints = { channel: Channel; peer: string; identity: string };
 
-export const findEnds = (db: Db, { accountId, chatId }: One): Promise<Ends | undefined> =>
+export const findEndpoints = (db: Db, { accountId, chatId }: One): Promise<Endpoints | undefined> =>
   maybeOne(
     db,
     sql`SELECT channel, peer, identity FROM conversation WHERE account_id = ${accountId} AND chat_id = ${chatId}`,
   );
 
 /** What the lists count a conversation as. */
-export type Kind = {
+export type CountKey = {
   readonly accountId: number;
   readonly archived: boolean;
   readonly channel: Channel;
@@ -145,7 +145,7 @@ export type Kind = {
 };
 
 /** Adds to the counts; each kind once, of accounts whose inboxes are held. */
-export const insertCounts = (db: Db, rows: readonly (Kind & { readonly by: number })[]): Promise<number> =>
+export const insertCounts = (db: Db, rows: readonly (CountKey & { readonly by: number })[]): Promise<number> =>
   exec(
     db,
     sql`INSERT INTO inbox_count AS n (account_id, archived, channel, unread, conversations)
@@ -160,26 +160,26 @@ export const insertCounts = (db: Db, rows: readonly (Kind & { readonly by: numbe
           conversations = n.conversations + excluded.conversations`,
   );
 
-export type Assignable = { id: number; username: string; role: string };
+export type AssignableUser = { id: number; username: string; role: string };
 
 /** The people who may answer, by name. */
-export const listAssignable = (
+export const listAssignableUsers = (
   db: Db,
   { accountId, limit, offset }: { accountId: number; limit: number; offset: number },
-): Promise<Assignable[]> =>
+): Promise<AssignableUser[]> =>
   many(
     db,
     sql`SELECT id, username, role FROM app_user WHERE account_id = ${accountId} AND role <> 'viewer'
         ORDER BY username LIMIT ${limit} OFFSET ${offset}`,
   );
 
-export const findAssignable = (
+export const findAssignableUser = (
   db: Db,
   { accountId, userId }: { accountId: number; userId: number },
 ): Promise<{ id: number } | undefined> =>
   maybeOne(db, sql`SELECT id FROM app_user WHERE account_id = ${accountId} AND id = ${userId} AND role <> 'viewer'`);
 
-export async function countAssignable(db: Db, { accountId }: { accountId: number }): Promise<number> {
+export async function countAssignableUsers(db: Db, { accountId }: { accountId: number }): Promise<number> {
   const row = await maybeOne<{ total: number }>(
     db,
     sql`SELECT count(*) AS total FROM app_user WHERE account_id = ${accountId} AND role <> 'viewer'`,

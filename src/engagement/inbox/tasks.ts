@@ -3,7 +3,7 @@ import { MINUTE_MS, SECOND_MS } from '../../platform/lib/time.ts';
 import { fetchMedia, type FetchDeps } from './media/fetch.ts';
 import { findNextMediaMs } from './media/sql.ts';
 import { deleteOldInboxEvents, INBOX_CHANNEL } from './stream/sql.ts';
-import { lookAtAnswers } from './watch/poll.ts';
+import { pollReplies } from './watch/poll.ts';
 import { findNextWatchedMs } from './watch/sql.ts';
 
 /** Follows the status of replies, fetches the files of inbound messages, and forgets old events of live views. */
@@ -13,7 +13,7 @@ export const inboxTasks = (deps: FetchDeps & { readonly now: () => Date }): Task
     {
       name: 'inbox statuses',
       work: whenDue(
-        () => lookAtAnswers(pool, now),
+        () => pollReplies(pool, now),
         () => findNextWatchedMs(pool),
         10 * SECOND_MS,
       ),

@@ -17,9 +17,9 @@ const newSecret = (): string => randomBytes(RANDOM_BYTES).toString('base64url');
 export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
 /** Where a verifier is sealed for. */
-export const placeOfVerifier = (hash: Buffer): string => `social_state.verifier ${hash.toString('hex')}`;
+export const verifierContext = (hash: Buffer): string => `social_state.verifier ${hash.toString('hex')}`;
 
-export type Begun = {
+export type StartedConnection = {
   readonly authorizeUrl: string;
   /** For a cookie of the browser that begins: the callback wants it from the same one. Null for a key. */
   readonly browserSecret: string | null;
@@ -35,7 +35,7 @@ export async function beginConnection(
   tx: Db,
   actor: Actor,
   { platform }: { readonly platform: Platform },
-): Promise<Begun> {
+): Promise<StartedConnection> {
   const [network, caller] = [NETWORKS[platform], callerOf(deps, platform)];
   const { accountId, kind, keyId, userId, username } = actor;
   const [state, browserSecret] = [newSecret(), kind === 'key' ? null : newSecret()];
@@ -46,7 +46,7 @@ export async function beginConnection(
     hash,
     author: { kind, keyId, userId, username },
     browserHash: browserSecret === null ? null : hashOf(browserSecret),
-    verifier: verifier === null ? null : seal(deps.secretKey, verifier, placeOfVerifier(hash)),
+    verifier: verifier === null ? null : seal(deps.secretKey, verifier, verifierContext(hash)),
     expiresAt: new Date(deps.clock.now().getTime() + STATE_SECONDS * 1000),
   });
   const challenge = verifier === null ? null : await calculatePKCECodeChallenge(verifier);

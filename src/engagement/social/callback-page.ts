@@ -35,9 +35,9 @@ export const isBrowser = (accept = ''): boolean => /\btext\/html\b/i.test(accept
  * `network` is a name of ours (networks/networks.ts) and goes into the markup as it is; `fault` says why it is not
  * connected; `acceptLanguage` is that header, whose order alone counts: browsers send what is wanted most first.
  */
-export function endPage(network: string, fault: string | null, acceptLanguage = ''): string {
-  const wishes = acceptLanguage.split(',').map((wish) => wish.trim().slice(0, 2).toLowerCase());
-  const language = wishes.find(isLanguage) ?? 'en';
+export function resultPage(network: string, fault: string | null, acceptLanguage = ''): string {
+  const preferred = acceptLanguage.split(',').map((wish) => wish.trim().slice(0, 2).toLowerCase());
+  const language = preferred.find(isLanguage) ?? 'en';
   const { connected, failed, back } = TEXTS[language];
   const said = fault === null ? [connected(network)] : [failed(network), escaped(fault)];
   return `<!doctype html>

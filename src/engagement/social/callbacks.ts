@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { AppError } from '../../platform/errors.ts';
 import type { PlatformDeps, App } from '../../platform/http/app.ts';
 import { isPlatform } from '../../platform/lib/platform.ts';
-import { endPage, isBrowser, PAGE_POLICY } from './callback-page.ts';
+import { resultPage, isBrowser, PAGE_POLICY } from './callback-page.ts';
 import { browserSecretIn } from './cookie.ts';
 import { finishConnection } from './finish.ts';
 import { NETWORKS } from './networks/networks.ts';
@@ -32,7 +32,7 @@ export function socialCallbackRoutes(app: App, deps: PlatformDeps): void {
         .code(error?.status ?? 200)
         .type('text/html; charset=utf-8')
         .header('content-security-policy', PAGE_POLICY);
-      return endPage(NETWORKS[platform].label, error?.message ?? null, headers['accept-language']);
+      return resultPage(NETWORKS[platform].label, error?.message ?? null, headers['accept-language']);
     },
   });
 }

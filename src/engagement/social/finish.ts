@@ -5,14 +5,14 @@ import { tenantTransaction } from '../../platform/db/tenant.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/lib/platform.ts';
 import { open } from '../../platform/lib/secret-box.ts';
-import { hashOf, placeOfVerifier } from './begin.ts';
+import { hashOf, verifierContext } from './begin.ts';
 import { callerOf, redirectUriOf, type SocialDeps } from './deps.ts';
 import { exchangeCode } from './networks/grant.ts';
 import type { Caller, Grant, Network, Profile } from './networks/network.ts';
 import { NETWORKS } from './networks/networks.ts';
 import { NetworkFailure } from './networks/web.ts';
 import { refreshAtOf } from './refresh-at.ts';
-import { deleteState, insertProfile, type State } from './sql.ts';
+import { deleteState, insertProfile, type ConnectState } from './sql.ts';
 import { sealTokens } from './tokens.ts';
 
 type Returned = {
@@ -31,23 +31,23 @@ type Returned = {
  */
 export async function finishConnection(deps: SocialDeps & { pool: Pool }, returned: Returned): Promise<void> {
   const { platform, parameters } = returned;
-  const state = await takeState(deps, returned);
+  const state = await consumeState(deps, returned);
   const [network, caller] = [NETWORKS[platform], callerOf(deps, platform)];
   const verifier =
-    state.verifier === null ? null : open(deps.secretKey, state.verifier, placeOfVerifier(state.hash)).toString();
+    state.verifier === null ? null : open(deps.secretKey, state.verifier, verifierContext(state.hash)).toString();
   const said = {
     parameters,
     state: parameters.get('state') ?? '',
     redirectUri: redirectUriOf(deps, platform),
     verifier,
   };
-  refuseError(network, parameters);
-  const { grant, profile } = await orBadGateway(network, () => fetchProfile(network, caller, said));
-  refuseLess(network, grant, profile);
-  await keepProfile(deps, state, { grant, profile });
+  refuseErrorResponse(network, parameters);
+  const { grant, profile } = await withBadGatewayErrors(network, () => fetchProfile(network, caller, said));
+  refuseMissingScopes(network, grant, profile);
+  await storeProfile(deps, state, { grant, profile });
 }
 
-async function takeState({ pool, clock }: SocialDeps & { pool: Pool }, returned: Returned): Promise<State> {
+async function consumeState({ pool, clock }: SocialDeps & { pool: Pool }, returned: Returned): Promise<ConnectState> {
   const given = returned.parameters.getAll('state');
   const state = given.length === 1 ? await deleteState(pool, { hash: hashOf(String(given[0])) }) : undefined;
   const ours =
@@ -65,21 +65,21 @@ const isSameBrowser = (hash: Buffer | null, secret: string | null): boolean =>
   hash === null || (secret !== null && timingSafeEqual(hash, hashOf(secret)));
 
 /** Cancelled, mostly. The words of the query are anybody's: none of them is shown. */
-function refuseError({ label }: Network, parameters: URLSearchParams): void {
+function refuseErrorResponse({ label }: Network, parameters: URLSearchParams): void {
   if (parameters.has('error'))
     throw new AppError('invalid', { message: `${label} did not grant access: connect the profile again to retry` });
 }
 
 type Fetched = { readonly grant: Grant; readonly profile: Profile };
-type Said = Parameters<typeof exchangeCode>[2];
+type CodeResponse = Parameters<typeof exchangeCode>[2];
 
-async function fetchProfile(network: Network, caller: Caller, said: Said): Promise<Fetched> {
+async function fetchProfile(network: Network, caller: Caller, said: CodeResponse): Promise<Fetched> {
   const short = await exchangeCode(network, caller, said);
-  const grant = network.lengthen ? await network.lengthen(caller, short) : short;
-  return { grant, profile: await network.describe(caller, grant.access) };
+  const grant = network.exchangeForLongLived ? await network.exchangeForLongLived(caller, short) : short;
+  return { grant, profile: await network.fetchProfile(caller, grant.access) };
 }
 
-async function orBadGateway<T>({ label }: Network, work: () => Promise<T>): Promise<T> {
+async function withBadGatewayErrors<T>({ label }: Network, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -88,12 +88,12 @@ async function orBadGateway<T>({ label }: Network, work: () => Promise<T>): Prom
   }
 }
 
-const granted = ({ grant, profile }: Fetched): readonly string[] => profile.scopes ?? grant.scopes;
+const grantedScopes = ({ grant, profile }: Fetched): readonly string[] => profile.scopes ?? grant.scopes;
 
 /** People may untick scopes and pages. */
-function refuseLess(network: Network, grant: Grant, profile: Profile): void {
-  const scopes = granted({ grant, profile });
-  const missing = network.needed.filter((scope) => !scopes.includes(scope));
+function refuseMissingScopes(network: Network, grant: Grant, profile: Profile): void {
+  const scopes = grantedScopes({ grant, profile });
+  const missing = network.requiredScopes.filter((scope) => !scopes.includes(scope));
   if (missing.length > 0)
     throw new AppError('invalid', {
       message: `${network.label} did not grant ${missing.join(', ')}: connect it again`,
@@ -104,7 +104,7 @@ function refuseLess(network: Network, grant: Grant, profile: Profile): void {
     throw new AppError('invalid', { message: 'No page was granted: choose at least one when connecting' });
 }
 
-async function keepProfile(deps: SocialDeps & { pool: Pool }, state: State, fetched: Fetched): Promise<void> {
+async function storeProfile(deps: SocialDeps & { pool: Pool }, state: ConnectState, fetched: Fetched): Promise<void> {
   const { accountId, platform, author } = state;
   const { grant, profile } = fetched;
   const tokens = { access: grant.access, refresh: grant.refresh, linked: profile.linkedTokens };
@@ -117,7 +117,7 @@ async function keepProfile(deps: SocialDeps & { pool: Pool }, state: State, fetc
       profileName: profile.name,
       pictureUrl: profile.pictureUrl,
       linked: [...profile.linked],
-      scopes: [...granted(fetched)],
+      scopes: [...grantedScopes(fetched)],
       tokens: sealTokens(deps.secretKey, state, tokens),
       tokenExpiresAt: grant.expiresAt,
       refreshAt: refreshAtOf(NETWORKS[platform], grant, deps.clock.now()),

@@ -8,7 +8,14 @@ import type { Grant } from './networks/network.ts';
 import { NETWORKS } from './networks/networks.ts';
 import { NetworkFailure } from './networks/web.ts';
 import { refreshAtOf } from './refresh-at.ts';
-import { claimDue, deleteOldStates, moveDisconnected, moveFailed, moveTokens, type ProfileRow } from './sql.ts';
+import {
+  claimDueProfile,
+  deleteOldStates,
+  moveToDisconnected,
+  updateFailedRefresh,
+  updateTokens,
+  type ProfileRow,
+} from './sql.ts';
 import { openTokens, sealTokens } from './tokens.ts';
 import { MINUTE_MS } from '../../platform/lib/time.ts';
 
@@ -17,8 +24,8 @@ export type RefreshDeps = SocialDeps & { readonly pool: Pool; readonly log: Log 
 /** A request takes ten seconds at most. */
 const LEASE_MS = MINUTE_MS;
 /** Tried for nearly two days, at first after a minute, in the end every six hours. */
-const TRIES = 15;
-const MOST_WAIT_MS = 6 * 60 * MINUTE_MS;
+const MAX_TRIES = 15;
+const MAX_WAIT_MS = 6 * 60 * MINUTE_MS;
 
 /**
  * Renews the tokens of the profile that is due first. When the network says that the grant is over, or does not answer
@@ -29,17 +36,17 @@ const MOST_WAIT_MS = 6 * 60 * MINUTE_MS;
 export async function refreshNext(deps: RefreshDeps): Promise<boolean> {
   const now = deps.clock.now();
   await deleteOldStates(deps.pool, { before: now });
-  const profile = await claimDue(deps.pool, { now, leaseMs: LEASE_MS });
+  const profile = await claimDueProfile(deps.pool, { now, leaseMs: LEASE_MS });
   if (!profile) return false;
   try {
-    await keepRenewed(deps, profile, await renewed(deps, profile));
+    await storeNewTokens(deps, profile, await requestNewGrant(deps, profile));
   } catch (error) {
-    await noteFailure(deps, profile, error);
+    await recordFailure(deps, profile, error);
   }
   return true;
 }
 
-async function renewed(deps: RefreshDeps, profile: ProfileRow): Promise<Grant> {
+async function requestNewGrant(deps: RefreshDeps, profile: ProfileRow): Promise<Grant> {
   const [network, caller] = [NETWORKS[profile.platform], callerOf(deps, profile.platform)];
   const { access, refresh } = openTokens(deps.secretKey, profile, profile.tokens);
   if (refresh !== null) return refreshGrant(network, caller, refresh);
@@ -48,10 +55,14 @@ async function renewed(deps: RefreshDeps, profile: ProfileRow): Promise<Grant> {
 }
 
 /** Kept before anybody uses it: a network that gave a new refresh token takes the old one no more. */
-async function keepRenewed({ pool, secretKey, clock }: RefreshDeps, profile: ProfileRow, grant: Grant): Promise<void> {
+async function storeNewTokens(
+  { pool, secretKey, clock }: RefreshDeps,
+  profile: ProfileRow,
+  grant: Grant,
+): Promise<void> {
   const { linked } = openTokens(secretKey, profile, profile.tokens);
   const { accountId, platform, version } = profile;
-  await moveTokens(pool, {
+  await updateTokens(pool, {
     accountId,
     platform,
     version,
@@ -61,19 +72,24 @@ async function keepRenewed({ pool, secretKey, clock }: RefreshDeps, profile: Pro
   });
 }
 
-async function noteFailure({ pool, log, clock }: RefreshDeps, profile: ProfileRow, error: unknown): Promise<void> {
+async function recordFailure({ pool, log, clock }: RefreshDeps, profile: ProfileRow, error: unknown): Promise<void> {
   const { accountId, platform, version, failures } = profile;
   const reason = error instanceof Error ? error.message : String(error);
-  const over = (error instanceof NetworkFailure && error.over) || failures + 1 >= TRIES;
+  const over = (error instanceof NetworkFailure && error.over) || failures + 1 >= MAX_TRIES;
   log.warn({ accountId, channel: platform, reason }, over ? 'a social profile is disconnected' : 'no new token yet');
-  if (over) return giveUp(pool, { accountId, platform, version, reason });
-  const waitMs = Math.min(MOST_WAIT_MS, MINUTE_MS * 2 ** failures);
-  await moveFailed(pool, { accountId, platform, version, refreshAt: new Date(clock.now().getTime() + waitMs) });
+  if (over) return disconnectProfile(pool, { accountId, platform, version, reason });
+  const waitMs = Math.min(MAX_WAIT_MS, MINUTE_MS * 2 ** failures);
+  await updateFailedRefresh(pool, {
+    accountId,
+    platform,
+    version,
+    refreshAt: new Date(clock.now().getTime() + waitMs),
+  });
 }
 
-const giveUp = (pool: Pool, profile: Parameters<typeof moveDisconnected>[1]): Promise<void> =>
+const disconnectProfile = (pool: Pool, profile: Parameters<typeof moveToDisconnected>[1]): Promise<void> =>
   transaction(pool, async (tx) => {
-    if ((await moveDisconnected(tx, profile)) === 0) return;
+    if ((await moveToDisconnected(tx, profile)) === 0) return;
     const { accountId, platform, reason } = profile;
     const subject = `social:${platform}`;
     await recordAudit(tx, systemOf(accountId), {

@@ -7,14 +7,14 @@ type Of = { readonly accountId: number };
 type One = Of & { readonly platform: Platform };
 
 /** A connection that was begun. */
-export type State = One & {
+export type ConnectState = One & {
   readonly hash: Buffer;
   readonly author: Omit<Author, 'accountId'>;
   readonly browserHash: Buffer | null;
   readonly verifier: Buffer | null;
 };
 
-export const insertState = (db: Db, state: State & { readonly expiresAt: Date }): Promise<number> =>
+export const insertState = (db: Db, state: ConnectState & { readonly expiresAt: Date }): Promise<number> =>
   exec(
     db,
     sql`INSERT INTO social_state (hash, account_id, platform, author, browser_hash, verifier, expires_at)
@@ -23,7 +23,10 @@ export const insertState = (db: Db, state: State & { readonly expiresAt: Date })
   );
 
 /** Takes a state for its one use, whatever becomes of it; of an account that may still call. */
-export const deleteState = (db: Db, { hash }: { hash: Buffer }): Promise<(State & { expiresAt: Date }) | undefined> =>
+export const deleteState = (
+  db: Db,
+  { hash }: { hash: Buffer },
+): Promise<(ConnectState & { expiresAt: Date }) | undefined> =>
   maybeOne(
     db,
     sql`DELETE FROM social_state s USING account a
@@ -92,7 +95,10 @@ export const deleteProfile = (db: Db, { accountId, platform }: One): Promise<num
  * The profile, of any account, whose time has come first; for `leaseMs` nobody else is given it. Longer than the network
  * may take: two who refresh at once would end each other's tokens.
  */
-export const claimDue = (db: Db, { now, leaseMs }: { now: Date; leaseMs: number }): Promise<ProfileRow | undefined> =>
+export const claimDueProfile = (
+  db: Db,
+  { now, leaseMs }: { now: Date; leaseMs: number },
+): Promise<ProfileRow | undefined> =>
   maybeOne(
     db,
     sql`UPDATE social_profile SET refresh_at = ${new Date(now.getTime() + leaseMs)}
@@ -102,17 +108,17 @@ export const claimDue = (db: Db, { now, leaseMs }: { now: Date; leaseMs: number 
         RETURNING ${COLUMNS}`,
   );
 
-type Refreshed = One & { readonly version: number };
+type ProfileVersion = One & { readonly version: number };
 
 /** 0 when it was connected anew or forgotten meanwhile. */
-export const moveTokens = (
+export const updateTokens = (
   db: Db,
   {
     accountId,
     platform,
     version,
     ...next
-  }: Refreshed & { tokens: Buffer; tokenExpiresAt: Date | null; refreshAt: Date | null },
+  }: ProfileVersion & { tokens: Buffer; tokenExpiresAt: Date | null; refreshAt: Date | null },
 ): Promise<number> =>
   exec(
     db,
@@ -122,9 +128,9 @@ export const moveTokens = (
   );
 
 /** Notes a refresh that did not come through, and when it is tried again. */
-export const moveFailed = (
+export const updateFailedRefresh = (
   db: Db,
-  { accountId, platform, version, refreshAt }: Refreshed & { refreshAt: Date },
+  { accountId, platform, version, refreshAt }: ProfileVersion & { refreshAt: Date },
 ): Promise<number> =>
   exec(
     db,
@@ -133,9 +139,9 @@ export const moveFailed = (
   );
 
 /** Its grant is over: the person has to connect it again. */
-export const moveDisconnected = (
+export const moveToDisconnected = (
   db: Db,
-  { accountId, platform, version, reason }: Refreshed & { reason: string },
+  { accountId, platform, version, reason }: ProfileVersion & { reason: string },
 ): Promise<number> =>
   exec(
     db,

@@ -10,14 +10,14 @@ export type Tokens = {
 };
 
 type Place = { readonly accountId: number; readonly platform: Platform };
-const placeOf = ({ accountId, platform }: Place): string => `social_profile.tokens ${accountId} ${platform}`;
+const tokensContext = ({ accountId, platform }: Place): string => `social_profile.tokens ${accountId} ${platform}`;
 
 /** AES-256-GCM with the id of the key: another account's, or another network's, do not open in this place. */
 export const sealTokens = (key: SecretKey, place: Place, tokens: Tokens): Buffer =>
-  seal(key, JSON.stringify(tokens), placeOf(place));
+  seal(key, JSON.stringify(tokens), tokensContext(place));
 
 /** Throws when they were sealed with another SECRET_KEY or for another place. */
 export function openTokens(key: SecretKey, place: Place, sealed: Uint8Array): Tokens {
-  const tokens: Tokens = JSON.parse(open(key, sealed, placeOf(place)).toString());
+  const tokens: Tokens = JSON.parse(open(key, sealed, tokensContext(place)).toString());
   return tokens;
 }

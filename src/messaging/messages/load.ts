@@ -10,8 +10,9 @@ import { listQueuedMessages, type QueuedMessage } from './sql.ts';
 type Key = { readonly accountId: number; readonly id: string };
 
 /**
- * The dispatcher's `load`: the messages of each chunk as the carrier needs them, in the places of their ids. Templates
- * are filled in here; one that cannot be any more is refused without being sent.
+ * The dispatcher's `load`: returns the messages of each chunk as the carrier needs them, in the order of the chunk's ids;
+ * undefined stands for a message that no longer exists. Templates are filled in here. A message whose template cannot be
+ * filled in any more gets a refusal and is not sent.
  */
 export async function loadJobs(
   pool: Db,
@@ -23,14 +24,13 @@ export async function loadJobs(
   const jobs: (Job | undefined)[] = messages.map(() => undefined);
   const rich: { n: number; accountId: number; content: StoredContent }[] = [];
   for (const row of await listQueuedMessages(pool, { messages, firstId, lastId })) {
-    const [n, content] = row;
-    const { accountId, id } = messages[n] as Key;
-    jobs[n] = toJob(id, row);
+    const { n, accountId, content, job } = readRow(messages, row);
+    jobs[n] = job;
     if (content !== null) rich.push({ n, accountId, content });
   }
   if (rich.length > 0) await resolver.load(rich);
   for (const { n, accountId, content } of rich)
-    jobs[n] = { ...(jobs[n] as Job), ...sendable(resolver.resolve(accountId, content)) };
+    jobs[n] = { ...(jobs[n] as Job), ...resolved(resolver.resolve(accountId, content)) };
   let start = 0;
   return chunks.map(({ ids }) => jobs.slice(start, (start += ids.length)));
 }
@@ -39,28 +39,55 @@ const NO_TEMPLATE: Outcome = {
   kind: 'refused',
   status: 'ERROR',
   code: 'TEMPLATE',
-  text: 'its template or its file is gone, or may not be sent any more',
+  text: 'the template or file no longer exists or may no longer be sent',
   carrierIds: [],
 };
 
-const sendable = (content: ReturnType<Resolver['resolve']>): Partial<Job> =>
+const resolved = (content: ReturnType<Resolver['resolve']>): Partial<Job> =>
   content === null ? { refusal: NO_TEMPLATE } : { content };
 
-function toJob(messageId: string, row: QueuedMessage): Job {
-  const [, , sender, destination, body, udh, data, parts, wantReceipt, validUntil, scheduledAt] = row;
+type Loaded = {
+  readonly n: number;
+  readonly accountId: number;
+  readonly content: StoredContent | null;
+  readonly job: Job;
+};
+
+function readRow(
+  messages: readonly Key[],
+  [
+    n,
+    content,
+    sender,
+    destination,
+    body,
+    udh,
+    data,
+    parts,
+    wantReceipt,
+    validUntil,
+    scheduledAt,
+    priceMicros,
+    refundUndelivered,
+    channel,
+    campaignId,
+    keepsReserve,
+  ]: QueuedMessage,
+): Loaded {
+  const { accountId, id } = messages[n] as Key;
   const job: Job = {
-    messageId,
+    messageId: id,
     destination,
     sender,
     body,
-    validUntil: validUntilOf({ id: messageId, validUntil, scheduledAt }),
+    validUntil: validUntilOf({ id, validUntil, scheduledAt }),
     wantReceipt,
     parts,
-    priceMicros: row[11],
-    refundUndelivered: row[12],
-    channel: row[13] ?? 'SMS',
-    campaignId: row[14],
-    keepsReserve: row[15] ?? false,
+    priceMicros,
+    refundUndelivered,
+    channel: channel ?? 'SMS',
+    campaignId,
+    keepsReserve: keepsReserve ?? false,
   };
-  return data ? { ...job, binary: { udh: udh ?? new Uint8Array(), data } } : job;
+  return { n, accountId, content, job: data ? { ...job, binary: { udh: udh ?? new Uint8Array(), data } } : job };
 }

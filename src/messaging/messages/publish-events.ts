@@ -2,28 +2,28 @@ import type { Db } from '../../platform/db/query.ts';
 import type { Result } from '../../network/dispatch/pump.ts';
 import type { NewWebhookEvent } from '../webhooks/outbox/sql.ts';
 import { publishEvents } from '../webhooks/publish.ts';
-import type { NewMessage, Read, StateMove } from './sql.ts';
+import type { MessageRead, NewMessage, StateMove } from './sql.ts';
 import { STATUS } from '../states.ts';
 
 /**
- * Tells webhooks of outcomes that are news: taken by a carrier, or refused. An unknown outcome or another attempt
- * changes nothing for the client. Sent before this returns, as a `burst` wants it.
+ * Publishes the outcomes that change something for the client: a carrier accepted or refused the message. An unknown
+ * outcome and another attempt change nothing. The statement is sent before this returns, as a `burst` needs it.
  */
 export const publishOutcomes = (tx: Db, news: readonly Result[]): Promise<void> =>
   publishEvents(tx, news.filter(isChange).map(toEvent));
 
 const isChange = ({ outcome }: Result): boolean => outcome.kind === 'accepted' || outcome.kind === 'refused';
 
-const toEvent = ({ accountId, messageId, outcome }: Result) => ({
+const toEvent = ({ accountId, messageId, outcome }: Result): NewWebhookEvent => ({
   accountId,
-  kind: 'DELIVERY' as const,
+  kind: 'DELIVERY',
   messageId,
   status: outcome.kind === 'refused' ? STATUS[outcome.status] : STATUS.ACCEPTED,
   at: null,
   error: outcome.kind === 'refused' ? outcome.text : null,
 });
 
-/** Tells webhooks of messages that are accepted without a carrier: simulated ones. */
+/** Publishes that messages were accepted without a carrier, as simulated ones are. */
 export const publishAccepted = (tx: Db, messages: readonly NewMessage[]): Promise<void> =>
   publishEvents(
     tx,
@@ -38,14 +38,14 @@ export const publishAccepted = (tx: Db, messages: readonly NewMessage[]): Promis
   );
 
 /**
- * Tells webhooks of messages that moved to their end, and then of those that were read.
+ * Publishes the final states of messages, and after them that messages were read.
  *
- * @param stayed ids of those that had an end already: a doubled receipt is told to nobody
+ * @param stayed ids of the messages that had a final state before: a repeated receipt is not published
  */
 export const publishFinalStates = (
   tx: Db,
   moves: readonly StateMove[],
-  { stayed, read }: { readonly stayed: ReadonlySet<string>; readonly read: readonly Read[] },
+  { stayed, read }: { readonly stayed: ReadonlySet<string>; readonly read: readonly MessageRead[] },
 ): Promise<void> =>
   publishEvents(tx, [
     ...(stayed.size === 0 ? moves : moves.filter(({ id }) => !stayed.has(id))).map(toDelivery),
@@ -61,7 +61,7 @@ const toDelivery = ({ accountId, id, status, doneAt, errorText }: StateMove): Ne
   error: errorText,
 });
 
-const toRead = ({ accountId, id, readAt }: Read): NewWebhookEvent => ({
+const toRead = ({ accountId, id, readAt }: MessageRead): NewWebhookEvent => ({
   accountId,
   kind: 'READ',
   messageId: id,

@@ -2,20 +2,30 @@ import {
   bigint,
   boolean,
   bytea,
+  input,
   insertRows,
   int,
   json,
+  type RowColumns,
   rowsOf,
   smallint,
   text,
   timestamptz,
   uuid,
 } from '../../platform/db/columns.ts';
-import { type Db, exec, many, onePlan, raw, sql, tuples } from '../../platform/db/query.ts';
+import { constant, type Db, exec, many, onePlan, raw, type Sql, sql, tuples } from '../../platform/db/query.ts';
+import { as, columns, manyOf, type RowOf } from '../../platform/db/select.ts';
 import { bitOf, type Channel } from '../../platform/lib/channel.ts';
 import { boundsOf } from '../../platform/lib/ids.ts';
 import type { StoredContent } from '../../network/templates/content.ts';
+import { OPEN_STATES, STATUS } from '../states.ts';
 
+const UNKNOWN = constant(STATUS.UNKNOWN);
+const DELIVERED = constant(STATUS.DELIVERED);
+const EXPIRED = constant(STATUS.EXPIRED);
+const SMS = constant(bitOf('SMS'));
+
+/** A row of the table `message`, which is written once and never changed. `newMessage` fills in what most rows share. */
 export type NewMessage = {
   readonly accountId: number;
   readonly id: string;
@@ -26,29 +36,30 @@ export type NewMessage = {
   readonly connectionId: number | null;
   readonly sender: string;
   readonly destination: string;
-  /** What people read; beside a `content` it may be empty. */
+  /** The text that people read; it may be empty beside a `content`. */
   readonly body: string;
-  /** What is sent in place of the text; null for SMS. */
+  /** What RCS and WhatsApp send in place of the text; null for SMS. */
   readonly content: StoredContent | null;
   readonly udh: Uint8Array | null;
   readonly binaryBody: Uint8Array | null;
   readonly parts: number;
   readonly wantReceipt: boolean;
   readonly validUntil: Date | null;
-  /** Not before; null went into the queue at once. */
+  /** The message is not sent before this instant; null: it went into the queue at once. */
   readonly scheduledAt: Date | null;
   readonly priceMicros: number;
   readonly refundUndelivered: boolean;
-  /** Who asked for it: a key, or a person with a password. */
+  /** The API key that asked for the message; null when a person with a password did. */
   readonly apiKeyId: number | null;
+  /** The person who asked for the message; null when an API key did. */
   readonly userId: number | null;
-  /** The campaign in whose totals it counts. */
+  /** The campaign in whose totals the message counts. */
   readonly campaignId: number | null;
-  /** What is given back of its price stays with its campaign, which gives it back. */
+  /** A refund of the price goes to the reserve of the message's campaign, which returns it in the end. */
   readonly keepsReserve: boolean;
 };
 
-/** Stores messages of any accounts in one statement: 1,000 rows a statement ran at 91,000 rows/s. */
+/** Stores messages of any accounts in one statement; 1,000 rows per statement ran at 91,000 rows/s. */
 export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promise<void> {
   await exec(
     db,
@@ -82,6 +93,7 @@ export async function insertMessages(db: Db, rows: readonly NewMessage[]): Promi
   );
 }
 
+/** A client id that a message takes for 24 hours. `contentHash` tells whether a repeat asks for the same message. */
 export type ClientIdClaim = {
   readonly accountId: number;
   readonly clientId: string;
@@ -90,19 +102,18 @@ export type ClientIdClaim = {
 };
 
 /**
- * Takes client ids for 24 hours. Answers the message ids whose client id was free (or older than that); for the
- * others, `findClientIds` tells who holds it. No client id may occur twice in one call.
+ * Takes client ids for 24 hours. Returns the message ids whose client id was free or had been taken more than 24 hours
+ * ago; `listClientIds` finds the holders of the others. No client id may occur twice in one call.
  */
 export async function insertClientIds(db: Db, claims: readonly ClientIdClaim[]): Promise<Set<string>> {
   const rows = await many<{ messageId: string }>(
     db,
-    sql`INSERT INTO client_message_id AS c (account_id, client_id, message_id, content_hash, created_at)
-        SELECT u.account_id, u.client_id, u.message_id, u.content_hash, now() FROM ${rowsOf(claims, {
-          account_id: bigint((c) => c.accountId),
-          client_id: text((c) => c.clientId),
-          message_id: uuid((c) => c.messageId),
-          content_hash: bytea((c) => c.contentHash),
-        })} AS u
+    sql`${insertRows(
+      'client_message_id AS c',
+      claims,
+      { accountId: bigint, clientId: text, messageId: uuid, contentHash: bytea },
+      { created_at: sql`now()` },
+    )}
         ORDER BY u.account_id, u.client_id
         ON CONFLICT (account_id, client_id) DO UPDATE
           SET message_id = excluded.message_id, content_hash = excluded.content_hash, created_at = excluded.created_at,
@@ -113,15 +124,24 @@ export async function insertClientIds(db: Db, claims: readonly ClientIdClaim[]):
   return new Set(rows.map((row) => row.messageId));
 }
 
-/** Who holds these client ids: those used within 24 hours. */
-export async function listClientIds(
+const CLIENT_ID_HOLDER = columns({
+  accountId: as<number>('c.account_id'),
+  clientId: as<string>('c.client_id'),
+  messageId: as<string>('c.message_id'),
+  contentHash: as<Buffer>('c.content_hash'),
+  parts: as<number>('m.parts'),
+});
+/** The message that holds a client id. */
+export type ClientIdHolder = RowOf<typeof CLIENT_ID_HOLDER>;
+
+/** Lists the messages that hold these client ids. Ids that were taken more than 24 hours ago are left out. */
+export const listClientIds = (
   db: Db,
   keys: readonly { accountId: number; clientId: string }[],
-): Promise<{ accountId: number; clientId: string; messageId: string; contentHash: Buffer; parts: number }[]> {
-  return many(
+): Promise<ClientIdHolder[]> =>
+  many(
     db,
-    sql`SELECT c.account_id AS "accountId", c.client_id AS "clientId", c.message_id AS "messageId",
-               c.content_hash AS "contentHash", m.parts
+    sql`SELECT ${CLIENT_ID_HOLDER}
         FROM client_message_id c
         JOIN message m ON m.account_id = c.account_id AND m.id = c.message_id
         JOIN ${rowsOf(keys, {
@@ -130,12 +150,14 @@ export async function listClientIds(
         })} AS u ON c.account_id = u.account_id AND c.client_id = u.client_id
         WHERE c.created_at >= now() - interval '24 hours'`,
   );
-}
 
+/**
+ * A message as its dispatcher loads it, in the order of the select list of `listQueuedMessages`. Every message passes
+ * here, so the values come without names, and what most messages do not have is null, which costs nothing.
+ */
 export type QueuedMessage = [
-  /** Its place among those that were asked for. */
+  /** The place of the message in the request. */
   n: number,
-  /** What most messages do not have is null here and further down: it costs them nothing. */
   content: StoredContent | null,
   sender: string,
   destination: string,
@@ -148,32 +170,36 @@ export type QueuedMessage = [
   scheduledAt: Date | null,
   priceMicros: number,
   refundUndelivered: boolean,
-  /** Null: SMS. */
+  /** Null stands for SMS. */
   channel: Channel | null,
   campaignId: number | null,
   keepsReserve: true | null,
 ];
 
-/** What a carrier needs of these messages. All ids lie in [firstId, lastId], which keeps the other days' partitions out. */
+/**
+ * Lists what a carrier needs of these messages. All ids must lie in [firstId, lastId]: the bounds keep the partitions of
+ * other days out of the plan.
+ */
 export async function listQueuedMessages(
   db: Db,
-  look: { messages: readonly { accountId: number; id: string }[]; firstId: string; lastId: string },
+  request: { messages: readonly { accountId: number; id: string }[]; firstId: string; lastId: string },
 ): Promise<QueuedMessage[]> {
   return tuples(
     db,
     sql`SELECT u.n, m.content, m.sender, m.destination, m.body, m.udh, m.binary_body, m.parts, m.want_receipt, m.valid_until,
                m.scheduled_at, m.price_micros, m.refund_undelivered, nullif(m.channel, 'SMS'), m.campaign_id,
                nullif(m.keeps_reserve, false)
-        FROM ${rowsOf(look.messages, {
+        FROM ${rowsOf(request.messages, {
           account_id: bigint((m) => m.accountId),
           id: uuid((m) => m.id),
           n: int((_, i) => i),
         })} AS u
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id
-        WHERE m.id BETWEEN ${look.firstId} AND ${look.lastId}`,
+        WHERE m.id BETWEEN ${request.firstId} AND ${request.lastId}`,
   );
 }
 
+/** The outcome of an attempt, as the table `message_state` stores it. */
 export type NewState = {
   readonly accountId: number;
   readonly id: string;
@@ -184,79 +210,73 @@ export type NewState = {
   readonly submitted: boolean;
   readonly errorCode: string | null;
   readonly errorText: string | null;
-  /** It is sent again though the carrier may have it. */
+  /** The message is sent again although the carrier may have it. */
   readonly possibleDuplicate: boolean;
-  /** The price stays frozen: what becomes of it is still open. */
+  /** The price stays frozen, because it may still be earned or returned. */
   readonly creditHeld: boolean;
-  /** As the message has them. */
+  /** A copy of the message's channel. */
   readonly channel: Channel;
+  /** A copy of the message's campaign. */
   readonly campaignId: number | null;
 };
 
-/** The columns of new states, for both statements below. */
-const stateColumns = (rows: readonly NewState[]) =>
-  sql`${rowsOf(rows, {
-    account_id: bigint((r) => r.accountId),
-    id: uuid((r) => r.id),
-    status: smallint((r) => r.status),
-    attempts: smallint((r) => r.attempts),
-    connection_id: bigint((r) => r.connectionId),
-    carrier_id: text((r) => r.carrierId),
-    submitted: boolean((r) => r.submitted),
-    error_code: text((r) => r.errorCode),
-    error_text: text((r) => r.errorText),
-    credit_held: boolean((r) => r.creditHeld),
-    possible_duplicate: boolean((r) => r.possibleDuplicate),
-    channel: smallint((r) => bitOf(r.channel)),
-    campaign_id: bigint((r) => r.campaignId),
-  })} AS u`;
+const STATE_FIELDS: RowColumns<NewState> = {
+  accountId: bigint,
+  id: uuid,
+  status: smallint,
+  attempts: smallint,
+  connectionId: bigint,
+  carrierId: text,
+  submitted: input(boolean),
+  errorCode: text,
+  errorText: text,
+  possibleDuplicate: boolean,
+  creditHeld: boolean,
+  channel: smallint((r) => bitOf(r.channel)),
+  campaignId: bigint,
+};
 
-/** Records first outcomes. Fails (23505) when one of the messages has a state already: `moveOutcomes` sorts that out. */
+const insertStatesInto = (table: string, rows: readonly NewState[]): Sql =>
+  insertRows(table, rows, STATE_FIELDS, {
+    submitted_at: sql`CASE WHEN u.submitted THEN now() END`,
+    updated_at: sql`now()`,
+  });
+
+/** Records first outcomes. Fails (23505) when one of the messages has a state already; `moveOutcomes` allows that. */
 export async function insertStates(db: Db, rows: readonly NewState[]): Promise<void> {
-  await exec(
-    db,
-    onePlan(sql`INSERT INTO message_state (account_id, id, status, attempts, connection_id, carrier_id, submitted_at, updated_at,
-                                   error_code, error_text, credit_held, possible_duplicate, channel, campaign_id)
-        SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
-               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held,
-               u.possible_duplicate, u.channel, u.campaign_id
-        FROM ${stateColumns(rows)}`),
-  );
+  await exec(db, onePlan(insertStatesInto('message_state', rows)));
 }
 
-/** Whether by this state a carrier has, or may have, the message. */
+/** Whether a carrier has the message, or may have it, according to the old or the new row of an UPDATE. */
 const SENT = (state: 'old' | 'new') => raw(`(${state}.submitted_at IS NOT NULL OR ${state}.possible_duplicate)`);
 
 /**
- * Records outcomes of messages that may have a state. Answers the ids that were news, each with what it adds to how many
- * were sent: an attempt that is already recorded stays as it is, except that a known outcome replaces an unknown one of
- * the same attempt, after which the message may prove not to have been sent (-1).
+ * Records outcomes of messages that may have a state already. An attempt that is recorded stays as it is, except that a
+ * known outcome replaces an unknown one of the same attempt.
+ *
+ * @returns the ids of the messages that changed, each with what it adds to the number of sent messages: -1 when a message
+ *   that counted as sent proves not to have been sent
  */
 export async function moveOutcomes(db: Db, rows: readonly NewState[]): Promise<Map<string, number>> {
   const changed = await tuples<[id: string, sent: number]>(
     db,
-    sql`INSERT INTO message_state AS s (account_id, id, status, attempts, connection_id, carrier_id, submitted_at,
-                                        updated_at, error_code, error_text, credit_held, possible_duplicate,
-                                        channel, campaign_id)
-        SELECT u.account_id, u.id, u.status, u.attempts, u.connection_id, u.carrier_id,
-               CASE WHEN u.submitted THEN now() END, now(), u.error_code, u.error_text, u.credit_held,
-               u.possible_duplicate, u.channel, u.campaign_id
-        FROM ${stateColumns(rows)} ORDER BY u.account_id, u.id
+    sql`${insertStatesInto('message_state AS s', rows)} ORDER BY u.account_id, u.id
         ON CONFLICT (account_id, id) DO UPDATE
           SET status = excluded.status, attempts = excluded.attempts, connection_id = excluded.connection_id,
               carrier_id = excluded.carrier_id, submitted_at = excluded.submitted_at, updated_at = excluded.updated_at,
               error_code = excluded.error_code, error_text = excluded.error_text, credit_held = excluded.credit_held,
               possible_duplicate = s.possible_duplicate OR excluded.possible_duplicate
-          WHERE s.status IN (0, 1) AND (s.attempts < excluded.attempts
-             OR (s.attempts = excluded.attempts AND s.status = 0 AND excluded.status <> 0))
-        RETURNING s.id, (${SENT('new')} OR new.status NOT IN (0, 1))::int - coalesce(${SENT('old')}, false)::int`,
+          WHERE s.status IN (${OPEN_STATES}) AND (s.attempts < excluded.attempts
+             OR (s.attempts = excluded.attempts AND s.status = ${UNKNOWN} AND excluded.status <> ${UNKNOWN}))
+        RETURNING s.id, (${SENT('new')} OR new.status NOT IN (${OPEN_STATES}))::int - coalesce(${SENT('old')}, false)::int`,
   );
   return new Map(changed);
 }
 
-/** The error code of messages that our own timer expired. */
+/** The error code of messages that were expired by our own timer and not by a carrier. */
 export const EXPIRED_BY_US = 'VALIDITY_ENDED';
 
+/** The state that a message is moved to. */
 export type StateMove = {
   readonly accountId: number;
   readonly id: string;
@@ -264,42 +284,44 @@ export type StateMove = {
   readonly doneAt: Date | null;
   readonly errorCode: string | null;
   readonly errorText: string | null;
-  /** The words of the receipt that says so. */
+  /** The text of the receipt that reports the state. */
   readonly receiptText?: string | null;
 };
 
-/**
- * Moves that need a second look, those together of which the same is to say: they did not happen, they end a frozen price,
- * they replace a final state of ours, or the messages are others than those that a carrier has, on SMS, without a
- * campaign.
- */
-export type Moved = [
-  /** Their places among the moves, with commas between them: a row for each message of a campaign cost 3 µs of CPU. */
-  places: string,
-  /** False when the messages have an end already. */
-  moved: boolean,
-  /** Their prices were frozen until now. */
-  held: boolean,
-  /** Since when the state that they leave was a final one; null: it was not. */
-  expiredAt: Date | null,
-  /** A carrier has them, or may have them. */
-  wasSent: boolean,
-  /** Its bit. */
-  channel: number,
-  campaignId: number | null,
-];
+const MOVE_GROUP = columns({
+  /** The places among all moves, separated by commas: a row for each message of a campaign cost 3 µs of CPU. */
+  places: as<string>("string_agg(n::text, ',')"),
+  /** False when the messages had a final state already. */
+  moved: as<boolean>('m.held IS NOT NULL'),
+  /** Whether the prices were frozen until now. */
+  held: as<boolean>('coalesce(m.held, false)'),
+  /** When our own timer had expired the messages; null when they had no final state before. */
+  expiredAt: as<Date | null>('m.expired_at'),
+  /** Whether a carrier has the messages, or may have them. */
+  wasSent: as<boolean>('coalesce(m.was_sent, false)'),
+  /** The bit of the channel. */
+  channel: as<number>('coalesce(m.channel, 0)'),
+  campaignId: as<number | null>('m.campaign_id'),
+});
+/** Moves that need further work and have the same facts in common. */
+export type MoveGroup = RowOf<typeof MOVE_GROUP>;
 
 /**
  * Moves messages to the state that a receipt reports, forward only; a real DELIVERED may replace an EXPIRED of our own
- * timer. All ids lie in [firstId, lastId]. Receipts give their time to the minute: it is never put before the submit.
- * Answers only the moves that need a second look, since most do not.
+ * timer. All ids must lie in [firstId, lastId]. Receipts give their time to the minute: `done_at` is never set before the
+ * submit.
+ *
+ * @returns only the moves that need further work, in groups, since most need none: those that did not happen, ended a
+ *   frozen price or replaced a final state of ours, and those of messages that no carrier has, on other channels than SMS,
+ *   or of campaigns
  */
 export async function moveStates(
   db: Db,
   { moves, firstId, lastId }: { moves: readonly StateMove[]; firstId: string; lastId: string },
-): Promise<Moved[]> {
-  return tuples(
+): Promise<MoveGroup[]> {
+  return manyOf(
     db,
+    MOVE_GROUP,
     sql`WITH moved AS (
           UPDATE message_state s
           SET status = u.status, done_at = greatest(u.done_at, s.submitted_at), updated_at = now(),
@@ -315,14 +337,14 @@ export async function moveStates(
             n: int((_, i) => i),
           })} AS u
           WHERE s.account_id = u.account_id AND s.id = u.id
-            AND (s.status IN (0, 1) OR (u.status = 3 AND s.status = 4 AND s.error_code = ${EXPIRED_BY_US}))
+            AND (s.status IN (${OPEN_STATES})
+                 OR (u.status = ${DELIVERED} AND s.status = ${EXPIRED} AND s.error_code = ${EXPIRED_BY_US}))
             AND s.id BETWEEN ${firstId} AND ${lastId}
-          RETURNING u.n, old.credit_held AS held, CASE WHEN old.status = 4 THEN old.updated_at END AS expired_at,
+          RETURNING u.n, old.credit_held AS held, CASE WHEN old.status = ${EXPIRED} THEN old.updated_at END AS expired_at,
                     ${SENT('old')} AS was_sent, s.channel, s.campaign_id)
-        SELECT string_agg(n::text, ','), m.held IS NOT NULL, coalesce(m.held, false), m.expired_at,
-               coalesce(m.was_sent, false), coalesce(m.channel, 0), m.campaign_id
+        SELECT ${MOVE_GROUP}
         FROM generate_series(0, ${moves.length - 1}::int) AS g (n) LEFT JOIN moved m USING (n)
-        WHERE m.held IS NULL OR m.held OR m.expired_at IS NOT NULL OR NOT m.was_sent OR m.channel <> 1
+        WHERE m.held IS NULL OR m.held OR m.expired_at IS NOT NULL OR NOT m.was_sent OR m.channel <> ${SMS}
            OR m.campaign_id IS NOT NULL
         GROUP BY m.held, m.expired_at, m.was_sent, m.channel, m.campaign_id`,
   );
@@ -330,25 +352,39 @@ export async function moveStates(
 
 type Key = { readonly accountId: number; readonly id: string };
 
-/** Messages by their keys, as `m`: of their days alone, by index. */
-export function messagesByKey(keys: readonly Key[]): ReturnType<typeof sql> {
+/**
+ * The FROM items of a statement that reads messages by their keys: the keys as `u`, joined with the messages as `m`. Only
+ * the partitions of the messages' days are planned, and they are searched by index.
+ */
+export function messagesByKey(keys: readonly Key[]): Sql {
   const [firstId, lastId] = boundsOf(keys.map((key) => key.id));
   const rows = rowsOf(keys, { account_id: bigint((k) => k.accountId), id: uuid((k) => k.id) });
   return sql`${rows} AS u
         JOIN message m ON m.account_id = u.account_id AND m.id = u.id AND m.id BETWEEN ${firstId} AND ${lastId}`;
 }
 
-export type Read = Key & { readonly readAt: Date };
+/** That a person has read a message, and when. */
+export type MessageRead = Key & { readonly readAt: Date };
+
+const RECORDED_READ = columns({
+  accountId: as<number>('s.account_id'),
+  id: as<string>('s.id'),
+  channel: as<number>('s.channel'),
+  campaignId: as<number | null>('s.campaign_id'),
+  readAt: as<Date>('s.read_at'),
+});
+/** A message whose time of reading was recorded, with the bit of its channel. */
+export type RecordedRead = RowOf<typeof RECORDED_READ>;
 
 /**
- * Notes of delivered messages that they were read, once each. All ids lie in [firstId, lastId]. Answers those for which
- * that was news.
+ * Records when delivered messages were read, once each. All ids must lie in [firstId, lastId]. Returns the messages that
+ * had no such time before.
  */
-export async function updateReadTimes(
+export const updateReadTimes = (
   db: Db,
-  { reads, firstId, lastId }: { reads: readonly Read[]; firstId: string; lastId: string },
-): Promise<(Key & { channel: number; campaignId: number | null; readAt: Date })[]> {
-  return many(
+  { reads, firstId, lastId }: { reads: readonly MessageRead[]; firstId: string; lastId: string },
+): Promise<RecordedRead[]> =>
+  many(
     db,
     sql`UPDATE message_state s SET read_at = greatest(u.read_at, s.submitted_at)
         FROM ${rowsOf(reads, {
@@ -356,32 +392,34 @@ export async function updateReadTimes(
           id: uuid((r) => r.id),
           read_at: timestamptz((r) => r.readAt),
         })} AS u
-        WHERE s.account_id = u.account_id AND s.id = u.id AND s.status = 3 AND s.read_at IS NULL
+        WHERE s.account_id = u.account_id AND s.id = u.id AND s.status = ${DELIVERED} AND s.read_at IS NULL
           AND s.id BETWEEN ${firstId} AND ${lastId}
-        RETURNING s.account_id AS "accountId", s.id, s.channel, s.campaign_id AS "campaignId", s.read_at AS "readAt"`,
+        RETURNING ${RECORDED_READ}`,
   );
-}
 
-export type PricedMessage = Key & { priceMicros: number; refundUndelivered: boolean; keepsReserve: boolean };
+const PRICED_MESSAGE = columns({
+  accountId: as<number>('m.account_id'),
+  id: as<string>('m.id'),
+  priceMicros: as<number>('m.price_micros'),
+  refundUndelivered: as<boolean>('m.refund_undelivered'),
+  keepsReserve: as<boolean>('m.keeps_reserve'),
+});
+/** The price of a message, and where it goes when the message is not delivered. */
+export type PricedMessage = RowOf<typeof PRICED_MESSAGE>;
 
-/** What these messages cost, and where the price goes when they are not delivered. */
-export async function listCharges(db: Db, keys: readonly Key[]): Promise<PricedMessage[]> {
-  return many(
-    db,
-    sql`SELECT m.account_id AS "accountId", m.id, m.price_micros AS "priceMicros",
-               m.refund_undelivered AS "refundUndelivered", m.keeps_reserve AS "keepsReserve"
-        FROM ${messagesByKey(keys)}`,
-  );
-}
+/** Lists the prices of these messages. */
+export const listCharges = (db: Db, keys: readonly Key[]): Promise<PricedMessage[]> =>
+  many(db, sql`SELECT ${PRICED_MESSAGE} FROM ${messagesByKey(keys)}`);
 
-/** What the states of these messages copy of them; those that are gone are left out. */
-export async function listTraits(
-  db: Db,
-  keys: readonly Key[],
-): Promise<(Key & { channel: Channel; campaignId: number | null })[]> {
-  return many(
-    db,
-    sql`SELECT m.account_id AS "accountId", m.id, m.channel, m.campaign_id AS "campaignId"
-        FROM ${messagesByKey(keys)}`,
-  );
-}
+const MESSAGE_TRAITS = columns({
+  accountId: as<number>('m.account_id'),
+  id: as<string>('m.id'),
+  channel: as<Channel>('m.channel'),
+  campaignId: as<number | null>('m.campaign_id'),
+});
+/** What the state of a message copies from the message. */
+export type MessageTraits = RowOf<typeof MESSAGE_TRAITS>;
+
+/** Lists what the states of these messages copy from them. Messages that no longer exist are left out. */
+export const listTraits = (db: Db, keys: readonly Key[]): Promise<MessageTraits[]> =>
+  many(db, sql`SELECT ${MESSAGE_TRAITS} FROM ${messagesByKey(keys)}`);

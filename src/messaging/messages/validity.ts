@@ -1,26 +1,29 @@
 import { timeOfId } from '../../platform/lib/ids.ts';
 import { HOUR_MS, MINUTE_MS } from '../../platform/lib/time.ts';
 
-/** Carriers keep a message 24 to 72 hours when nothing is said; we say 48 hours, so that trying again has an end. */
+/** Carriers keep a message for 24 to 72 hours by default; we say 48 hours, so that repeated attempts have an end. */
 const DEFAULT_VALIDITY_MS = 48 * HOUR_MS;
 
-/** Receipts come late (protocol sheet smpp, section 11), but whoever names an end wants to hear of it soon. */
+/** Receipts come late (protocol sheet smpp, section 11), but a client that sets a validity wants the result soon. */
 const DEFAULT_GRACE_MS = 24 * HOUR_MS;
-const NAMED_GRACE_MS = MINUTE_MS;
+const CHOSEN_GRACE_MS = MINUTE_MS;
 
-/** How long after it was accepted a message of the usual validity is given up. */
+/** How long after it was accepted a message of the default validity is given up. */
 export const GIVE_UP_AFTER_MS = DEFAULT_VALIDITY_MS + DEFAULT_GRACE_MS;
 
 type Timed = { readonly id: string; readonly validUntil: Date | null; readonly scheduledAt: Date | null };
 
 const after = (at: Date, ms: number): Date => new Date(at.getTime() + ms);
 
-/** After this instant no carrier may deliver the message any more. */
+/** The instant after which no carrier may deliver the message any more. */
 export const validUntilOf = ({ id, validUntil, scheduledAt }: Timed): Date =>
   validUntil ?? after(scheduledAt ?? timeOfId(id), DEFAULT_VALIDITY_MS);
 
-/** When to give a message up that has no end by then; null for the usual validity, which needs no note of its own. */
+/**
+ * The instant at which a message without a final state is given up. Null for the default validity, whose messages need
+ * no deadline of their own.
+ */
 export function deadlineOf({ validUntil, scheduledAt }: Timed): Date | null {
-  if (validUntil !== null) return after(validUntil, NAMED_GRACE_MS);
+  if (validUntil !== null) return after(validUntil, CHOSEN_GRACE_MS);
   return scheduledAt === null ? null : after(scheduledAt, GIVE_UP_AFTER_MS);
 }

@@ -3,43 +3,47 @@ import { createPoster } from '../http/poster.ts';
 import type { EventEntry, LedgerWriter } from './ledger.ts';
 import type { GraphScript } from './script.ts';
 
-/** What is told to the client: one item of a list in `value`, or the whole value of another field. */
+/** An event to report to the client: one item of a list in `value`, or the complete value of another field. */
 export type Event = {
   readonly entry: EventEntry | null;
-  /** Called once: whether the client has answered 200. */
+  /** Called once with whether the client answered 200. */
   readonly done?: (acked: boolean) => void;
 } & (
   | {
       readonly list: 'statuses' | 'messages';
       readonly phoneNumberId: string;
       readonly item: object;
-      /** Who wrote, or whose message it is. */
+      /** The sender of the message, or the recipient of the status. */
       readonly contact: object | null;
     }
   | { readonly field: string; readonly value: object }
 );
 
+/** The signed callbacks of the simulator. */
 export type Events = {
+  /** Sends an event with the next callback. */
   publish(event: Event): void;
+  /** Sets the callback URL; null loses all events. */
   setUrl(url: string | null): void;
-  /** Events that are not told yet. */
+  /** Returns the number of events that are not delivered yet. */
   waiting(): number;
-  /** Resolves when every callback has been acknowledged or given up. */
+  /** Resolves when every callback was acknowledged or given up. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 };
 
+/** What the callbacks need. */
 export type EventsOptions = {
   readonly script: GraphScript;
   readonly ledger: LedgerWriter;
   readonly wabaId: string;
   readonly appSecret: string;
-  /** The number as people see it, by its id. */
+  /** Returns the displayed form of a number by its id. */
   readonly displayNumber: (phoneNumberId: string) => string;
 };
 
 /**
- * Tells events by signed callbacks: those of one moment go together, at most `batch` in a request. Without an address
+ * Creates the callbacks: events of the same tick share a signed request, at most `batch` in each. Without a callback URL
  * they are lost.
  */
 export function createEvents({ script, ledger, wabaId, appSecret, displayNumber }: EventsOptions): Events {
@@ -48,8 +52,8 @@ export function createEvents({ script, ledger, wabaId, appSecret, displayNumber 
   let gathered: Event[] = [];
   let pending = 0;
 
-  function tell(event: Event): void {
-    if (url === null) return end([event], false);
+  function publish(event: Event): void {
+    if (url === null) return end([event], NOT_SENT);
     pending += 1;
     gathered.push(event);
     if (gathered.length >= script.batch) flush();
@@ -71,26 +75,25 @@ export function createEvents({ script, ledger, wabaId, appSecret, displayNumber 
     const queued = poster.push({ url: url ?? '', headers, body }, ({ tries, acked }) => {
       ledger.count('callbacks', tries);
       if (acked) ledger.count('callbacksAcked');
-      for (const { entry } of events) if (entry) entry.tries = tries;
       pending -= events.length;
-      end(events, acked);
+      end(events, { acked, tries });
     });
     if (queued) return;
     pending -= events.length;
-    end(events, false);
+    end(events, NOT_SENT);
   }
 
-  function end(events: readonly Event[], acked: boolean): void {
+  function end(events: readonly Event[], result: typeof NOT_SENT): void {
     for (const { entry, done } of events) {
-      ledger.recordResult(entry, acked ? 'acked' : 'lost');
-      done?.(acked);
+      ledger.recordResult(entry, result);
+      done?.(result.acked);
     }
   }
 
   return {
-    publish: tell,
-    setUrl(to) {
-      url = to;
+    publish,
+    setUrl(newUrl) {
+      url = newUrl;
     },
     waiting: () => pending,
     async idle() {
@@ -101,9 +104,11 @@ export function createEvents({ script, ledger, wabaId, appSecret, displayNumber 
   };
 }
 
+const NOT_SENT: { readonly acked: boolean; readonly tries: number } = { acked: false, tries: 0 };
+
 type Item = Extract<Event, { list: string }>;
 
-/** Items of the same list and number that follow each other share a change, as the network does it. */
+/** Consecutive items of the same list and number share a change, as at the real network. */
 function changesOf(events: readonly Event[], displayNumber: (phoneNumberId: string) => string): object[] {
   const changes: object[] = [];
   let run: Item[] = [];

@@ -5,37 +5,42 @@ import { createPoster } from '../http/poster.ts';
 import type { EventEntry, LedgerWriter } from './ledger.ts';
 import type { RbmScript } from './script.ts';
 
-/** Something that the client is told. */
+/** An event to report to the client. */
 export type OutgoingEvent = {
   readonly kind: EventEntry['kind'];
-  /** The message that it is about. */
+  /** The id of the message that the event is about. */
   readonly id: string;
+  /** The name of the event. */
   readonly what: string;
   readonly agentId: string;
-  /** What is signed and sent, as JSON. */
+  /** The object to sign and send as JSON. */
   readonly event: object;
 };
 
+/** The signed callbacks of the simulator. */
 export type Callbacks = {
-  /** Resolves with whether the client has answered 200; false at once when there is no address, or no room to wait. */
-  tell(telling: OutgoingEvent): Promise<boolean>;
+  /** Resolves with whether the client answered 200; false at once without a URL, or when the queue is full. */
+  send(event: OutgoingEvent): Promise<boolean>;
   /**
-   * Proves to the address that it is us, and sends the events there from then on; false, and nothing changes, when its
-   * answer is not the secret (protocol sheet rcs, section 6).
+   * Performs the handshake with a URL and sends the events there from then on. Resolves with false, and changes nothing,
+   * when the answer is not the secret (protocol sheet rcs, section 6).
    */
   register(url: string): Promise<boolean>;
-  /** Callbacks that are not acknowledged yet. */
+  /** Returns the number of callbacks that are not acknowledged yet. */
   waiting(): number;
+  /** Resolves when every callback so far was acknowledged or given up. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 };
 
+/** What the callbacks need. */
 export type CallbackOptions = {
   readonly script: RbmScript;
   readonly ledger: LedgerWriter;
   readonly clientToken: string;
 };
 
+/** Creates the callbacks; without a registered URL, events are lost. */
 export function createCallbacks({ script, ledger, clientToken }: CallbackOptions): Callbacks {
   const poster = createPoster(script);
   let url: string | null = null;
@@ -52,25 +57,25 @@ export function createCallbacks({ script, ledger, clientToken }: CallbackOptions
     });
   }
 
-  function register(to: string): Promise<boolean> {
+  function register(newUrl: string): Promise<boolean> {
     const secret = randomBytes(8).toString('hex');
     const headers = { 'x-goog-webhook-type': 'verification' };
     return new Promise((resolve) => {
-      const pushed = poster.push({ url: to, headers, body: JSON.stringify({ clientToken, secret }) }, (result) => {
+      const pushed = poster.push({ url: newUrl, headers, body: JSON.stringify({ clientToken, secret }) }, (result) => {
         const proven = result.acked && result.body.toString() === secret;
-        if (proven) url = to;
+        if (proven) url = newUrl;
         resolve(proven);
       });
       if (!pushed) resolve(false);
     });
   }
 
-  return { tell, register, waiting: poster.waiting, idle: poster.idle, stop: poster.stop };
+  return { send, register, waiting: poster.waiting, idle: poster.idle, stop: poster.stop };
 }
 
 const TYPES = { event: 'event', inbound: 'message', launch: 'agent_launch_event' } as const;
 
-/** The envelope of an event, and the signature of what is in it. */
+/** Wraps an event in its envelope and signs the wrapped octets. */
 function envelopeOf({ kind, what, agentId, event }: OutgoingEvent, clientToken: string): SealedCallback {
   const data = Buffer.from(JSON.stringify(event));
   const attributes = { type: TYPES[kind], business_id: agentId, product: 'RBM', event_type: what };

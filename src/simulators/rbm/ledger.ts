@@ -1,37 +1,38 @@
-import { type BookReading, createBook, type EventEntry as EventOf, type Stamp } from '../http/book.ts';
+import { createHttpLedger, type EventEntry as EventOf, type HttpLedger, type HttpLedgerWriter, type Stamp } from '../http/ledger.ts';
 
-/** One message that reached the sandbox, taken or refused. */
+/** One message that reached the simulator, accepted or refused. */
 export type MessageEntry = Stamp & {
   readonly kind: 'message';
   readonly agentId: string;
-  /** E.164 with the plus. */
+  /** E.164 with the plus sign. */
   readonly destination: string;
   readonly messageId: string;
-  /** The AgentMessage as it came; null when it was no JSON. */
+  /** The AgentMessage as received; undefined when it was not JSON. */
   readonly message: unknown;
-  /** `OK` when it was taken. */
+  /** The error status; `OK` when the message was accepted. */
   readonly status: string;
-  /** Requests with its id after it was taken: nothing comes of them. */
+  /** Further requests with the same id, which have no effect. */
   repeats: number;
-  /** It was shown on the handset, at the latest when this was told. */
+  /** Whether the message reached the handset; true at the latest when this was reported. */
   delivered: boolean;
-  /** It was taken back before it was shown. */
+  /** Whether the message was revoked before it was shown. */
   revoked: boolean;
 };
 
-/** An event of a message, or what a person sent: a message of that type with an id of its own, or a first call. */
-export type EventEntry = EventOf<'event' | 'inbound' | 'launch'>;
+type EventKind = 'event' | 'inbound' | 'launch';
+/** An event of a message, an inbound message with its own id, or a change of an agent's launch state. */
+export type EventEntry = EventOf<EventKind>;
 
 const ZERO_COUNTS = {
   requests: 0,
   messages: 0,
   accepted: 0,
   refused: 0,
-  /** Requests with an id that was taken already. */
+  /** Requests with an id that was accepted already. */
   repeats: 0,
   tokens: 0,
   tokensRefused: 0,
-  /** Requests that showed no token, or one that does not count. */
+  /** Requests without a token, or with an invalid one. */
   unauthorized: 0,
   revoked: 0,
   revokesRefused: 0,
@@ -42,49 +43,46 @@ const ZERO_COUNTS = {
   launches: 0,
   acked: 0,
   lost: 0,
-  /** Callback requests that were sent, with every repetition. */
+  /** Callback requests that were sent, repetitions included. */
   callbacks: 0,
 };
 type Counter = keyof typeof ZERO_COUNTS;
 
-/** The record of what the sandbox took, answered and told: what a proof compares the gateway's own account with. */
-export type Ledger = BookReading<MessageEntry, EventEntry, Counter> & {
-  /** How often each status answered a message. */
+/** The record of all messages, answers and callbacks of the simulator, with which a proof compares the gateway's data. */
+export type Ledger = HttpLedger<MessageEntry, EventKind, Counter> & {
+  /** Returns how often each status answered a message. */
   statuses(): Readonly<Record<string, number>>;
 };
 
-/** The writing side, for the sandbox itself. The `record…` functions return null when no entry is kept. */
-export type LedgerWriter = Ledger & {
-  count(name: Counter, by?: number): void;
-  recordMessage(
-    message: Pick<MessageEntry, 'agentId' | 'destination' | 'messageId' | 'message' | 'status'>,
-  ): MessageEntry | null;
-  recordEvent(event: Pick<EventEntry, 'kind' | 'id' | 'what'>): EventEntry | null;
-  recordResult(entry: EventEntry | null, result: { readonly acked: boolean; readonly tries: number }): void;
-};
+/** The writing side, for the simulator itself. */
+export type LedgerWriter = Ledger &
+  HttpLedgerWriter<MessageEntry, EventKind, Counter> & {
+    /** Records a message; returns null when no entries are kept. */
+    recordMessage(
+      message: Pick<MessageEntry, 'agentId' | 'destination' | 'messageId' | 'message' | 'status'>,
+    ): MessageEntry | null;
+  };
 
-const COUNTER = { event: 'events', inbound: 'inbounds', launch: 'launches' } as const;
+const COUNTER_OF = { event: 'events', inbound: 'inbounds', launch: 'launches' } as const;
 
-/** With `counts` no entry is kept: for benches and long runs. */
+/** Creates a ledger. With `counts` it keeps no entries in memory: for benches and long runs. */
 export function createLedger(keep: 'entries' | 'counts'): LedgerWriter {
-  const book = createBook<MessageEntry, EventEntry['kind'], Counter>(keep, ZERO_COUNTS, COUNTER);
-  const { count, put, stamp, recordEvent } = book;
+  const { writer, addMessage, answers } = createHttpLedger<MessageEntry, EventKind, Counter>({
+    keep,
+    zero: ZERO_COUNTS,
+    counterOf: COUNTER_OF,
+  });
   return {
-    ...book.reading,
-    statuses: () => ({ ...book.answers }),
-    count,
-    recordEvent,
-    recordMessage(message) {
-      count('messages');
-      count(message.status === 'OK' ? 'accepted' : 'refused');
-      book.countAnswer(message.status);
-      const fate = { repeats: 0, delivered: false, revoked: false };
-      return put({ kind: 'message', ...stamp(), ...message, ...fate });
-    },
-    recordResult(entry, { acked, tries }) {
-      count('callbacks', tries);
-      count(acked ? 'acked' : 'lost');
-      if (entry) Object.assign(entry, { tries, result: acked ? 'acked' : 'lost' });
-    },
+    ...writer,
+    statuses: answers,
+    recordMessage: (message) =>
+      addMessage(message.status === 'OK', message.status, (stamp) => ({
+        kind: 'message',
+        ...stamp,
+        ...message,
+        repeats: 0,
+        delivered: false,
+        revoked: false,
+      })),
   };
 }

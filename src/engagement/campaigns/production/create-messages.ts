@@ -1,4 +1,4 @@
-import { recordContacted } from '../../contacts/record-activity.ts';
+import { recordLastContacts } from '../../contacts/record-activity.ts';
 import { insertChunks, type NewChunk } from '../../../network/dispatch/sql.ts';
 import { bitOf, type Channel } from '../../../platform/lib/channel.ts';
 import { newId } from '../../../platform/lib/ids.ts';
@@ -38,7 +38,7 @@ export async function createMessages(step: Step, hop: number, choices: readonly 
     ),
     insertChunks(tx, chunks),
     insertBatches(tx, job, toBatches(campaign, hop, made)),
-    recordContacted(
+    recordLastContacts(
       tx,
       made.flatMap((choice) => toLastContact(campaign, choice)),
     ),

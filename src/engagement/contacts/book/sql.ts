@@ -1,7 +1,7 @@
 import { type Db, exec, maybeOne, one, type Sql, sql } from '../../../platform/db/query.ts';
 
 /** How many contacts an account has and may have (null: any number), and how its numbers are read. */
-export type Book = {
+export type ContactBook = {
   contacts: number;
   planLimit: number | null;
   extraLimit: number;
@@ -13,9 +13,9 @@ const RECORD = sql`
   FROM contact_book`;
 
 /** Why a transaction wants the account's contacts to hold still. */
-export type Claim = 'associate' | 'create' | 'change';
+export type BookPurpose = 'associate' | 'create' | 'change';
 
-const LOCKS: Readonly<Record<Claim, Sql>> = {
+const LOCKS: Readonly<Record<BookPurpose, Sql>> = {
   associate: sql`FOR KEY SHARE`,
   create: sql`FOR NO KEY UPDATE`,
   change: sql`FOR UPDATE`,
@@ -29,10 +29,10 @@ const LOCKS: Readonly<Record<Claim, Sql>> = {
  * - `create`: contacts come. One at a time, so that what was looked up (numbers, the limit) still holds at the insert.
  * - `change`: contacts are changed or deleted. Alone: an association that is being added would miss it.
  */
-export const claimBook = (db: Db, { accountId, to }: { accountId: number; to: Claim }): Promise<Book> =>
+export const claimBook = (db: Db, { accountId, to }: { accountId: number; to: BookPurpose }): Promise<ContactBook> =>
   one(db, sql`${RECORD} WHERE account_id = ${accountId} ${LOCKS[to]}`);
 
-export const findBook = (db: Db, { accountId }: { accountId: number }): Promise<Book | undefined> =>
+export const findBook = (db: Db, { accountId }: { accountId: number }): Promise<ContactBook | undefined> =>
   maybeOne(db, sql`${RECORD} WHERE account_id = ${accountId}`);
 
 /** With every new account. */
@@ -40,11 +40,11 @@ export const insertBook = (db: Db, { accountId }: { accountId: number }): Promis
   exec(db, sql`INSERT INTO contact_book (account_id) VALUES (${accountId})`);
 
 /** Counts contacts that came (or went: a negative number), in the transaction in which they did. */
-export const moveContactCount = (db: Db, { accountId, by }: { accountId: number; by: number }): Promise<number> =>
+export const updateContactCount = (db: Db, { accountId, by }: { accountId: number; by: number }): Promise<number> =>
   exec(db, sql`UPDATE contact_book SET contacts = contacts + ${by} WHERE account_id = ${accountId}`);
 
 /** 0 when there is no such account. */
-export const moveLimits = (
+export const updateLimits = (
   db: Db,
   input: { accountId: number; planLimit: number | null; extraLimit: number },
 ): Promise<number> =>
@@ -54,7 +54,7 @@ export const moveLimits = (
         WHERE account_id = ${input.accountId}`,
   );
 
-export const moveDefaultCountry = (
+export const updateDefaultCountry = (
   db: Db,
   { accountId, country }: { accountId: number; country: string | null },
 ): Promise<number> =>

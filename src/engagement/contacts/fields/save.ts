@@ -4,7 +4,7 @@ import { AppError, type FieldError, invalidFields } from '../../../platform/erro
 import { claimBook } from '../book/sql.ts';
 import * as db from './sql.ts';
 
-const MOST_FIELDS = 100;
+const MAX_FIELDS = 100;
 
 /** What every contact has: placeholders and filters mean these. */
 const RESERVED: ReadonlySet<string> = new Set(
@@ -32,12 +32,12 @@ export async function createField(
   { name, type, description = '' }: NewField,
 ): Promise<db.FieldRow> {
   const { accountId } = actor;
-  refuse(faultsOfName(name));
+  throwFaults(faultsOfName(name));
   await claimBook(tx, { accountId, to: 'create' });
-  if ((await db.listFields(tx, { accountId })).length >= MOST_FIELDS)
-    throw new AppError('forbidden', { message: `An account has at most ${MOST_FIELDS} custom fields` });
+  if ((await db.listFields(tx, { accountId })).length >= MAX_FIELDS)
+    throw new AppError('forbidden', { message: `An account has at most ${MAX_FIELDS} custom fields` });
   const field = await db.insertField(tx, { accountId, name, type, description });
-  if (!field) throw taken(name);
+  if (!field) throw nameTaken(name);
   await recordAudit(tx, actor, { action: 'custom-field.create', subject: subjectOf(field.id), detail: { name, type } });
   return field;
 }
@@ -59,9 +59,9 @@ export async function changeField(tx: Db, actor: Author, id: number, change: Fie
   const current = fields.find((field) => field.id === id);
   if (!current) throw new AppError('not_found');
   const { name = current.name, description = current.description } = change;
-  refuse(faultsOfChange(current, change));
-  if (fields.some((field) => field.id !== id && field.name.toLowerCase() === name.toLowerCase())) throw taken(name);
-  const field = await db.moveField(tx, { accountId, id, name, description });
+  throwFaults(faultsOfChange(current, change));
+  if (fields.some((field) => field.id !== id && field.name.toLowerCase() === name.toLowerCase())) throw nameTaken(name);
+  const field = await db.updateField(tx, { accountId, id, name, description });
   await recordAudit(tx, actor, {
     action: 'custom-field.update',
     subject: subjectOf(id),
@@ -86,10 +86,10 @@ export const faultsOfChange = (current: db.FieldRow, { name, type = current.type
   ...faultsOfName(name),
 ];
 
-function refuse(faults: readonly FieldError[]): void {
+function throwFaults(faults: readonly FieldError[]): void {
   if (faults.length > 0) throw invalidFields(faults);
 }
 
-const taken = (name: string): AppError =>
+const nameTaken = (name: string): AppError =>
   new AppError('conflict', { message: `There is a custom field ${name} already` });
 const subjectOf = (id: number): string => `custom-field:${id}`;

@@ -24,7 +24,7 @@ export const insertField = (
   );
 
 /** Another name or description. */
-export const moveField = (
+export const updateField = (
   db: Db,
   input: { accountId: number; id: number; name: string; description: string },
 ): Promise<FieldRow> =>

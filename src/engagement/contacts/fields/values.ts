@@ -8,24 +8,24 @@ export type NamedValues = Readonly<Record<string, unknown>>;
 /** Values by the ids of their fields, as contacts keep them. */
 export type StoredValues = Readonly<Record<string, FieldValue | null>>;
 
-const LONGEST_TEXT = 1000;
+const MAX_TEXT_LENGTH = 1000;
 
 const isDate = (value: string): boolean => {
   const date = new Date(`${value}T00:00:00Z`);
   return /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
 };
 
-type Check = { readonly says: string; readonly accepts: (value: unknown) => value is FieldValue };
+type Check = { readonly fault: string; readonly accepts: (value: unknown) => value is FieldValue };
 
 const CHECKS: Readonly<Record<FieldType, Check>> = {
   text: {
-    says: `must be a text of at most ${LONGEST_TEXT} characters`,
-    accepts: (value): value is string => typeof value === 'string' && value.length <= LONGEST_TEXT,
+    fault: `must be a text of at most ${MAX_TEXT_LENGTH} characters`,
+    accepts: (value): value is string => typeof value === 'string' && value.length <= MAX_TEXT_LENGTH,
   },
-  number: { says: 'must be a number', accepts: (value): value is number => Number.isFinite(value) },
-  boolean: { says: 'must be true or false', accepts: (value): value is boolean => typeof value === 'boolean' },
+  number: { fault: 'must be a number', accepts: (value): value is number => Number.isFinite(value) },
+  boolean: { fault: 'must be true or false', accepts: (value): value is boolean => typeof value === 'boolean' },
   date: {
-    says: 'must be a date (yyyy-MM-dd)',
+    fault: 'must be a date (yyyy-MM-dd)',
     accepts: (value): value is string => typeof value === 'string' && isDate(value),
   },
 };
@@ -42,10 +42,10 @@ export function readValues(
   const faults: FieldError[] = [];
   for (const [name, value] of Object.entries(values)) {
     const field = known.get(name.toLowerCase());
-    const says = field && CHECKS[field.type].says;
+    const fault = field && CHECKS[field.type].fault;
     if (!field) faults.push({ field: `customFields.${name}`, message: 'is no custom field of this account' });
     else if (value === null || CHECKS[field.type].accepts(value)) stored[field.id] = value;
-    else faults.push({ field: `customFields.${name}`, message: says ?? 'is not valid' });
+    else faults.push({ field: `customFields.${name}`, message: fault ?? 'is not valid' });
   }
   return { stored, faults };
 }

@@ -8,7 +8,7 @@ import type { RawRow } from './limits.ts';
 import type { CheckedRow } from './rows.ts';
 
 /** A cell as a contact keeps it, or what is wrong with it. */
-type Read = { readonly value: FieldValue } | { readonly fault: string };
+type CellResult = { readonly value: FieldValue } | { readonly fault: string };
 
 const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\].]+$/;
 const GENDERS: Readonly<Record<string, string>> = {
@@ -21,16 +21,16 @@ const GENDERS: Readonly<Record<string, string>> = {
 const YES: ReadonlySet<string> = new Set(['true', 'yes', 'y', '1', 'x']);
 const NO: ReadonlySet<string> = new Set(['false', 'no', 'n', '0']);
 
-const textOfAtMost =
+const textUpTo =
   (longest: number) =>
-  (cell: string): Read =>
+  (cell: string): CellResult =>
     cell.length <= longest ? { value: cell } : { fault: `must have at most ${longest} characters` };
 
 /** All fields but the number, which needs more than its cell. */
-const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: string) => Read>> = {
-  firstName: textOfAtMost(100),
-  lastName: textOfAtMost(100),
-  fullName: textOfAtMost(200),
+const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: string) => CellResult>> = {
+  firstName: textUpTo(100),
+  lastName: textUpTo(100),
+  fullName: textUpTo(200),
   email: (cell) =>
     cell.length <= 254 && EMAIL.test(cell) ? { value: toEmail(cell) ?? cell } : { fault: 'is not an e-mail address' },
   gender: (cell) =>
@@ -42,7 +42,8 @@ const READERS: Readonly<Record<Exclude<StandardField, 'phoneNumber'>, (cell: str
   optedOut: (cell) => orFault(readChannels(cell)?.join(','), 'must be channels (SMS, RCS, WHATSAPP), true or false'),
 };
 
-const orFault = (value: FieldValue | undefined, fault: string): Read => (value === undefined ? { fault } : { value });
+const orFault = (value: FieldValue | undefined, fault: string): CellResult =>
+  value === undefined ? { fault } : { value };
 
 function yesOrNo(cell: string): boolean | undefined {
   const word = cell.toLowerCase();
@@ -92,7 +93,7 @@ export function createRowCheck({ targets, defaultCountry }: Checking): (row: Raw
     const number = Number(phone.e164.slice(1));
     const first = lines.get(number);
     if (first !== undefined)
-      return { line, cells: toShow(raw, targets.length), faults: [sameAs(first)], doubled: true };
+      return { line, cells: toShow(raw, targets.length), faults: [duplicateOf(first)], doubled: true };
     lines.set(number, line);
     return { line, cells, phone };
   };
@@ -101,7 +102,7 @@ export function createRowCheck({ targets, defaultCountry }: Checking): (row: Raw
 /** A row may have a million cells more than there are columns. */
 const toShow = (raw: readonly string[], columns: number): string[] => raw.slice(0, columns).map(storableText);
 
-const sameAs = (line: number): FieldError => ({ field: 'phoneNumber', message: `has the number of line ${line}` });
+const duplicateOf = (line: number): FieldError => ({ field: 'phoneNumber', message: `has the number of line ${line}` });
 
 const tooManyCells = (raw: readonly string[], targets: readonly Target[]): FieldError => ({
   field: 'row',
@@ -129,10 +130,10 @@ function valueIn(raw: string, target: NonNullable<Target>, faults: FieldError[])
   return 'value' in read ? read.value : null;
 }
 
-const readField = (field: StandardField, cell: string): Read =>
+const readField = (field: StandardField, cell: string): CellResult =>
   field === 'phoneNumber' ? { value: cell } : READERS[field](cell);
 
-const readCustom = (type: keyof typeof CUSTOM_FAULTS, cell: string): Read =>
+const readCustom = (type: keyof typeof CUSTOM_FAULTS, cell: string): CellResult =>
   orFault(readText({ type }, cell), CUSTOM_FAULTS[type]);
 
 /** PostgreSQL stores no U+0000 and no halves of characters. */

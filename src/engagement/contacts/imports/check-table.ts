@@ -2,9 +2,9 @@ import { type FieldError, invalidFields } from '../../../platform/errors.ts';
 import { readPhone } from '../../../platform/lib/phone-details.ts';
 import type { FieldRow } from '../fields/sql.ts';
 import { createRowCheck, storableText } from './check-row.ts';
-import { looksLikeHead, type Mapping, mapColumns, type Target } from './columns.ts';
+import { looksLikeHeader, type Mapping, mapColumns, type Target } from './columns.ts';
 import { badFile, LIMITS, type RawRow, tooLarge } from './limits.ts';
-import { type CheckedRow, shortened } from './rows.ts';
+import { type CheckedRow, truncateCells } from './rows.ts';
 
 /** How the rows of a file are to be understood. */
 export type TableOptions = {
@@ -42,22 +42,23 @@ export async function* checkTable(
     if (isFirst && hasHead(row.cells, options)) continue;
     if (++table.total > LIMITS.rows) throw tooLarge(`has more than ${LIMITS.rows.toLocaleString('en')} rows`);
     if (table.preview.length < options.previewRows)
-      table.preview.push(shortened(row.cells.slice(0, table.columns.length).map(storableText)));
+      table.preview.push(truncateCells(row.cells.slice(0, table.columns.length).map(storableText)));
     yield check(row);
   }
   if (table.total === 0) throw badFile('has no rows');
   onTable(table);
 }
 
-const hasHead = (first: readonly string[], { removeHead }: TableOptions): boolean => removeHead ?? looksLikeHead(first);
+const hasHead = (first: readonly string[], { removeHead }: TableOptions): boolean =>
+  removeHead ?? looksLikeHeader(first);
 
 function columnsOf(first: readonly string[], options: TableOptions): Column[] {
-  const { columns, faults } = understand(first, options);
+  const { columns, faults } = readColumns(first, options);
   if (faults.length > 0) throw invalidFields(faults);
   return columns;
 }
 
-function understand(first: readonly string[], options: TableOptions) {
+function readColumns(first: readonly string[], options: TableOptions) {
   if (first.length > LIMITS.columns) throw badFile(`has ${first.length} columns; ${LIMITS.columns} are allowed`);
   const names = hasHead(first, options) ? first.map((name) => name.trim()) : first.map(() => '');
   const mapping = hasHead(first, options) ? options.mapping : withNumberColumn(first, options);
@@ -70,7 +71,7 @@ function understand(first: readonly string[], options: TableOptions) {
 }
 
 /** How a table begins, and how it would be understood. `faults`: why its columns could not be taken so. */
-export type Beginning = {
+export type TablePreview = {
   readonly columns: readonly Column[];
   readonly hasHead: boolean;
   readonly preview: readonly string[][];
@@ -78,7 +79,7 @@ export type Beginning = {
 };
 
 /** Reads no further than the rows to be shown. Errors: 400 for a table without rows or with more than 200 columns. */
-export async function readBeginning(rows: AsyncIterable<RawRow>, options: TableOptions): Promise<Beginning> {
+export async function previewTable(rows: AsyncIterable<RawRow>, options: TableOptions): Promise<TablePreview> {
   const first: string[][] = [];
   for await (const { cells } of rows) {
     if (cells.every((cell) => cell.trim() === '')) continue;
@@ -86,10 +87,10 @@ export async function readBeginning(rows: AsyncIterable<RawRow>, options: TableO
   }
   const [head] = first;
   if (head === undefined) throw badFile('has no rows');
-  const { columns, faults } = understand(head, options);
+  const { columns, faults } = readColumns(head, options);
   const isHead = hasHead(head, options);
   const shown = first.slice(isHead ? 1 : 0).slice(0, options.previewRows);
-  const preview = shown.map((cells) => shortened(cells.slice(0, columns.length).map(storableText)));
+  const preview = shown.map((cells) => truncateCells(cells.slice(0, columns.length).map(storableText)));
   return { columns, hasHead: isHead, preview, faults };
 }
 

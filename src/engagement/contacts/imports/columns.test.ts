@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FieldRow } from '../fields/sql.ts';
-import { looksLikeHead, mapColumns, type Mapping } from './columns.ts';
+import { looksLikeHeader, mapColumns, type Mapping } from './columns.ts';
 
 const createdAt = new Date(0);
 const fields: FieldRow[] = [
@@ -52,6 +52,6 @@ test('a column that the file has not, two columns of one field, and none for the
 });
 
 test('a row is a head when one of its cells is a name that is known', () => {
-  expect(looksLikeHead(['Ort', 'phone number'])).toBe(true);
-  expect(looksLikeHead(['+393331234567', 'Anna'])).toBe(false);
+  expect(looksLikeHeader(['Ort', 'phone number'])).toBe(true);
+  expect(looksLikeHeader(['+393331234567', 'Anna'])).toBe(false);
 });

@@ -37,24 +37,25 @@ const ALIASES: Readonly<Record<StandardField, string>> = {
   optedOut: 'optedout optout unsubscribed',
 };
 /** What we say of contacts and nobody can set, and what a file of rejected rows has besides. */
-const PASSED_OVER =
+const IGNORED_NAMES =
   'id isvalid numbertype country communicationsupported lastcontacttype lastcontactdate lastcampaigntype customfields ' +
   'createdat updatedat importline importerror';
 
 const BY_ALIAS: ReadonlyMap<string, Target> = new Map([
   ...STANDARD_FIELDS.flatMap((field) => ALIASES[field].split(' ').map((name) => [name, { field }] as const)),
-  ...PASSED_OVER.split(' ').map((name) => [name, null] as const),
+  ...IGNORED_NAMES.split(' ').map((name) => [name, null] as const),
 ]);
 
 /** Letters and digits alone, in lower case and without accents: `Phone number`, `phone_number` and `phoneNumber` are one. */
-const bare = (name: string): string =>
-  plain(name)
+const normalizedName = (name: string): string =>
+  withoutAccents(name)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '');
-const plain = (name: string): string => name.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+const withoutAccents = (name: string): string => name.normalize('NFKD').replaceAll(/\p{M}/gu, '');
 
 /** Whether a row is names of columns: one of its cells is a name that we know. */
-export const looksLikeHead = (cells: readonly string[]): boolean => cells.some((cell) => BY_ALIAS.has(bare(cell)));
+export const looksLikeHeader = (cells: readonly string[]): boolean =>
+  cells.some((cell) => BY_ALIAS.has(normalizedName(cell)));
 
 export type Columns = { readonly targets: readonly Target[]; readonly faults: readonly FieldError[] };
 
@@ -73,7 +74,7 @@ export function mapColumns(
     if (wanted === null) return null;
     return targetOf(wanted ?? name, i, fields);
   });
-  return { targets, faults: [...faults, ...twice(head, targets), ...numberless(targets)] };
+  return { targets, faults: [...faults, ...duplicateFieldFaults(head, targets), ...missingNumberFaults(targets)] };
 }
 
 function readMapping(head: readonly string[], mapping: Mapping) {
@@ -90,7 +91,9 @@ function readMapping(head: readonly string[], mapping: Mapping) {
 function placeOf(head: readonly string[], column: string): number {
   const exact = head.indexOf(column);
   if (exact >= 0) return exact;
-  const named = head.findIndex((name) => bare(name) !== '' && bare(name) === bare(column));
+  const named = head.findIndex(
+    (name) => normalizedName(name) !== '' && normalizedName(name) === normalizedName(column),
+  );
   if (named >= 0) return named;
   return /^\d{1,4}$/.test(column) && Number(column) <= head.length ? Number(column) - 1 : -1;
 }
@@ -99,27 +102,27 @@ const CUSTOM_PREFIX = /^customField\./i;
 
 function targetOf(name: string, at: number, fields: readonly FieldRow[]): Target {
   const own = name.replace(CUSTOM_PREFIX, '');
-  const known = own === name ? BY_ALIAS.get(bare(name)) : undefined;
+  const known = own === name ? BY_ALIAS.get(normalizedName(name)) : undefined;
   if (known !== undefined) return known;
-  const field = fields.find((each) => bare(each.name) === bare(own));
+  const field = fields.find((each) => normalizedName(each.name) === normalizedName(own));
   if (field) return { custom: field.name, type: field.type, id: field.id };
   return own.trim() === '' ? null : { custom: fieldNameOf(own) || `column_${at + 1}`, type: 'text', id: null };
 }
 
-const LONGEST_NAME = 63;
+const MAX_NAME_LENGTH = 63;
 
 /** As names of custom fields must be. Empty for a name in other letters than Latin ones. */
 function fieldNameOf(name: string): string {
-  const word = plain(name)
+  const word = withoutAccents(name)
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '');
   if (word === '') return '';
-  return (/^\d/.test(word) ? `field_${word}` : word).slice(0, LONGEST_NAME);
+  return (/^\d/.test(word) ? `field_${word}` : word).slice(0, MAX_NAME_LENGTH);
 }
 
 const nameOf = (target: NonNullable<Target>): string => ('field' in target ? target.field : target.custom);
 
-function twice(head: readonly string[], targets: readonly Target[]): FieldError[] {
+function duplicateFieldFaults(head: readonly string[], targets: readonly Target[]): FieldError[] {
   const places = Map.groupBy(targets.keys(), (i) => {
     const target = targets[i];
     return target ? nameOf(target).toLowerCase() : '';
@@ -131,7 +134,7 @@ function twice(head: readonly string[], targets: readonly Target[]): FieldError[
   });
 }
 
-const numberless = (targets: readonly Target[]): FieldError[] =>
+const missingNumberFaults = (targets: readonly Target[]): FieldError[] =>
   targets.some((target) => target && nameOf(target) === 'phoneNumber')
     ? []
     : [{ field: 'file', message: 'has no column of phone numbers: call it phoneNumber, or name it in "mapping"' }];

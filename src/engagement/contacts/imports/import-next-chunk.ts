@@ -7,10 +7,10 @@ import { unpackRows } from './rows.ts';
 import * as db from './sql.ts';
 
 /** After so many failures in a row an import is given up; the waits between them add up to a minute. */
-const MOST_FAILURES = 6;
+const MAX_FAILURES = 6;
 const RETRY_MS = 2000;
 
-const REST = 'what was brought in before stays, the rest was not brought in';
+const REST_NOT_IMPORTED = 'what was brought in before stays, the rest was not brought in';
 
 /**
  * Does one chunk of the import that has waited longest, in one transaction with its progress: whatever is killed, no row is
@@ -35,22 +35,28 @@ export async function importNextChunk(pool: Pool, log: Log): Promise<boolean> {
 async function importChunk(tx: PoolClient, { accountId, importId }: db.Job): Promise<void> {
   const current = await db.findImport(tx, { accountId, id: importId });
   const chunk = await db.deleteNextChunk(tx, { accountId, importId });
-  if (!current || !chunk) return end(tx, { accountId, importId }, null);
+  if (!current || !chunk) return endImport(tx, { accountId, importId }, null);
   await importRows(tx, current, unpackRows(chunk.rows));
-  await db.moveJob(tx, { importId, failures: 0, delayMs: 0 });
+  await db.updateJobDue(tx, { importId, failures: 0, delayMs: 0 });
 }
 
-async function end(tx: PoolClient, job: Pick<db.Job, 'accountId' | 'importId'>, failure: string | null): Promise<void> {
+async function endImport(
+  tx: PoolClient,
+  job: Pick<db.Job, 'accountId' | 'importId'>,
+  failure: string | null,
+): Promise<void> {
   await db.deleteChunks(tx, job);
   await db.deleteJob(tx, job);
-  await db.moveToEnd(tx, { accountId: job.accountId, id: job.importId, failure });
+  await db.moveToEnded(tx, { accountId: job.accountId, id: job.importId, failure });
 }
 
 /** What has a reason for people ends the import. Anything else is tried again, and given up after some time. */
 async function handleFailure(pool: Pool, log: Log, job: db.Job, err: unknown): Promise<void> {
-  if (err instanceof AppError) return transaction(pool, (tx) => end(tx, job, `${err.message}: ${REST}`));
+  if (err instanceof AppError)
+    return transaction(pool, (tx) => endImport(tx, job, `${err.message}: ${REST_NOT_IMPORTED}`));
   log.error({ err, state: `import ${job.importId}` }, 'a chunk of an import failed');
   const failures = job.failures + 1;
-  if (failures > MOST_FAILURES) return transaction(pool, (tx) => end(tx, job, `Internal error: ${REST}`));
-  await db.moveJob(pool, { importId: job.importId, failures, delayMs: RETRY_MS * failures });
+  if (failures > MAX_FAILURES)
+    return transaction(pool, (tx) => endImport(tx, job, `Internal error: ${REST_NOT_IMPORTED}`));
+  await db.updateJobDue(pool, { importId: job.importId, failures, delayMs: RETRY_MS * failures });
 }

@@ -11,11 +11,11 @@ import { limitsOf } from '../limits.ts';
 import { describePhone } from '../read.ts';
 import { listIdsByNumber } from '../sql.ts';
 import { type Upserted, type UpsertRow, upsertContacts } from '../upsert.ts';
-import { type CheckedRow, type GoodRow, shortened } from './rows.ts';
+import { type CheckedRow, type GoodRow, truncateCells } from './rows.ts';
 import * as db from './sql.ts';
 
 /** Rows that were not brought in and are kept to be shown. */
-const MOST_REJECTS = 10_000;
+const MAX_REJECTS = 10_000;
 
 const NO_ROOM = { field: 'row', message: 'the plan has no room for another contact' };
 
@@ -30,16 +30,16 @@ export async function importRows(tx: Db, current: db.ImportRow, rows: readonly C
   const author: Author = { ...current.author, accountId };
   const good = rows.filter((row) => 'phone' in row);
   const outcomes = current.dryRun
-    ? await foresee(tx, current, good)
+    ? await predictOutcomes(tx, current, good)
     : await upsertContacts(
         tx,
         author,
         good.map((row) => toContact(row, current.columns)),
       );
-  if (!current.dryRun) await addBelongings(tx, current, good, outcomes);
+  if (!current.dryRun) await addOptOutsAndList(tx, current, good, outcomes);
   const counts = countOf(rows, outcomes);
-  await keepRejects(tx, current, rejectsOf(rows, good, outcomes));
-  return db.moveCounts(tx, { accountId, id, ...counts });
+  await storeRejects(tx, current, rejectsOf(rows, good, outcomes));
+  return db.updateCounts(tx, { accountId, id, ...counts });
 }
 
 /** A row as a contact; a column that the file leaves empty says nothing. */
@@ -69,7 +69,11 @@ function toContact({ cells, phone }: GoodRow, columns: readonly db.ImportColumn[
 const GENDERS = ['MALE', 'FEMALE', 'OTHER'] as const;
 
 /** What would become of rows, without writing them. */
-async function foresee(tx: Db, { accountId, created }: db.ImportRow, rows: readonly GoodRow[]): Promise<Upserted[]> {
+async function predictOutcomes(
+  tx: Db,
+  { accountId, created }: db.ImportRow,
+  rows: readonly GoodRow[],
+): Promise<Upserted[]> {
   const book = await findBook(tx, { accountId });
   const numbers = rows.map(({ phone }) => phone.e164);
   const known = new Map((await listIdsByNumber(tx, { accountId, numbers })).map((c) => [c.phoneNumber, c.id]));
@@ -89,7 +93,7 @@ export const unknownList = (listId: number): AppError =>
   });
 
 /** Opt-outs and the list. */
-async function addBelongings(
+async function addOptOutsAndList(
   tx: Db,
   { accountId, listId, columns }: db.ImportRow,
   rows: readonly GoodRow[],
@@ -129,9 +133,9 @@ function rejectsOf(rows: readonly CheckedRow[], good: readonly GoodRow[], outcom
   return [...bad, ...late].sort((a, b) => a.line - b.line);
 }
 
-async function keepRejects(tx: Db, current: db.ImportRow, rejects: readonly db.Reject[]): Promise<void> {
+async function storeRejects(tx: Db, current: db.ImportRow, rejects: readonly db.Reject[]): Promise<void> {
   const { accountId, id: importId, skipped, errors } = current;
-  const room = Math.max(0, MOST_REJECTS - skipped - errors);
-  const rows = rejects.slice(0, room).map((reject) => ({ ...reject, cells: shortened(reject.cells) }));
+  const room = Math.max(0, MAX_REJECTS - skipped - errors);
+  const rows = rejects.slice(0, room).map((reject) => ({ ...reject, cells: truncateCells(reject.cells) }));
   if (rows.length > 0) await db.insertRejects(tx, { accountId, importId, rows });
 }

@@ -2,7 +2,7 @@ import type { Db } from '../../../platform/db/query.ts';
 import { csvLine } from '../../../platform/lib/csv.ts';
 import { type ImportRow, listRejects, type Reject } from './sql.ts';
 
-const ROWS_A_PIECE = 500;
+const ROWS_PER_PIECE = 500;
 
 /**
  * The rows that were not brought in, as CSV in pieces: the columns of the file, the line where each row stood, and what is
@@ -15,7 +15,7 @@ export async function* rejectsCsv(
   yield csvLine([...columns.map(({ name }) => name), 'importLine', 'importError']);
   let afterLine = -1;
   for (;;) {
-    const rows = await listRejects(db, { accountId, importId, afterLine, limit: ROWS_A_PIECE });
+    const rows = await listRejects(db, { accountId, importId, afterLine, limit: ROWS_PER_PIECE });
     if (rows.length === 0) return;
     yield rows.map((row) => lineOf(row, columns.length)).join('');
     afterLine = rows.at(-1)?.line ?? afterLine;

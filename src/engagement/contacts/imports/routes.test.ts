@@ -7,7 +7,7 @@ import type { Client } from '../../../../test/support/client.ts';
 import { formOf } from '../../../../test/support/http/form.ts';
 import { startTestProgram, type TestProgram } from '../../../../test/support/program.ts';
 import { until } from '../../../../test/support/until.ts';
-import { moveDefaultCountry, moveLimits } from '../book/sql.ts';
+import { updateDefaultCountry, updateLimits } from '../book/sql.ts';
 import { ImportOut } from './schema.ts';
 
 const PATH = '/api/partner-gateway/v1/contacts';
@@ -119,7 +119,7 @@ test('a second file changes by number what it says and leaves the rest; who has 
 
 test('a trial run says what would come of it and writes nothing', async () => {
   await bringIn('phone\n+393331234567\n');
-  await moveLimits(program.pool, { accountId: account.accountId, planLimit: 2, extraLimit: 0 });
+  await updateLimits(program.pool, { accountId: account.accountId, planLimit: 2, extraLimit: 0 });
   const listId = await createList();
   const csv = 'phone,shoe\n+393331234567,1\n+393331234568,2\n+393331234569,3\nx,4\n';
   const made = await bringIn(csv, { dryRun: true, listId });
@@ -135,14 +135,14 @@ test('a trial run says what would come of it and writes nothing', async () => {
 });
 
 test('the limit of the plan holds: the first new ones are created, and the others are named', async () => {
-  await moveLimits(program.pool, { accountId: account.accountId, planLimit: 1, extraLimit: 1 });
+  await updateLimits(program.pool, { accountId: account.accountId, planLimit: 1, extraLimit: 1 });
   const { summary, errors } = await bringIn('phone\n+393331234561\n+393331234562\n+393331234563\n');
   expect(summary).toEqual({ total: 3, created: 2, updated: 0, skipped: 0, errors: 1 });
   expect(errors).toEqual([{ line: 4, field: 'row', message: 'the plan has no room for another contact' }]);
 });
 
 test('national numbers are read by the country of the account', async () => {
-  await moveDefaultCountry(program.pool, { accountId: account.accountId, country: 'IT' });
+  await updateDefaultCountry(program.pool, { accountId: account.accountId, country: 'IT' });
   await bringIn('phone\n333 1234567\n');
   expect(await contacts()).toMatchObject([{ phoneNumber: '+393331234567' }]);
 });

@@ -17,7 +17,7 @@ import { createUploadGate } from '../../../platform/http/upload-gate.ts';
 import { openTemporary } from '../../../platform/storage/temporary-file.ts';
 import { findBook } from '../book/sql.ts';
 import { listFields } from '../fields/sql.ts';
-import { readFile, readStart } from './read-file.ts';
+import { readFile, readFilePreview } from './read-file.ts';
 import type { FileKind } from './reading/convert.ts';
 import { LIMITS } from './limits.ts';
 import { rejectsCsv } from './rejects.ts';
@@ -46,7 +46,7 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     const gate = createUploadGate();
     forms.register(multipart, { limits: { ...FORM_LIMITS, fileSize: LIMITS.textBytes } });
     uploadRoute(forms, deps, gate, { kind: 'table', path: '/upload', summary: 'Import contacts from CSV or XLSX' });
-    beginningRoute(forms, deps, gate);
+    previewRoute(forms, deps, gate);
     uploadRoute(forms, deps, gate, { kind: 'vcard', path: '/upload/vcard', summary: 'Import contacts from vCards' });
   });
 
@@ -80,7 +80,7 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: async ({ actor, params }) => {
       const db = tenant(pool, actor);
-      return answerImport(db, await found(db, actor, params.id));
+      return answerImport(db, await findOrThrow(db, actor, params.id));
     },
   });
 
@@ -96,7 +96,7 @@ export function importRoutes(app: App, deps: PlatformDeps): void {
     },
     handler: async ({ actor, params }, reply) => {
       const db = tenant(pool, actor);
-      const row = await found(db, actor, params.id);
+      const row = await findOrThrow(db, actor, params.id);
       return reply
         .type('text/csv; charset=utf-8')
         .header('content-disposition', `attachment; filename="rejects-${row.id}.csv"`)
@@ -139,23 +139,23 @@ function uploadRoute(app: App, deps: PlatformDeps, gate: Gate, { kind, path, sum
 }
 
 /** Changes nothing, so no answer is stored: a request that comes again is simply answered again. */
-function beginningRoute(app: App, deps: PlatformDeps, gate: Gate): void {
+function previewRoute(app: App, deps: PlatformDeps, gate: Gate): void {
   app.post(`${PATH}/upload/columns`, {
     onRequest: requireScope('contacts'),
-    config: { form: schema.BeginningForm },
+    config: { form: schema.PreviewForm },
     schema: {
       tags,
       operationId: 'readUploadColumns',
       summary: 'How a CSV or XLSX begins, and what its columns would become',
       description: 'Nothing is stored, and no row is checked. For a person who is to choose a `mapping`.',
-      response: { 200: schema.BeginningOut },
+      response: { 200: schema.PreviewOut },
     },
     handler: keeping(deps, (request) =>
       gate.run(request.actor.accountId, async () => {
         await using source = await openTemporary(deps.config.dataDir);
-        const { settings, options } = await readUploadForm(deps.pool, request, source, schema.BeginningForm);
+        const { settings, options } = await readUploadForm(deps.pool, request, source, schema.PreviewForm);
         const { fileName } = settings;
-        return schema.toBeginningOut(await readStart({ source: source.fd, fileName, options }));
+        return schema.toPreviewOut(await readFilePreview({ source: source.fd, fileName, options }));
       }),
     ),
   });
@@ -190,7 +190,7 @@ async function readUploadForm(
   return { settings, options: { ...settings, fields: customFields, defaultCountry: book?.defaultCountry ?? null } };
 }
 
-async function found(db: Db, { accountId }: Actor, id: number): Promise<ImportRow> {
+async function findOrThrow(db: Db, { accountId }: Actor, id: number): Promise<ImportRow> {
   const row = await findImport(db, { accountId, id });
   if (!row) throw new AppError('not_found');
   return row;

@@ -16,25 +16,25 @@ export type BadRow = {
   readonly faults: readonly FieldError[];
 };
 /** A row whose number an earlier row has. */
-export type DoubleRow = BadRow & { readonly doubled: true };
+export type DuplicateRow = BadRow & { readonly doubled: true };
 
-export type CheckedRow = GoodRow | BadRow | DoubleRow;
+export type CheckedRow = GoodRow | BadRow | DuplicateRow;
 
 /** Rows that are written in one transaction: a good batch for `upsertContacts`… */
-export const CHUNK_ROWS = 2000;
+export const MAX_CHUNK_ROWS = 2000;
 /** … unless they are this long together: whoever unpacks a chunk has all of it in memory. */
-export const CHUNK_LENGTH = 4_000_000;
+export const MAX_CHUNK_LENGTH = 4_000_000;
 
 /** In characters, about. */
 export const lengthOf = ({ cells }: CheckedRow): number =>
   cells.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 0) + 8, 0);
 
 /** Of cells that are kept to be shown, in characters. */
-const SHOWN_LENGTH = 4096;
+const MAX_SHOWN_LENGTH = 4096;
 
 /** As many cells as are short enough together, the last one cut, and the others empty. */
-export function shortened(cells: readonly string[]): string[] {
-  let left = SHOWN_LENGTH;
+export function truncateCells(cells: readonly string[]): string[] {
+  let left = MAX_SHOWN_LENGTH;
   return cells.map((cell) => {
     const kept = cell.slice(0, left).toWellFormed();
     left -= kept.length;

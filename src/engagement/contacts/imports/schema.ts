@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import type { Beginning } from './check-table.ts';
+import type { TablePreview } from './check-table.ts';
 import type { ImportInList as ImportBrief, ImportRow, Reject } from './sql.ts';
 import { id, orNull } from '../../../platform/lib/schema.ts';
 
@@ -34,7 +34,7 @@ export const UploadForm = Type.Object({
   ),
 });
 
-export const BeginningForm = Type.Object(
+export const PreviewForm = Type.Object(
   Type.Pick(UploadForm, ['file', 'fileName', 'removeHead', 'limit', 'mapping']).properties,
 );
 
@@ -82,7 +82,7 @@ export const ImportOut = Type.Object({
   }),
 });
 
-export const BeginningOut = Type.Object({
+export const PreviewOut = Type.Object({
   columns: Type.Array(Type.String(), { description: 'Their names in the file.' }),
   fields: Type.Array(orNull(Type.String()), { description: 'What each column would become; null: it is passed over.' }),
   hasHead: Type.Boolean({ description: 'Whether the first row is taken for the names of the columns.' }),
@@ -92,7 +92,7 @@ export const BeginningOut = Type.Object({
   }),
 });
 
-export const toBeginningOut = ({ columns, ...rest }: Beginning): Static<typeof BeginningOut> => ({
+export const toPreviewOut = ({ columns, ...rest }: TablePreview): Static<typeof PreviewOut> => ({
   columns: columns.map(({ name }) => name),
   fields: columns.map(({ target }) => {
     if (target === null) return null;

@@ -12,8 +12,8 @@ export type Settings = {
 };
 
 const DEFAULT_PREVIEW = 10;
-const MOST_PREVIEW = 100;
-const LONGEST_NAME = 255;
+const MAX_PREVIEW = 100;
+const MAX_NAME_LENGTH = 255;
 
 /** Errors: 400 naming each field at fault. Fields that nobody knows are passed over, and an empty one says nothing. */
 export function readSettings(fields: ReadonlyMap<string, string>, partName: string): Settings {
@@ -26,18 +26,18 @@ export function readSettings(fields: ReadonlyMap<string, string>, partName: stri
     return value ?? fallback;
   };
   const settings = {
-    fileName: read('fileName', partName, readName, `must have at most ${LONGEST_NAME} characters`),
+    fileName: read('fileName', partName, readName, `must have at most ${MAX_NAME_LENGTH} characters`),
     removeHead: read<boolean | null>('removeHead', null, readBoolean, 'must be true or false'),
-    previewRows: read('limit', DEFAULT_PREVIEW, readInteger(0, MOST_PREVIEW), `must be from 0 to ${MOST_PREVIEW}`),
+    previewRows: read('limit', DEFAULT_PREVIEW, readInteger(0, MAX_PREVIEW), `must be from 0 to ${MAX_PREVIEW}`),
     listId: read<number | null>('listId', null, readInteger(1, Number.MAX_SAFE_INTEGER), 'must be the id of a list'),
     dryRun: read('dryRun', false, readBoolean, 'must be true or false'),
     mapping: read<Mapping>('mapping', {}, readMapping, 'must be JSON: {"column": "field", "another": null}'),
   };
   if (faults.length > 0) throw invalidFields(faults);
-  return { ...settings, fileName: settings.fileName.replaceAll('\0', '').toWellFormed().slice(0, LONGEST_NAME) };
+  return { ...settings, fileName: settings.fileName.replaceAll('\0', '').toWellFormed().slice(0, MAX_NAME_LENGTH) };
 }
 
-const readName = (text: string): string | undefined => (text.length <= LONGEST_NAME ? text : undefined);
+const readName = (text: string): string | undefined => (text.length <= MAX_NAME_LENGTH ? text : undefined);
 
 function readBoolean(text: string): boolean | undefined {
   if (text === 'true' || text === '1') return true;

@@ -79,7 +79,7 @@ export async function countImports(db: Db, { accountId }: Of): Promise<number> {
 export type Counts = Readonly<Record<'created' | 'updated' | 'skipped' | 'errors', number>>;
 
 /** Counts rows that are done. */
-export const moveCounts = (
+export const updateCounts = (
   db: Db,
   { accountId, id, created, updated, skipped, errors }: Of & Counts & { id: number },
 ): Promise<ImportRow> =>
@@ -91,7 +91,7 @@ export const moveCounts = (
   );
 
 /** The end of an import: without a failure it is complete. */
-export const moveToEnd = (
+export const moveToEnded = (
   db: Db,
   { accountId, id, failure }: Of & { id: number; failure: string | null },
 ): Promise<ImportRow> =>
@@ -181,7 +181,7 @@ export const claimJob = (db: Db): Promise<Job | undefined> =>
   );
 
 /** Puts a job behind the others, or after a failure by some seconds into the future. */
-export const moveJob = (
+export const updateJobDue = (
   db: Db,
   { importId, failures, delayMs }: { importId: number; failures: number; delayMs: number },
 ): Promise<number> =>

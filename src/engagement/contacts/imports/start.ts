@@ -13,10 +13,10 @@ import type { Settings } from './settings.ts';
 import * as db from './sql.ts';
 
 /** Up to so many rows are brought in while the request waits. */
-const MOST_AT_ONCE = 5000;
+const MAX_IMMEDIATE_ROWS = 5000;
 
 /** A file that was read: its table, its rows in `chunks`, and what the request said. */
-export type ReadFile = { readonly settings: Settings; readonly converted: Converted; readonly chunks: FileHandle };
+export type StartInput = { readonly settings: Settings; readonly converted: Converted; readonly chunks: FileHandle };
 
 /**
  * Begins an import and, if it is small, does it: all of it or nothing. A larger one waits for a worker as PENDING. New
@@ -26,18 +26,18 @@ export type ReadFile = { readonly settings: Settings; readonly converted: Conver
 export async function startImport(
   tx: Db,
   actor: Author,
-  { settings, converted, chunks }: ReadFile,
+  { settings, converted, chunks }: StartInput,
 ): Promise<db.ImportRow> {
   const { accountId, kind, keyId, userId, username } = actor;
   const { fileName, dryRun, listId } = settings;
   await refuseUnknownList(tx, accountId, listId);
-  const columns = await claimFields(tx, actor, converted.columns, dryRun);
+  const columns = await resolveColumns(tx, actor, converted.columns, dryRun);
   const { preview, total } = converted;
   const author = { kind, keyId, userId, username };
   const row = await db.insertImport(tx, { accountId, fileName, dryRun, listId, author, columns, preview, total });
   const detail = { fileName, total, dryRun, listId };
   await recordAudit(tx, actor, { action: 'contact-import.create', subject: `contact-import:${row.id}`, detail });
-  return total > MOST_AT_ONCE
+  return total > MAX_IMMEDIATE_ROWS
     ? enqueue(tx, row, converted.chunks, chunks)
     : importNow(tx, row, converted.chunks, chunks);
 }
@@ -48,7 +48,7 @@ export async function refuseUnknownList(tx: Db, accountId: number, listId: numbe
 }
 
 /** The columns with the fields that they become, which are made where they are not there yet. */
-async function claimFields(
+async function resolveColumns(
   tx: Db,
   actor: Author,
   columns: readonly Column[],
@@ -60,7 +60,7 @@ async function claimFields(
     if (target === null) made.push({ name, field: null, fieldId: null });
     else if ('field' in target) made.push({ name, field: target.field, fieldId: null });
     else {
-      const field = dryRun && target.id === null ? null : await claimField(tx, actor, target, fields);
+      const field = dryRun && target.id === null ? null : await findOrCreateField(tx, actor, target, fields);
       made.push({ name, field: `customField.${field?.name ?? target.custom}`, fieldId: field?.id ?? null });
     }
   }
@@ -70,7 +70,7 @@ async function claimFields(
 type Custom = Extract<Column['target'], { custom: string }>;
 
 /** It may have been made, renamed or deleted while the file was read. */
-async function claimField(tx: Db, actor: Author, { custom, type, id }: Custom, fields: readonly FieldRow[]) {
+async function findOrCreateField(tx: Db, actor: Author, { custom, type, id }: Custom, fields: readonly FieldRow[]) {
   const there = fields.find((field) => field.id === id || field.name.toLowerCase() === custom.toLowerCase());
   if (there?.type === type) return there;
   if (there) throw invalidFields([changed(custom)]);
@@ -90,7 +90,7 @@ async function importNow(
 ): Promise<db.ImportRow> {
   let current = row;
   for (const place of places) current = await importRows(tx, current, unpackRows(await readChunk(file, place)));
-  return db.moveToEnd(tx, { accountId: row.accountId, id: row.id, failure: null });
+  return db.moveToEnded(tx, { accountId: row.accountId, id: row.id, failure: null });
 }
 
 async function enqueue(

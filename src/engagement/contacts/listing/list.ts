@@ -6,9 +6,9 @@ import { type ContactFilter, type ContactOrder, type ContactPage, countContacts 
 import { countSearchHits, listContacts, listSearchHits } from './sql.ts';
 
 /** Searches with more hits read contacts in order and look at each: what many have is soon found. */
-const MOST_HITS = 10_000;
+const MAX_HITS = 10_000;
 
-export type Listing = {
+export type ListQuery = {
   readonly filter: ContactFilter;
   readonly order: ContactOrder;
   /** Contacts of this list come first. */
@@ -17,13 +17,16 @@ export type Listing = {
   readonly offset: number;
 };
 
-export type Listed = { readonly rows: ContactRow[]; readonly total: number };
+export type ContactsWithTotal = { readonly rows: ContactRow[]; readonly total: number };
 
 /**
  * One page of an account's contacts with the exact total, both within milliseconds among a million where an index or a
  * counter serves. `db` must be bound to the account (src/platform/db/tenant.ts): searches find nothing otherwise.
  */
-export async function findContacts(db: Db, { filter: asked, priorityListId, ...page }: Listing): Promise<Listed> {
+export async function findContacts(
+  db: Db,
+  { filter: asked, priorityListId, ...page }: ListQuery,
+): Promise<ContactsWithTotal> {
   const filter = await withHits(db, asked);
   if (priorityListId === undefined) return readPage(db, { ...page, filter }, asked);
   const groups = filter.listGroups ?? [];
@@ -37,7 +40,7 @@ export async function findContacts(db: Db, { filter: asked, priorityListId, ...p
 }
 
 /** A page that is not full tells the total by itself. */
-async function readPage(db: Db, page: ContactPage, asked: ContactFilter): Promise<Listed> {
+async function readPage(db: Db, page: ContactPage, asked: ContactFilter): Promise<ContactsWithTotal> {
   const rows = await listContacts(db, page);
   const isLast = rows.length < page.limit && (rows.length > 0 || page.offset === 0);
   return { rows, total: isLast ? page.offset + rows.length : await totalOf(db, page.filter, asked) };
@@ -47,8 +50,8 @@ async function readPage(db: Db, page: ContactPage, asked: ContactFilter): Promis
 async function withHits(db: Db, filter: ContactFilter): Promise<ContactFilter> {
   const { search, ...others } = filter;
   if (search === undefined) return filter;
-  const hits = await listSearchHits(db, { accountId: filter.accountId, search, most: MOST_HITS + 1 });
-  return hits.length > MOST_HITS ? filter : { ...others, hits };
+  const hits = await listSearchHits(db, { accountId: filter.accountId, search, most: MAX_HITS + 1 });
+  return hits.length > MAX_HITS ? filter : { ...others, hits };
 }
 
 /** From counters, the hits, or the search index alone, where nothing else narrows it down. */

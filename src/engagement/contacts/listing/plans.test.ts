@@ -3,7 +3,7 @@ import { createAccount } from '../../../operations/accounts/create.ts';
 import type { Db, Statement } from '../../../platform/db/query.ts';
 import { tenant } from '../../../platform/db/tenant.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
-import { findContacts, type Listing } from './list.ts';
+import { findContacts, type ListQuery } from './list.ts';
 import { countContacts, countSearchHits, listContacts, listSearchHits } from './sql.ts';
 
 const CONTACTS = 20_000;
@@ -48,8 +48,8 @@ async function planOf(run: (db: Db) => Promise<unknown>): Promise<string> {
   return plan.join('\n');
 }
 
-const order = (sortBy: Listing['order']['sortBy']): Listing['order'] => ({ sortBy, descending: false });
-const page = (more: object = {}, sortBy: Listing['order']['sortBy'] = 'fullName') => ({
+const order = (sortBy: ListQuery['order']['sortBy']): ListQuery['order'] => ({ sortBy, descending: false });
+const page = (more: object = {}, sortBy: ListQuery['order']['sortBy'] = 'fullName') => ({
   filter: { accountId, ...more },
   order: order(sortBy),
   limit: 10,

@@ -51,7 +51,7 @@ const when = <T>(value: T | undefined, condition: (value: T) => Sql): Sql[] =>
   value === undefined ? [] : [condition(value)];
 
 /** In the words of the index contact_search. */
-const found = (text: string): Sql =>
+const matchesSearch = (text: string): Sql =>
   sql`lower(c.full_name || E'\n' || coalesce(c.phone_number, '') || E'\n' || coalesce(c.email, '')) LIKE ${inside(text)}`;
 
 function matching(filter: ContactFilter): Sql {
@@ -59,7 +59,7 @@ function matching(filter: ContactFilter): Sql {
   return join(
     [
       sql`c.account_id = ${accountId}`,
-      ...when(filter.search, found),
+      ...when(filter.search, matchesSearch),
       ...when(filter.hits, (ids) => anyOf(sql`c.id`, ids)),
       ...when(filter.contactIds, (ids) => anyOf(sql`c.id`, ids)),
       ...(filter.listGroups ?? []).map((listIds) => memberOf(accountId, listIds)),

@@ -4,7 +4,7 @@ import { apiKeyRoutes } from '../../../identity/api-keys/routes.ts';
 import { listAuditEntries } from '../../../identity/audit/sql.ts';
 import { contactRoutes } from '../routes.ts';
 import { insertContacts } from '../sql.ts';
-import { moveContactCount } from '../book/sql.ts';
+import { updateContactCount } from '../book/sql.ts';
 import { many, one, sql } from '../../../platform/db/query.ts';
 import { SCOPES } from '../../../platform/lib/scope.ts';
 import { openRoutes, PG } from '../../../../test/support/http/routes.ts';
@@ -34,7 +34,7 @@ async function manyContacts({ accountId }: NewAccount, count: number): Promise<v
   const rest = { isTest: false, numberType: null, country: null, channels: 7, customFields: {} };
   const rows = Array.from({ length: count }, (_, n) => ({ ...row, ...rest, phoneNumber: `+4670${1_000_000 + n}` }));
   await insertContacts(pool, { accountId, rows });
-  await moveContactCount(pool, { accountId, by: count });
+  await updateContactCount(pool, { accountId, by: count });
 }
 
 describe('lists', () => {

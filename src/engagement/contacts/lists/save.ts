@@ -1,7 +1,7 @@
 import { type Author, recordAudit } from '../../../identity/audit/record.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
-import { insertList, type ListRow, moveList } from './sql.ts';
+import { insertList, type ListRow, updateList } from './sql.ts';
 
 type ListInput = {
   readonly name?: string | undefined;
@@ -26,7 +26,7 @@ export async function createList(
 export async function changeList(tx: Db, actor: Author, id: number, input: ListInput): Promise<ListRow> {
   const name = input.name?.trim() ?? null;
   const change = { name, description: input.description ?? null, isTest: input.isTest ?? null };
-  const list = await moveList(tx, { accountId: actor.accountId, id, ...change });
+  const list = await updateList(tx, { accountId: actor.accountId, id, ...change });
   if (!list) throw new AppError('not_found');
   await recordAudit(tx, actor, { action: 'contact-list.update', subject: `contact-list:${id}`, detail: change });
   return list;

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { idList } from '../../../platform/lib/id-list.ts';
-import type { Associated, Association } from './members/associate.ts';
+import type { AddResult, Association } from './members/associate.ts';
 import { type FieldError, invalidFields } from '../../../platform/errors.ts';
 import { LIST_ORDERS, type ListRow } from './sql.ts';
 import { instant } from '../../../platform/lib/schema.ts';
@@ -97,7 +97,7 @@ export function readAssociation(body: Static<typeof AssociationIn>): Association
   return { listIds, contacts: { ids: contactIds } };
 }
 
-export const toAssociationOut = ({ ids, created, existing }: Associated): Static<typeof AssociationOut> => ({
+export const toAssociationOut = ({ ids, created, existing }: AddResult): Static<typeof AssociationOut> => ({
   ...(ids === null ? { count: created + existing } : { ids }),
   created,
   existing,

@@ -100,7 +100,7 @@ export const insertList = (db: Db, { accountId, name, description, isTest }: New
   );
 
 /** What people see of a list; undefined when there is none, or no more. */
-export const moveList = (
+export const updateList = (
   db: Db,
   input: { accountId: number; id: number; name: string | null; description: string | null; isTest: boolean | null },
 ): Promise<ListRow | undefined> =>
@@ -136,12 +136,12 @@ export const deleteLists = (
         WHERE account_id = ${accountId} AND id = ANY(${plainArray(ids)}::bigint[]) AND deleted_at IS NULL`,
   );
 
-export type CountMove = { readonly listId: number; readonly by: number };
+export type CountDelta = { readonly listId: number; readonly by: number };
 
 /** Counts contacts in and out of lists, in the transaction in which they come and go. */
-export const moveListCounts = (
+export const updateListCounts = (
   db: Db,
-  { accountId, moves }: { accountId: number; moves: readonly CountMove[] },
+  { accountId, moves }: { accountId: number; moves: readonly CountDelta[] },
 ): Promise<number> =>
   exec(
     db,

@@ -9,9 +9,9 @@ import type { SecretKey } from '../../../platform/lib/secret-box.ts';
 import { storeInbound } from '../../../media/store-inbound.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
 import { claimInboxes } from '../sql.ts';
-import { tellInbox } from '../publish.ts';
-import { moveMedia, type ThreadMedia } from '../thread/sql.ts';
-import { claimInboxMedia, deleteInboxMedia, type DueMedia, moveInboxMedia } from './sql.ts';
+import { publishInboxChanges } from '../publish.ts';
+import { updateThreadMedia, type ThreadMedia } from '../thread/sql.ts';
+import { claimInboxMedia, deleteInboxMedia, type DueMedia, updateInboxMediaDue } from './sql.ts';
 
 export type FetchDeps = {
   readonly pool: Pool;
@@ -21,9 +21,9 @@ export type FetchDeps = {
 };
 
 /** At the same time, and each may be in memory as a whole. */
-const FILES = 3;
+const FILES_PER_RUN = 3;
 /** The networks let people send up to 100 MB; what is longer than this is not kept. */
-const MOST_BYTES = 32 * 1024 * 1024;
+const MAX_BYTES = 32 * 1024 * 1024;
 /** Longer than any fetch and its storing take. */
 const LEASE_SECONDS = 300;
 /** WhatsApp keeps files for days: after about two of them one is given up. */
@@ -36,7 +36,7 @@ const DELAYS_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000, 6 * 3_600_000, 12
  * @returns how many were worked on
  */
 export async function fetchMedia(deps: FetchDeps): Promise<number> {
-  const due = await claimInboxMedia(deps.pool, { limit: FILES, leaseSeconds: LEASE_SECONDS });
+  const due = await claimInboxMedia(deps.pool, { limit: FILES_PER_RUN, leaseSeconds: LEASE_SECONDS });
   if (due.length === 0) return 0;
   const sources = await openSources(deps, due);
   try {
@@ -59,17 +59,17 @@ async function openSources({ pool, secretKey }: FetchDeps, due: readonly DueMedi
   );
 }
 
-const GONE: FetchedFile = { ok: false, retry: false, reason: 'the connection is no more' };
+const CONNECTION_GONE: FetchedFile = { ok: false, retry: false, reason: 'the connection is no more' };
 
 async function fetchOne(deps: FetchDeps, one: DueMedia, source: FileSource | undefined): Promise<void> {
-  const fetched = source ? await source.fetch(one.media, MOST_BYTES) : GONE;
+  const fetched = source ? await source.fetch(one.media, MAX_BYTES) : CONNECTION_GONE;
   const stored = fetched.ok ? await store(deps, one, fetched.bytes) : null;
-  if (stored) return end(deps.pool, one, { ...describe(one), ...stored, state: 'STORED' });
+  if (stored) return endFetch(deps.pool, one, { ...describe(one), ...stored, state: 'STORED' });
   const delayMs = DELAYS_MS[one.tries - 1];
   const reason = fetched.ok ? 'the file is empty' : fetched.reason;
   deps.log.warn({ messageId: one.id, reason }, 'the file of an inbound message cannot be fetched');
-  if (!fetched.ok && fetched.retry && delayMs !== undefined) await moveInboxMedia(deps.pool, { ...one, delayMs });
-  else await end(deps.pool, one, describe(one));
+  if (!fetched.ok && fetched.retry && delayMs !== undefined) await updateInboxMediaDue(deps.pool, { ...one, delayMs });
+  else await endFetch(deps.pool, one, describe(one));
 }
 
 const describe = ({ media: { mimeType, fileName } }: DueMedia): ThreadMedia => ({
@@ -81,7 +81,7 @@ const describe = ({ media: { mimeType, fileName } }: DueMedia): ThreadMedia => (
 
 async function store(deps: FetchDeps, { accountId, media }: DueMedia, bytes: Buffer) {
   const content = [bytes];
-  const file = { accountId, maxBytes: MOST_BYTES, name: media.fileName ?? '' };
+  const file = { accountId, maxBytes: MAX_BYTES, name: media.fileName ?? '' };
   const stored = await storeInbound(deps, { ...file, content: iterate(content) });
   return stored.ok ? { mediaId: stored.id, mimeType: stored.mimeType } : null;
 }
@@ -91,10 +91,10 @@ async function* iterate(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
 }
 
 /** Only by whoever still has the job: a file that was fetched twice is shown once. */
-const end = (pool: Pool, { accountId, id, chatId }: DueMedia, media: ThreadMedia): Promise<void> =>
+const endFetch = (pool: Pool, { accountId, id, chatId }: DueMedia, media: ThreadMedia): Promise<void> =>
   transaction(pool, async (tx) => {
     await claimInboxes(tx, { accountIds: [accountId] });
     if ((await deleteInboxMedia(tx, { accountId, id })) === 0) return;
-    await moveMedia(tx, { accountId, chatId, id, media });
-    await tellInbox(tx, { changed: [], events: [{ accountId, kind: 'message', chatId, messageId: id }] });
+    await updateThreadMedia(tx, { accountId, chatId, id, media });
+    await publishInboxChanges(tx, { changed: [], events: [{ accountId, kind: 'message', chatId, messageId: id }] });
   });

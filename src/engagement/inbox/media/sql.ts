@@ -49,7 +49,7 @@ type Key = { readonly accountId: number; readonly id: string };
 export const deleteInboxMedia = (db: Db, { accountId, id }: Key): Promise<number> =>
   exec(db, sql`DELETE FROM inbox_media WHERE account_id = ${accountId} AND message_id = ${id}`);
 
-export const moveInboxMedia = (db: Db, { accountId, id, delayMs }: Key & { delayMs: number }): Promise<number> =>
+export const updateInboxMediaDue = (db: Db, { accountId, id, delayMs }: Key & { delayMs: number }): Promise<number> =>
   exec(
     db,
     sql`UPDATE inbox_media SET due_at = now() + ${delayMs} * interval '1 millisecond'

@@ -18,7 +18,7 @@ export type Hub = {
   count(accountId: number): number;
 };
 
-const BATCH = 200;
+const EVENTS_PER_READ = 200;
 
 type Feed = {
   readonly listeners: Set<Listener>;
@@ -42,10 +42,14 @@ export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Lo
     try {
       while (feed.again && feed.listeners.size > 0) {
         feed.again = false;
-        const events = await listInboxEvents(tenant(pool, { accountId }), { accountId, after: feed.at, limit: BATCH });
+        const events = await listInboxEvents(tenant(pool, { accountId }), {
+          accountId,
+          after: feed.at,
+          limit: EVENTS_PER_READ,
+        });
         feed.at = events.at(-1)?.id ?? feed.at;
         if (events.length > 0) for (const listener of feed.listeners) listener(events);
-        if (events.length === BATCH) feed.again = true;
+        if (events.length === EVENTS_PER_READ) feed.again = true;
       }
     } catch (err) {
       log.warn({ err, accountId }, 'events of an inbox cannot be read, trying again at the next one');
@@ -73,11 +77,11 @@ export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Lo
     async listen(accountId, after, listener) {
       const db = tenant(pool, { accountId });
       const { newest } = await findEventBounds(db, { accountId });
-      const { hear, catchUp } = createEar(after, listener);
+      const { hear, catchUp } = createCatchUp(after, listener);
       const feed = join(accountId, newest, hear);
       const off = (): void => leave(accountId, feed, hear);
       try {
-        await catchUp((from) => listInboxEvents(db, { accountId, after: from, limit: BATCH }));
+        await catchUp((from) => listInboxEvents(db, { accountId, after: from, limit: EVENTS_PER_READ }));
       } catch (error) {
         off();
         throw error;
@@ -92,7 +96,7 @@ export function createHub({ pool, log }: { readonly pool: Pool; readonly log: Lo
  * One who comes late: what the feed hands on meanwhile waits until what was missed has been read, and of what is in both
  * the second is left out.
  */
-function createEar(after: number, listener: Listener) {
+function createCatchUp(after: number, listener: Listener) {
   let at = after;
   let waiting: InboxEvent[] | null = [];
   const pass = (events: readonly InboxEvent[]): void => {
@@ -106,7 +110,7 @@ function createEar(after: number, listener: Listener) {
       for (;;) {
         const missed = await read(at);
         pass(missed);
-        if (missed.length < BATCH) break;
+        if (missed.length < EVENTS_PER_READ) break;
       }
       const heard = waiting ?? [];
       waiting = null;

@@ -1,5 +1,5 @@
 import type { Db } from '../../../platform/db/query.ts';
-import { answerMessages, type FindFiles, findStatuses, toConversation } from '../answer.ts';
+import { toMessagesOut, type FindFiles, findStatuses, toConversationOut } from '../answer.ts';
 import { listConversationsById } from '../listing/sql.ts';
 import { listThreadMessages } from '../thread/sql.ts';
 import type { InboxEvent } from './sql.ts';
@@ -11,7 +11,7 @@ export type StreamEvent = { readonly id: string; readonly event: string; readonl
  * Events with what they are about, as it is now: an event that was missed shows today's state, and of what is no longer
  * there nothing is shown.
  */
-export async function render(
+export async function renderEvents(
   db: Db,
   findFiles: FindFiles,
   { accountId, events }: { readonly accountId: number; readonly events: readonly InboxEvent[] },
@@ -41,7 +41,7 @@ const idsOf = (events: readonly InboxEvent[], kind: InboxEvent['kind']): string[
 async function findConversations(db: Db, accountId: number, events: readonly InboxEvent[]) {
   const chatIds = [...new Set(events.flatMap(({ kind, chatId }) => (kind === 'conversation' ? [chatId] : [])))];
   const rows = chatIds.length > 0 ? await listConversationsById(db, { accountId, chatIds }) : [];
-  return new Map(rows.map((row) => [row.chatId, toConversation(row)]));
+  return new Map(rows.map((row) => [row.chatId, toConversationOut(row)]));
 }
 
 async function findMessages(db: Db, findFiles: FindFiles, accountId: number, events: readonly InboxEvent[]) {
@@ -49,6 +49,6 @@ async function findMessages(db: Db, findFiles: FindFiles, accountId: number, eve
   const keys = [...wanted].map(([id, { chatId }]) => ({ chatId, id }));
   if (keys.length === 0) return new Map();
   const messages = await listThreadMessages(db, { accountId, keys });
-  const answers = await answerMessages(db, findFiles, { accountId, messages });
+  const answers = await toMessagesOut(db, findFiles, { accountId, messages });
   return new Map(answers.map((answer) => [answer.id, { chatId: wanted.get(answer.id)?.chatId, ...answer }]));
 }

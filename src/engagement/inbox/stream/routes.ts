@@ -8,13 +8,13 @@ import type { PlatformDeps, App } from '../../../platform/http/app.ts';
 import type { Hub } from './hub.ts';
 import type { FindFiles } from '../answer.ts';
 import { findEventBounds, type InboxEvent } from './sql.ts';
-import { render, type StreamEvent } from './render.ts';
+import { renderEvents, type StreamEvent } from './render.ts';
 
 const HEARTBEAT_MS = 15_000;
 /** At this process, for each account. */
-const MOST_STREAMS = 200;
+const MAX_STREAMS = 200;
 /** Who is so far behind is cut off: they come back, and go on where they were. */
-const MOST_WAITING = 2000;
+const MAX_WAITING = 2000;
 
 type Deps = PlatformDeps & { readonly findFiles: FindFiles; readonly inboxHub: Hub };
 
@@ -59,11 +59,11 @@ type Streams = { readonly ends: Set<() => void>; closing: boolean };
 async function stream(deps: Deps, streams: Streams, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { inboxHub: hub, pool, findFiles } = deps;
   const { accountId } = request.actor;
-  if (hub.count(accountId) >= MOST_STREAMS)
+  if (hub.count(accountId) >= MAX_STREAMS)
     throw new AppError('rate_limited', { message: 'Too many streams of this account', retryAfterSeconds: 10 });
   const db = tenant(pool, request.actor);
-  const { after, lost } = whereFrom(reply.sse.lastEventId, await findEventBounds(db, { accountId }));
-  const sender = createSender(reply, (events) => render(db, findFiles, { accountId, events }));
+  const { after, lost } = startingPoint(reply.sse.lastEventId, await findEventBounds(db, { accountId }));
+  const sender = createSender(reply, (events) => renderEvents(db, findFiles, { accountId, events }));
   const follows = isFollowing(request) && !streams.closing;
   // Before the first octet: whoever has that may expect the rest.
   const leave = follows ? keepOpen(deps, streams, request, reply) : [];
@@ -80,9 +80,9 @@ async function stream(deps: Deps, streams: Streams, request: FastifyRequest, rep
 /** Until the client goes, the server closes or the credentials do; what is put into the list is called then. */
 function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply: FastifyReply): (() => void)[] {
   const end = (): void => reply.sse.close();
-  const look = async (): Promise<void> =>
-    (await recheck(deps, request)) ? deps.inboxHub.wake(request.actor.accountId) : end();
-  const check = setInterval(() => void look(), HEARTBEAT_MS);
+  const recheck = async (): Promise<void> =>
+    (await isStillAllowed(deps, request)) ? deps.inboxHub.wake(request.actor.accountId) : end();
+  const check = setInterval(() => void recheck(), HEARTBEAT_MS);
   const leave = [() => clearInterval(check), () => void ends.delete(end)];
   reply.sse.keepAlive();
   ends.add(end);
@@ -93,7 +93,7 @@ function keepOpen(deps: Deps, { ends }: Streams, request: FastifyRequest, reply:
 }
 
 /** A key that was revoked since, a person who was removed or an operator who has left the account sees no more. Being over the limit is no such thing. */
-const recheck = ({ authenticate }: Deps, request: FastifyRequest): Promise<boolean> =>
+const isStillAllowed = ({ authenticate }: Deps, request: FastifyRequest): Promise<boolean> =>
   authenticate(request).then(
     ({ actor }) => actor.operations.has('inbox') && actor.accountId === request.actor.accountId,
     (error: unknown) =>
@@ -103,7 +103,7 @@ const recheck = ({ authenticate }: Deps, request: FastifyRequest): Promise<boole
 const EVENT_ID = /^\d{1,15}$/;
 
 /** An id that never was (another database) counts as one that is no longer kept. */
-function whereFrom(lastEventId: string | null, { newest, oldest }: { newest: number; oldest: number }) {
+function startingPoint(lastEventId: string | null, { newest, oldest }: { newest: number; oldest: number }) {
   if (lastEventId === null || !EVENT_ID.test(lastEventId)) return { after: newest, lost: false };
   const asked = Number(lastEventId);
   const lost = asked > newest || asked < oldest - 1;
@@ -119,7 +119,7 @@ function createSender(reply: FastifyReply, show: (events: readonly InboxEvent[])
   };
   const later = (count: number, work: () => Promise<void>): void => {
     waiting += count;
-    if (waiting > MOST_WAITING) return void reply.raw.destroy();
+    if (waiting > MAX_WAITING) return void reply.raw.destroy();
     chain = chain
       .then(work)
       .catch((err: unknown) => {

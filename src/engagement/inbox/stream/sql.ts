@@ -15,7 +15,7 @@ export type NewInboxEvent = {
 };
 
 /** Makes room for so many events of each account, whose inbox is held; answers the ids before them. */
-export const moveLastEvents = (
+export const updateLastEvents = (
   db: Db,
   counts: readonly { readonly accountId: number; readonly count: number }[],
 ): Promise<{ accountId: number; before: number }[]> =>

@@ -8,7 +8,7 @@ import { insertNumber } from '../../../messaging/inbound/sql.ts';
 import { openTestInbox, type TestInbox } from '../../../../test/support/http/inbox.ts';
 import { until } from '../../../../test/support/until.ts';
 import { transaction } from '../../../platform/db/transaction.ts';
-import { deleteOldInboxEvents, insertInboxEvents, moveLastEvents, type NewInboxEvent } from './sql.ts';
+import { deleteOldInboxEvents, insertInboxEvents, updateLastEvents, type NewInboxEvent } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
 
@@ -177,7 +177,7 @@ async function fill(count: number): Promise<void> {
   const [event] = await many<NewInboxEvent>(pool, newest);
   if (!event) throw new Error('no message to tell of');
   await transaction(pool, async (tx) => {
-    const [moved] = await moveLastEvents(tx, [{ accountId, count }]);
+    const [moved] = await updateLastEvents(tx, [{ accountId, count }]);
     const rows = Array.from({ length: count }, (_, n) => ({ ...event, accountId, id: (moved?.before ?? 0) + n + 1 }));
     await insertInboxEvents(tx, rows);
   });

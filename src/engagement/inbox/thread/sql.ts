@@ -41,7 +41,7 @@ export const insertThreadMessages = (db: Db, rows: readonly (ThreadMessage & InT
   );
 
 /** A part of a thread: from this id on, up to that one, both included; without the first the newest ones. */
-export type Window = {
+export type ThreadWindow = {
   readonly idFrom?: string | undefined;
   readonly idTo?: string | undefined;
   readonly limit: number;
@@ -52,7 +52,7 @@ const COLUMNS: Sql = sql`id, direction, message_type AS "messageType", text, med
 /** Oldest first. */
 export async function listThread(
   db: Db,
-  { accountId, chatId, idFrom, idTo, limit }: InThread & Window,
+  { accountId, chatId, idFrom, idTo, limit }: InThread & ThreadWindow,
 ): Promise<ThreadMessage[]> {
   const newest = idFrom === undefined;
   const rows = await many<ThreadMessage>(
@@ -81,7 +81,7 @@ export const listThreadMessages = (
   );
 
 /** Notes what became of a file. */
-export const moveMedia = (
+export const updateThreadMedia = (
   db: Db,
   { accountId, chatId, id, media }: InThread & { readonly id: string; readonly media: ThreadMedia },
 ): Promise<number> =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exec, many, sql } from '../../../platform/db/query.ts';
 import { openTestInbox, type TestInbox } from '../../../../test/support/http/inbox.ts';
-import { lookAtAnswers } from './poll.ts';
+import { pollReplies } from './poll.ts';
 import { findNextWatchedMs } from './sql.ts';
 
 const PATH = '/api/partner-gateway/v1/inbox/conversations';
@@ -33,7 +33,7 @@ const setState = (id: string, status: number) =>
 const makeDue = () => exec(pool(), sql`UPDATE inbox_watch SET due_at = now()`);
 const lookAgain = async (at = new Date()) => {
   await makeDue();
-  return lookAtAnswers(pool(), () => at);
+  return pollReplies(pool(), () => at);
 };
 /** How often it was told that the status of this answer is another one. */
 const told = async (id: string): Promise<number> =>
@@ -91,7 +91,7 @@ test('those that wait are looked at later and later', async () => {
 test('two workers look at each answer once', async () => {
   const ids = await Promise.all([answer(), answer(), answer()]);
   await makeDue();
-  const counts = await Promise.all([1, 2, 3].map(() => lookAtAnswers(pool(), () => new Date())));
+  const counts = await Promise.all([1, 2, 3].map(() => pollReplies(pool(), () => new Date())));
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(3);
   expect(await Promise.all(ids.map(told))).toEqual([1, 1, 1]);
 });

@@ -2,11 +2,11 @@ import { bigint, rowsOf, text, timestamptz, uuid } from '../../../platform/db/co
 import { type Db, exec, many, one, sql } from '../../../platform/db/query.ts';
 
 /** An answer whose status may still change. */
-export type Watched = { accountId: number; messageId: string; chatId: string; status: string };
+export type WatchedReply = { accountId: number; messageId: string; chatId: string; status: string };
 
-export const insertWatched = (
+export const insertWatchedReply = (
   db: Db,
-  { accountId, messageId, chatId, dueAt }: Omit<Watched, 'status'> & { readonly dueAt: Date },
+  { accountId, messageId, chatId, dueAt }: Omit<WatchedReply, 'status'> & { readonly dueAt: Date },
 ): Promise<number> =>
   exec(
     db,
@@ -15,7 +15,7 @@ export const insertWatched = (
   );
 
 /** Those that are due, held until the transaction ends; those that another worker looks at are passed over. */
-export const claimWatched = (db: Db, { limit }: { limit: number }): Promise<Watched[]> =>
+export const claimWatchedReplies = (db: Db, { limit }: { limit: number }): Promise<WatchedReply[]> =>
   many(
     db,
     sql`SELECT account_id AS "accountId", message_id AS "messageId", chat_id AS "chatId", status FROM inbox_watch
@@ -31,13 +31,13 @@ export async function findNextWatchedMs(db: Db): Promise<number | null> {
   return ms;
 }
 
-type Key = Pick<Watched, 'accountId' | 'messageId'>;
+type Key = Pick<WatchedReply, 'accountId' | 'messageId'>;
 const keys = {
   account_id: bigint((k: Key) => k.accountId),
   message_id: uuid((k: Key) => k.messageId),
 };
 
-export const moveWatched = (
+export const updateWatchedReplies = (
   db: Db,
   rows: readonly (Key & { readonly status: string; readonly dueAt: Date })[],
 ): Promise<number> =>
@@ -48,7 +48,7 @@ export const moveWatched = (
         WHERE w.account_id = u.account_id AND w.message_id = u.message_id`,
   );
 
-export const deleteWatched = (db: Db, rows: readonly Key[]): Promise<number> =>
+export const deleteWatchedReplies = (db: Db, rows: readonly Key[]): Promise<number> =>
   exec(
     db,
     sql`DELETE FROM inbox_watch w USING ${rowsOf(rows, keys)} AS u

@@ -1,26 +1,26 @@
 import { createHmac } from 'node:crypto';
 import { getList, getMember, getText } from '../../../carriers/json.ts';
-import { type Caller, endOf, type Grant, type Network, type Profile } from './network.ts';
-import { ask, NetworkFailure } from './web.ts';
+import { type Caller, expiryFrom, type Grant, type Network, type Profile } from './network.ts';
+import { requestJson, NetworkFailure } from './web.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 
 const GRAPH = 'https://graph.facebook.com/v23.0';
-const PAGES_AT_MOST = 2000;
+const MAX_PAGES = 2000;
 const PAGE_FIELDS = 'id,name,access_token';
 
 /** Calls with a token carry the proof that they come from the application that it was given to. */
-const provenOf = ({ clientSecret }: Caller, access: string) => ({
+const tokenWithProof = ({ clientSecret }: Caller, access: string) => ({
   access_token: access,
   appsecret_proof: createHmac('sha256', clientSecret).update(access).digest('hex'),
 });
 
-const asked = (caller: Caller, path: string, access: string, query: Readonly<Record<string, string>> = {}) =>
-  ask(caller.web, `${GRAPH}${path}`, { query: { ...query, ...provenOf(caller, access) } });
+const requestGraph = (caller: Caller, path: string, access: string, query: Readonly<Record<string, string>> = {}) =>
+  requestJson(caller.web, `${GRAPH}${path}`, { query: { ...query, ...tokenWithProof(caller, access) } });
 
 /** The token of an hour becomes one of about sixty days. There is no refresh token: after them the person is asked. */
-async function lengthen(caller: Caller, grant: Grant): Promise<Grant> {
+async function exchangeForLongLived(caller: Caller, grant: Grant): Promise<Grant> {
   const { clientId, clientSecret } = caller;
-  const json = await ask(caller.web, `${GRAPH}/oauth/access_token`, {
+  const json = await requestJson(caller.web, `${GRAPH}/oauth/access_token`, {
     form: {
       grant_type: 'fb_exchange_token',
       client_id: clientId,
@@ -30,12 +30,12 @@ async function lengthen(caller: Caller, grant: Grant): Promise<Grant> {
   });
   const access = getText(json, 'access_token');
   if (access === '') throw new NetworkFailure('The network gave no long-lived token', { over: false });
-  return { ...grant, access, expiresAt: endOf(caller, getMember(json, 'expires_in')) };
+  return { ...grant, access, expiresAt: expiryFrom(caller, getMember(json, 'expires_in')) };
 }
 
-async function describe(caller: Caller, access: string): Promise<Profile> {
-  const me = await asked(caller, '/me', access, { fields: 'id,name,picture' });
-  const granted = await asked(caller, '/me/permissions', access);
+async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
+  const me = await requestGraph(caller, '/me', access, { fields: 'id,name,picture' });
+  const granted = await requestGraph(caller, '/me/permissions', access);
   const scopes = getList(granted, 'data')
     .filter((entry) => getText(entry, 'status') === 'granted')
     .map((entry) => getText(entry, 'permission'));
@@ -54,9 +54,9 @@ async function describe(caller: Caller, access: string): Promise<Profile> {
 /** Page by page. The address of the next page holds the token, so only its place is taken from it. */
 async function listPages(caller: Caller, access: string): Promise<unknown[]> {
   const pages: unknown[] = [];
-  for (let after = ''; pages.length < PAGES_AT_MOST; ) {
+  for (let after = ''; pages.length < MAX_PAGES; ) {
     const from = after === '' ? {} : { after };
-    const json = await asked(caller, '/me/accounts', access, { fields: PAGE_FIELDS, limit: '100', ...from });
+    const json = await requestGraph(caller, '/me/accounts', access, { fields: PAGE_FIELDS, limit: '100', ...from });
     pages.push(...getList(json, 'data'));
     const paging = getMember(json, 'paging');
     after = getText(getMember(paging, 'cursors'), 'after');
@@ -75,14 +75,14 @@ export const facebook: Network = {
   clientIdName: 'client_id',
   scopes: ['pages_show_list', 'pages_manage_posts', 'pages_read_engagement', 'business_management'],
   scopeSeparator: ',',
-  needed: ['pages_show_list'],
+  requiredScopes: ['pages_show_list'],
   pkce: false,
-  extras: {},
-  lengthen,
-  describe,
+  extraParameters: {},
+  exchangeForLongLived: exchangeForLongLived,
+  fetchProfile: fetchProfile,
   leadMs: 7 * DAY_MS,
   async revoke(caller, { access, externalId }) {
     const path = `${GRAPH}/${encodeURIComponent(externalId)}/permissions`;
-    await ask(caller.web, path, { method: 'DELETE', query: provenOf(caller, access) });
+    await requestJson(caller.web, path, { method: 'DELETE', query: tokenWithProof(caller, access) });
   },
 };

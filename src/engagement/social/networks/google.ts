@@ -1,16 +1,16 @@
 import { getList, getText } from '../../../carriers/json.ts';
 import { type Caller, type Linked, type Network, type Profile } from './network.ts';
-import { ask, NetworkFailure } from './web.ts';
+import { requestJson, NetworkFailure } from './web.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const OAUTH = 'https://oauth2.googleapis.com';
 const ACCOUNTS = 'https://mybusinessaccountmanagement.googleapis.com/v1/accounts';
 const INFORMATION = 'https://mybusinessbusinessinformation.googleapis.com/v1';
-const PAGES_AT_MOST = 50;
+const MAX_PAGES = 50;
 const BUSINESS = 'https://www.googleapis.com/auth/business.manage';
 
-async function describe(caller: Caller, access: string): Promise<Profile> {
-  const me = await ask(caller.web, 'https://www.googleapis.com/oauth2/v3/userinfo', { bearer: access });
+async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
+  const me = await requestJson(caller.web, 'https://www.googleapis.com/oauth2/v3/userinfo', { bearer: access });
   return {
     externalId: getText(me, 'sub'),
     username: getText(me, 'email') || null,
@@ -51,9 +51,9 @@ async function listAll(
 ): Promise<unknown[]> {
   const all: unknown[] = [];
   let pageToken = '';
-  for (let page = 0; page < PAGES_AT_MOST; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const from = pageToken === '' ? {} : { pageToken };
-    const json = await ask(web, address, { query: { ...query, ...from }, bearer });
+    const json = await requestJson(web, address, { query: { ...query, ...from }, bearer });
     all.push(...getList(json, field));
     pageToken = getText(json, 'nextPageToken');
     if (pageToken === '') break;
@@ -71,12 +71,12 @@ export const google: Network = {
   clientIdName: 'client_id',
   scopes: [BUSINESS, 'openid', 'email', 'profile'],
   scopeSeparator: ' ',
-  needed: [BUSINESS],
+  requiredScopes: [BUSINESS],
   pkce: true,
-  extras: { access_type: 'offline', prompt: 'consent', include_granted_scopes: 'true' },
-  describe,
+  extraParameters: { access_type: 'offline', prompt: 'consent', include_granted_scopes: 'true' },
+  fetchProfile: fetchProfile,
   leadMs: 5 * MINUTE_MS,
   async revoke({ web }, { access, refresh }) {
-    await ask(web, `${OAUTH}/revoke`, { form: { token: refresh ?? access } });
+    await requestJson(web, `${OAUTH}/revoke`, { form: { token: refresh ?? access } });
   },
 };

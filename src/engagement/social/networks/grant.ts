@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import { getList, getMember } from '../../../carriers/json.ts';
-import { type Caller, endOf, type Grant, type Network, scopesOf } from './network.ts';
-import { NetworkFailure, readAnswer } from './web.ts';
+import { type Caller, expiryFrom, type Grant, type Network, scopesOf } from './network.ts';
+import { NetworkFailure, readResponse } from './web.ts';
 
 /** The URL at which a person agrees. `challenge` where the network has PKCE. */
 export function authorizeUrl(
@@ -18,13 +18,13 @@ export function authorizeUrl(
     scope: network.scopes.join(network.scopeSeparator),
     state,
     ...pkce,
-    ...network.extras,
+    ...network.extraParameters,
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
 
-type Answered = {
+type AuthorizationResponse = {
   /** The query of the callback. */
   readonly parameters: URLSearchParams;
   readonly state: string;
@@ -36,14 +36,14 @@ type Answered = {
  * What a code is worth, after the answer was checked: one `state`, one `iss` if any and ours, no `error`. The code is used
  * once and never again. Rejects with a NetworkFailure.
  */
-export async function exchangeCode(network: Network, caller: Caller, answered: Answered): Promise<Grant> {
+export async function exchangeCode(network: Network, caller: Caller, answered: AuthorizationResponse): Promise<Grant> {
   const [server, client] = [serverOf(network, caller), { client_id: caller.clientId }];
   const { state, redirectUri, verifier } = answered;
   const parameters = new URLSearchParams(answered.parameters);
   // Instagram adds it to what it sends back.
   const code = parameters.get('code');
   if (code?.endsWith('#_')) parameters.set('code', code.slice(0, -2));
-  return orFailure(async () => {
+  return withNetworkFailures(async () => {
     const checked = oauth.validateAuthResponse(server, client, parameters, state);
     const proof = verifier ?? oauth.nopkce;
     const [auth, options] = [authenticate(network, caller), optionsOf(caller)];
@@ -56,17 +56,23 @@ export async function exchangeCode(network: Network, caller: Caller, answered: A
       proof,
       options,
     );
-    return toGrant(caller, await oauth.processAuthorizationCodeResponse(server, client, await usual(response)));
+    return toGrant(
+      caller,
+      await oauth.processAuthorizationCodeResponse(server, client, await toStandardResponse(response)),
+    );
   });
 }
 
 /** New tokens for a refresh token; where the network gives no new one of these, the old one goes on. */
 export function refreshGrant(network: Network, caller: Caller, refresh: string): Promise<Grant> {
   const [server, client] = [serverOf(network, caller), { client_id: caller.clientId }];
-  return orFailure(async () => {
+  return withNetworkFailures(async () => {
     const auth = authenticate(network, caller);
     const response = await oauth.refreshTokenGrantRequest(server, client, auth, refresh, optionsOf(caller));
-    const grant = toGrant(caller, await oauth.processRefreshTokenResponse(server, client, await usual(response)));
+    const grant = toGrant(
+      caller,
+      await oauth.processRefreshTokenResponse(server, client, await toStandardResponse(response)),
+    );
     return { ...grant, refresh: grant.refresh ?? refresh };
   });
 }
@@ -91,8 +97,8 @@ const optionsOf = ({ web }: Caller): oauth.TokenEndpointRequestOptions => ({
 });
 
 /** The answer as the standard has it: Instagram wraps it and leaves things out, identity tokens are not asked for. */
-async function usual(response: Response): Promise<Response> {
-  const json = await readAnswer(response);
+async function toStandardResponse(response: Response): Promise<Response> {
+  const json = await readResponse(response);
   const wrapped = getList(json, 'data')[0] ?? json;
   const access = getMember(wrapped, 'access_token');
   const scopes = scopesOf(getMember(wrapped, 'scope') ?? getMember(wrapped, 'permissions'));
@@ -109,12 +115,12 @@ async function usual(response: Response): Promise<Response> {
 const toGrant = (caller: Caller, answer: oauth.TokenEndpointResponse): Grant => ({
   access: answer.access_token,
   refresh: answer.refresh_token ?? null,
-  expiresAt: endOf(caller, answer.expires_in),
+  expiresAt: expiryFrom(caller, answer.expires_in),
   scopes: scopesOf(answer.scope),
 });
 
 /** What the library finds wrong, in words of ours: its own errors hold the parameters, codes and tokens among them. */
-async function orFailure(work: () => Promise<Grant>): Promise<Grant> {
+async function withNetworkFailures(work: () => Promise<Grant>): Promise<Grant> {
   try {
     return await work();
   } catch (error) {

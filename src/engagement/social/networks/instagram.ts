@@ -1,19 +1,19 @@
 import { getMember, getText } from '../../../carriers/json.ts';
-import { type Caller, endOf, type Grant, type Network, type Profile } from './network.ts';
-import { ask, NetworkFailure } from './web.ts';
+import { type Caller, expiryFrom, type Grant, type Network, type Profile } from './network.ts';
+import { requestJson, NetworkFailure } from './web.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 
 const GRAPH = 'https://graph.instagram.com';
 
 async function longLived(caller: Caller, path: string, query: Readonly<Record<string, string>>): Promise<Grant> {
-  const json = await ask(caller.web, `${GRAPH}${path}`, { query });
+  const json = await requestJson(caller.web, `${GRAPH}${path}`, { query });
   const access = getText(json, 'access_token');
   if (access === '') throw new NetworkFailure('The network gave no long-lived token', { over: false });
-  return { access, refresh: null, expiresAt: endOf(caller, getMember(json, 'expires_in')), scopes: [] };
+  return { access, refresh: null, expiresAt: expiryFrom(caller, getMember(json, 'expires_in')), scopes: [] };
 }
 
 /** The token of an hour becomes one of sixty days. */
-const lengthen = async (caller: Caller, { access, scopes }: Grant): Promise<Grant> => {
+const exchangeForLongLived = async (caller: Caller, { access, scopes }: Grant): Promise<Grant> => {
   const query = { grant_type: 'ig_exchange_token', client_secret: caller.clientSecret, access_token: access };
   return { ...(await longLived(caller, '/access_token', query)), scopes };
 };
@@ -22,9 +22,9 @@ const lengthen = async (caller: Caller, { access, scopes }: Grant): Promise<Gran
 const renew = (caller: Caller, access: string): Promise<Grant> =>
   longLived(caller, '/refresh_access_token', { grant_type: 'ig_refresh_token', access_token: access });
 
-async function describe({ web }: Caller, access: string): Promise<Profile> {
+async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
   const fields = 'user_id,username,name,profile_picture_url';
-  const me = await ask(web, `${GRAPH}/v23.0/me`, { query: { fields, access_token: access } });
+  const me = await requestJson(web, `${GRAPH}/v23.0/me`, { query: { fields, access_token: access } });
   const username = getText(me, 'username');
   return {
     externalId: getText(me, 'user_id'),
@@ -47,11 +47,11 @@ export const instagram: Network = {
   clientIdName: 'client_id',
   scopes: ['instagram_business_basic', 'instagram_business_content_publish', 'instagram_business_manage_comments'],
   scopeSeparator: ',',
-  needed: ['instagram_business_basic'],
+  requiredScopes: ['instagram_business_basic'],
   pkce: false,
-  extras: { enable_fb_login: '0' },
-  lengthen,
-  describe,
+  extraParameters: { enable_fb_login: '0' },
+  exchangeForLongLived: exchangeForLongLived,
+  fetchProfile: fetchProfile,
   renew,
   leadMs: 15 * DAY_MS,
 };

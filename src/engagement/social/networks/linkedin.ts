@@ -1,18 +1,18 @@
 import { getList, getMember, getText } from '../../../carriers/json.ts';
 import { type Caller, type Linked, type Network, type Profile } from './network.ts';
-import { ask, NetworkFailure } from './web.ts';
+import { requestJson, NetworkFailure } from './web.ts';
 import { DAY_MS } from '../../../platform/lib/time.ts';
 
 const OAUTH = 'https://www.linkedin.com/oauth/v2';
 const API = 'https://api.linkedin.com/v2';
-const PAGE = 100;
-const ORGANISATIONS_AT_MOST = 2000;
+const PAGE_SIZE = 100;
+const MAX_ORGANISATIONS = 2000;
 const TARGET = 'organizationalTarget';
 /** Those who may post. */
 const ROLES = new Set(['ADMINISTRATOR', 'CONTENT_ADMINISTRATOR']);
 
-async function describe(caller: Caller, access: string): Promise<Profile> {
-  const me = await ask(caller.web, `${API}/userinfo`, { bearer: access });
+async function fetchProfile(caller: Caller, access: string): Promise<Profile> {
+  const me = await requestJson(caller.web, `${API}/userinfo`, { bearer: access });
   return {
     externalId: getText(me, 'sub'),
     username: getText(me, 'email') || null,
@@ -32,16 +32,16 @@ async function listOrganisations({ web }: Caller, access: string): Promise<Linke
     q: 'roleAssignee',
     state: 'APPROVED',
     projection: `(elements*(role,${TARGET}~(localizedName)))`,
-    count: String(PAGE),
+    count: String(PAGE_SIZE),
   };
-  for (let start = 0; start < ORGANISATIONS_AT_MOST; start += PAGE) {
+  for (let start = 0; start < MAX_ORGANISATIONS; start += PAGE_SIZE) {
     const query = { ...fixed, start: String(start) };
-    const json = await ask(web, `${API}/organizationalEntityAcls`, { query, bearer: access, headers }).catch(
+    const json = await requestJson(web, `${API}/organizationalEntityAcls`, { query, bearer: access, headers }).catch(
       noneIfRefused,
     );
     const elements = getList(json, 'elements');
     linked.push(...elements.filter((each) => ROLES.has(getText(each, 'role'))).map(organisationOf));
-    if (elements.length < PAGE) break;
+    if (elements.length < PAGE_SIZE) break;
   }
   return linked;
 }
@@ -67,13 +67,13 @@ export const linkedin: Network = {
   clientIdName: 'client_id',
   scopes: ['openid', 'profile', 'email', 'w_member_social', 'rw_organization_admin', 'w_organization_social'],
   scopeSeparator: ' ',
-  needed: ['openid', 'profile'],
+  requiredScopes: ['openid', 'profile'],
   pkce: false,
-  extras: {},
-  describe,
+  extraParameters: {},
+  fetchProfile: fetchProfile,
   leadMs: 7 * DAY_MS,
   async revoke({ web, clientId, clientSecret }, { access, refresh }) {
     const form = { client_id: clientId, client_secret: clientSecret, token: refresh ?? access };
-    await ask(web, `${OAUTH}/revoke`, { form });
+    await requestJson(web, `${OAUTH}/revoke`, { form });
   },
 };

@@ -43,13 +43,13 @@ export type Network = {
   readonly scopes: readonly string[];
   readonly scopeSeparator: ',' | ' ';
   /** Without these there is nothing to connect: people may untick scopes. */
-  readonly needed: readonly string[];
+  readonly requiredScopes: readonly string[];
   readonly pkce: boolean;
   /** Of the authorize URL, besides those of OAuth. */
-  readonly extras: Readonly<Record<string, string>>;
+  readonly extraParameters: Readonly<Record<string, string>>;
   /** A network whose first token lives for an hour gives another for it. */
-  lengthen?(caller: Caller, grant: Grant): Promise<Grant>;
-  describe(caller: Caller, access: string): Promise<Profile>;
+  exchangeForLongLived?(caller: Caller, grant: Grant): Promise<Grant>;
+  fetchProfile(caller: Caller, access: string): Promise<Profile>;
   /** Where there is no refresh token but the token itself can be renewed. */
   renew?(caller: Caller, access: string): Promise<Grant>;
   /** How long before its end a token is renewed. */
@@ -59,7 +59,7 @@ export type Network = {
 };
 
 /** When a token ends that lives so many seconds from now; null for what is no number. */
-export function endOf({ now }: Pick<Caller, 'now'>, seconds: unknown): Date | null {
+export function expiryFrom({ now }: Pick<Caller, 'now'>, seconds: unknown): Date | null {
   return typeof seconds === 'number' && seconds > 0 ? new Date(now().getTime() + seconds * 1000) : null;
 }
 

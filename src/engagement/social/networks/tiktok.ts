@@ -1,13 +1,13 @@
 import { getMember, getText } from '../../../carriers/json.ts';
 import { type Caller, type Network, type Profile } from './network.ts';
-import { ask } from './web.ts';
+import { requestJson } from './web.ts';
 import { MINUTE_MS } from '../../../platform/lib/time.ts';
 
 const API = 'https://open.tiktokapis.com/v2';
 
-async function describe({ web }: Caller, access: string): Promise<Profile> {
+async function fetchProfile({ web }: Caller, access: string): Promise<Profile> {
   const fields = 'open_id,avatar_url,display_name,username';
-  const json = await ask(web, `${API}/user/info/`, { query: { fields }, bearer: access });
+  const json = await requestJson(web, `${API}/user/info/`, { query: { fields }, bearer: access });
   const user = getMember(getMember(json, 'data'), 'user');
   return {
     externalId: getText(user, 'open_id'),
@@ -30,14 +30,14 @@ export const tiktok: Network = {
   clientIdName: 'client_key',
   scopes: ['user.info.basic', 'user.info.profile', 'video.publish', 'video.upload'],
   scopeSeparator: ',',
-  needed: ['user.info.basic', 'user.info.profile'],
+  requiredScopes: ['user.info.basic', 'user.info.profile'],
   // Its form of PKCE for web applications is not documented, and for others is not that of the standard.
   pkce: false,
-  extras: {},
-  describe,
+  extraParameters: {},
+  fetchProfile: fetchProfile,
   leadMs: 10 * MINUTE_MS,
   async revoke({ web, clientId, clientSecret }, { access }) {
     const form = { client_key: clientId, client_secret: clientSecret, token: access };
-    await ask(web, `${API}/oauth/revoke/`, { form });
+    await requestJson(web, `${API}/oauth/revoke/`, { form });
   },
 };

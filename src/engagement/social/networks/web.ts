@@ -9,7 +9,7 @@ export type Web = {
 };
 
 const TIMEOUT_MS = 10_000;
-const MAX_WORDS = 200;
+const MAX_MESSAGE_LENGTH = 200;
 
 /**
  * A network refused or did not answer. The message is for people, in the network's words where it has any; it never
@@ -19,9 +19,9 @@ export class NetworkFailure extends Error {
   /** The grant is over: asking again cannot help, the person has to connect again. */
   readonly over: boolean;
 
-  constructor(message: string, { over }: { over: boolean }) {
+  constructor(message: string, { over: grantEnded }: { over: boolean }) {
     super(message);
-    this.over = over;
+    this.over = grantEnded;
   }
 }
 
@@ -33,7 +33,7 @@ export const createWeb = ({ baseUrl }: { readonly baseUrl: string | undefined })
     }),
 });
 
-type Ask = {
+type RequestOptions = {
   readonly method?: 'GET' | 'POST' | 'DELETE';
   readonly query?: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;
@@ -42,43 +42,47 @@ type Ask = {
 };
 
 /** Asks an address of a network for JSON. Rejects with a NetworkFailure for what is no success. */
-export async function ask(web: Web, address: string, { method, query, form, bearer, headers }: Ask): Promise<unknown> {
+export async function requestJson(
+  web: Web,
+  address: string,
+  { method, query, form, bearer, headers }: RequestOptions,
+): Promise<unknown> {
   const url = new URL(web.at(address));
   for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
   const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
   const body = form === undefined ? null : new URLSearchParams(form);
   const init = { method: method ?? (form ? 'POST' : 'GET'), headers: { ...headers, ...authorization }, body };
-  return readAnswer(await web.fetch(url.href, init));
+  return readResponse(await web.fetch(url.href, init));
 }
 
 /** The JSON of an answer. Networks tell of errors in four forms, TikTok with 200 too. */
-export async function readAnswer(response: Response): Promise<unknown> {
+export async function readResponse(response: Response): Promise<unknown> {
   const text = await response.text().catch(() => {
     throw new NetworkFailure('The network broke off its answer', { over: false });
   });
   const json = parseJson(withoutBigNumbers(text));
   const failure = failureIn(json);
   if (failure) throw failure;
-  if (!response.ok) throw new NetworkFailure(wordsOr(json, response.status), { over: response.status === 401 });
+  if (!response.ok) throw new NetworkFailure(messageOrStatus(json, response.status), { over: response.status === 401 });
   return json ?? {};
 }
 
 /** Ids of Instagram are numbers beyond what a number here can hold. */
 const withoutBigNumbers = (text: string): string => text.replace(/("(?:user_)?id"\s*:\s*)(\d{15,})/g, '$1"$2"');
 
-const OVER = new Set(['invalid_grant', 'access_token_invalid', '190']);
+const GRANT_ENDED_CODES = new Set(['invalid_grant', 'access_token_invalid', '190']);
 
 function failureIn(json: unknown): NetworkFailure | undefined {
   const error = getMember(json, 'error');
   if (typeof error === 'string' && error !== '') {
-    const message = cut(getText(json, 'error_description') || error);
-    return new NetworkFailure(message, { over: OVER.has(error) });
+    const message = sanitize(getText(json, 'error_description') || error);
+    return new NetworkFailure(message, { over: GRANT_ENDED_CODES.has(error) });
   }
   const code = codeIn(error);
   if (code === '' || code === 'ok') return undefined;
   const status = getText(error, 'status');
-  const over = OVER.has(code) || status === 'UNAUTHENTICATED';
-  return new NetworkFailure(cut(getText(error, 'message') || code), { over });
+  const over = GRANT_ENDED_CODES.has(code) || status === 'UNAUTHENTICATED';
+  return new NetworkFailure(sanitize(getText(error, 'message') || code), { over });
 }
 
 function codeIn(error: unknown): string {
@@ -86,7 +90,7 @@ function codeIn(error: unknown): string {
   return typeof code === 'number' ? String(code) : getText(error, 'code');
 }
 
-const wordsOr = (json: unknown, status: number): string =>
-  cut(getText(json, 'error_message') || getText(json, 'message') || `status ${status}`);
+const messageOrStatus = (json: unknown, status: number): string =>
+  sanitize(getText(json, 'error_message') || getText(json, 'message') || `status ${status}`);
 
-const cut = (words: string): string => words.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_WORDS);
+const sanitize = (words: string): string => words.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_MESSAGE_LENGTH);

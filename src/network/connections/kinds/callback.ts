@@ -1,42 +1,42 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Inbound, Receipt } from '../../../carriers/events.ts';
 
-/** What a carrier sent to our address. */
+/** A request that a carrier sent to our callback URL. */
 export type CallbackRequest = {
   readonly method: 'GET' | 'POST';
   readonly query: Readonly<Record<string, unknown>>;
   readonly headers: IncomingHttpHeaders;
-  /** As it came: signatures are of its octets. */
+  /** The body as received: signatures cover its bytes. */
   readonly body: Uint8Array;
 };
 
-/** A template whose status its network has changed. */
+/** A template whose status the network has changed. */
 export type TemplateChange = {
-  /** The network's. */
+  /** The network's id of the template. */
   readonly id: string;
   readonly status: string;
   readonly reason: string | null;
 };
 
-/** A person wants no messages of a sender any more, or wants them again. */
+/** A person has unsubscribed from a sender, or subscribed again. */
 export type Subscription = {
   /** The sender, as it is registered. */
   readonly identity: string;
-  /** Digits. */
+  /** Digits only. */
   readonly phoneNumber: string;
   readonly subscribed: boolean;
   readonly at: Date | null;
 };
 
-/** What a request turned out to be. */
+/** What a callback request contained. */
 export type CallbackAnswer =
-  /** A handshake that proved who it is: answered with this text. */
+  /** A verification request with the right token, which is answered with this text. */
   | { readonly kind: 'handshake'; readonly text: string }
-  /** A handshake without the right token. */
+  /** A verification request without the right token. */
   | { readonly kind: 'refused' }
-  /** Not signed by the carrier. */
+  /** A request that the carrier did not sign. */
   | { readonly kind: 'forged' }
-  /** Signed, and not in a form that we know. */
+  /** A signed request in an unknown form. */
   | { readonly kind: 'malformed' }
   | {
       readonly kind: 'events';
@@ -44,9 +44,17 @@ export type CallbackAnswer =
       readonly inbounds: readonly Inbound[];
       readonly subscriptions: readonly Subscription[];
       readonly templates: readonly TemplateChange[];
-      /** What was passed over, and why: for the log. */
+      /** What was ignored, and why: for the log. */
       readonly notes: readonly string[];
     };
 
-/** Pure. */
+/** Reads a callback request. Pure: it stores nothing. */
 export type ReadCallback = (request: CallbackRequest) => CallbackAnswer;
+
+/** The requests that a carrier sends to our callback URL, `/api/callbacks/<kind>/<name of the connection>`. */
+export type Callbacks = {
+  /** The OpenAPI text of the GET request that verifies the URL; null when the carrier only posts. */
+  readonly verification: { readonly summary: string; readonly description: string } | null;
+  /** Creates the reader of requests, from stored settings and secret. */
+  createReader(settings: unknown, secret: string): ReadCallback;
+};

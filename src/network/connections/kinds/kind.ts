@@ -1,32 +1,57 @@
 import type { Carrier } from '../../../carriers/carrier.ts';
+import type { GraphClient } from '../../../carriers/whatsapp/client.ts';
 import type { Channel } from '../../../platform/lib/channel.ts';
+import type { Callbacks } from './callback.ts';
 import type { FileSource } from './files.ts';
-import type { ReadCallback } from './callback.ts';
+import type { Secret } from './secret.ts';
+import type { SettingField } from './setting-fields.ts';
 
 /**
- * What the program needs to know of one kind of connection. Settings are kept as JSON, the secret is sealed as a text.
- * What reads them throws an Error whose message names the field at fault.
+ * All that differs between the kinds of connections. Settings are stored as JSON, the secret is sealed as a text; functions
+ * that read them throw an Error whose message names the invalid fields.
  */
 export type Kind = {
+  /** The short name that people read: "SMPP". */
+  readonly title: string;
+  /** What a connection of this kind leads to, with its article: "an SMPP 3.4 carrier". */
+  readonly leadsTo: string;
   readonly channel: Channel;
-  /** Checks settings and fills in the defaults. */
+  /** The settings, in the order in which forms and the command line offer them. */
+  readonly settings: readonly SettingField[];
+  readonly secret: Secret;
+  /** Validates settings and fills in the defaults. */
   parseSettings(json: unknown): object;
-  /** Checks a secret as it was given, and makes the text of it that is sealed. */
-  parseSecret(secret: unknown): string;
-  /** Of settings and secret as they are stored. */
+  /** Creates the carrier of a stored connection. */
   createCarrier(settings: unknown, secret: string): Carrier;
-  /** Messages (SMS: parts) a second over all workers; 0 is no limit, or one that the carrier itself holds. */
+  /** Returns the messages (SMS: parts) per second over all workers; 0 where there is no limit or the carrier enforces it. */
   tpsOf(settings: unknown): number;
-  /** The settings for a try: with one link. */
+  /** Returns the settings for a test: with a single link. */
   forTest(settings: object): object;
-  /** Where the carrier is. Of settings as they are stored. */
+  /** Returns where the carrier listens, from stored settings. */
   addressOf(settings: unknown): { readonly host: string; readonly port: number };
-  /** What may be sent at most: messages without an answer at a time, and messages (SMS: parts) a second; 0 is no limit. */
+  /** Returns the maximum of unanswered messages, and of messages (SMS: parts) per second; 0 where there is no limit. */
   limitsOf(settings: unknown): { readonly window: number; readonly perSecond: number };
-  /** The name of the secret that we choose and the carrier is told, among those of `parseSecret`; null: there is none. */
-  readonly ownToken: string | null;
-  /** Reads what this carrier posts to us; null when it does not. Of settings and secret as they are stored. */
-  readonly createReader: ((settings: unknown, secret: string) => ReadCallback) | null;
-  /** Where files of messages that came in are; null when such messages have none. Of settings and secret as stored. */
+  /** Returns the ids of the senders that stored settings name; empty where they are only named when they are assigned. */
+  senderIdsOf(settings: unknown): readonly string[];
+  /** What the carrier posts to us; null when it posts nothing. */
+  readonly callbacks: Callbacks | null;
+  /** Opens the source of files in inbound messages, from stored settings and secret; null when there are none. */
   readonly createFileSource: ((settings: unknown, secret: string) => FileSource) | null;
+  /**
+   * Opens the API that lists, creates and changes the carrier's message templates, from stored settings and secret; null
+   * when the carrier has no templates of its own. Templates of connections that have it are synced.
+   */
+  readonly createTemplateClient: ((settings: unknown, secret: string, timeoutSeconds: number) => GraphClient) | null;
 };
+
+/** How the connection of a message is found: by the prefix of its destination (routes), or by its sender. */
+export const ROUTED_BY = { SMS: 'prefix', RCS: 'sender', WHATSAPP: 'sender' } as const satisfies Readonly<
+  Record<Channel, 'prefix' | 'sender'>
+>;
+export type RoutedBy = (typeof ROUTED_BY)[Channel];
+
+/** A channel whose messages find their connection by their sender. */
+export type SenderChannel = { [C in Channel]: (typeof ROUTED_BY)[C] extends 'sender' ? C : never }[Channel];
+
+/** Returns whether messages of this channel find their connection by their sender. */
+export const isRoutedBySender = (channel: Channel): channel is SenderChannel => ROUTED_BY[channel] === 'sender';

@@ -1,17 +1,35 @@
 import { readRcsCallback } from '../../../carriers/rcs/callbacks.ts';
 import { createRcsCarrier } from '../../../carriers/rcs/carrier.ts';
-import { parseRcsSecrets, parseRcsSettings } from '../../../carriers/rcs/settings.ts';
+import { parseRcsSecrets, parseRcsSettings, RcsSettings } from '../../../carriers/rcs/settings.ts';
 import { bareAgentId } from '../../../carriers/rcs/agent-id.ts';
 import type { CallbackAnswer, ReadCallback } from './callback.ts';
 import { addressOfUrl } from './address.ts';
 import { rcsFiles } from './files.ts';
 import type { Kind } from './kind.ts';
+import { jsonSecret } from './secret.ts';
+import { settingFields } from './setting-fields.ts';
 
-/** Google RBM. The secret is a service account's key and the token that callbacks are signed with. */
+const SECRET = jsonSecret(
+  [
+    {
+      name: 'serviceAccount',
+      description: 'The key file of the service account, as Google issues it.',
+      type: 'json',
+      generated: false,
+    },
+    { name: 'clientToken', description: 'Google signs the callbacks with it.', type: 'text', generated: true },
+  ],
+  parseRcsSecrets,
+);
+
+/** Google RBM. */
 export const rcsKind: Kind = {
+  title: 'RCS',
+  leadsTo: 'a Google RBM partner account',
   channel: 'RCS',
+  settings: settingFields(RcsSettings, { main: ['baseUrl', 'trafficType', 'tps'] }),
+  secret: SECRET,
   parseSettings: parseRcsSettings,
-  parseSecret: (secret) => JSON.stringify(parseRcsSecrets(secret)),
   createCarrier: (settings, secret) => createRcsCarrier(parseRcsSettings(settings), secretsOf(secret)),
   tpsOf: (settings) => parseRcsSettings(settings).tps,
   forTest: (settings) => settings,
@@ -20,9 +38,14 @@ export const rcsKind: Kind = {
     const { concurrency, tps } = parseRcsSettings(settings);
     return { window: concurrency, perSecond: tps };
   },
-  ownToken: 'clientToken',
-  createReader: (_settings, secret) => readWith(secretsOf(secret).clientToken),
+  // An agent is not tied to settings: its id is first named when it is assigned.
+  senderIdsOf: () => [],
+  callbacks: {
+    verification: null,
+    createReader: (_settings, secret) => readWith(secretsOf(secret).clientToken),
+  },
   createFileSource: (settings) => rcsFiles(parseRcsSettings(settings)),
+  createTemplateClient: null,
 };
 
 const secretsOf = (secret: string) => parseRcsSecrets(JSON.parse(secret));

@@ -1,15 +1,30 @@
 import { createSmppCarrier } from '../../../carriers/smpp/carrier.ts';
-import { parseSmppSettings } from '../../../carriers/smpp/settings.ts';
+import { parseSmppSettings, SmppSettings } from '../../../carriers/smpp/settings.ts';
 import type { Kind } from './kind.ts';
+import type { Secret } from './secret.ts';
+import { settingFields } from './setting-fields.ts';
 
-/** SMPP 3.4. The secret is the password. */
-export const smppKind: Kind = {
-  channel: 'SMS',
-  parseSettings: parseSmppSettings,
-  parseSecret(secret) {
-    if (typeof secret !== 'string') throw new Error('password: must be a text');
-    return secret;
+/** The password is sealed as it is. */
+const SECRET: Secret = {
+  fields: [{ name: 'password', description: 'The password of the system id.', type: 'text', generated: false }],
+  toText({ password }) {
+    if (typeof password !== 'string') throw new Error('password: must be a text');
+    return password;
   },
+  toFields: (password) => ({ password }),
+};
+
+/** SMPP 3.4. */
+export const smppKind: Kind = {
+  title: 'SMPP',
+  leadsTo: 'an SMPP 3.4 carrier',
+  channel: 'SMS',
+  settings: settingFields(SmppSettings, {
+    access: ['host', 'port', 'systemId'],
+    main: ['tls', 'bind', 'binds', 'window', 'tps'],
+  }),
+  secret: SECRET,
+  parseSettings: parseSmppSettings,
   createCarrier: (settings, password) => createSmppCarrier(parseSmppSettings(settings), { password }),
   tpsOf: (settings) => parseSmppSettings(settings).tps,
   forTest: (settings) => ({ ...settings, binds: 1 }),
@@ -18,7 +33,8 @@ export const smppKind: Kind = {
     const { window, binds, tps } = parseSmppSettings(settings);
     return { window: window * binds, perSecond: tps };
   },
-  ownToken: null,
-  createReader: null,
+  senderIdsOf: () => [],
+  callbacks: null,
   createFileSource: null,
+  createTemplateClient: null,
 };

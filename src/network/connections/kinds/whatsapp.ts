@@ -1,23 +1,48 @@
 import { readWhatsappCallback, verifyChallenge, type WhatsappCallback } from '../../../carriers/whatsapp/callbacks.ts';
+import { createGraphClient } from '../../../carriers/whatsapp/client.ts';
 import { createWhatsappCarrier } from '../../../carriers/whatsapp/carrier.ts';
 import {
   parseWhatsappSecrets,
   parseWhatsappSettings,
   type WhatsappSecrets,
-  type WhatsappSettings,
+  WhatsappSettings,
 } from '../../../carriers/whatsapp/settings.ts';
 import type { CallbackAnswer, CallbackRequest } from './callback.ts';
 import { addressOfUrl } from './address.ts';
 import { whatsappFiles } from './files.ts';
 import type { Kind } from './kind.ts';
+import { jsonSecret } from './secret.ts';
+import { settingFields } from './setting-fields.ts';
 
-/** WhatsApp Cloud API: one business account. The secret is its access token, the app's secret and our verify token. */
+const SECRET = jsonSecret(
+  [
+    { name: 'accessToken', description: 'The token of a system user.', type: 'text', generated: false },
+    {
+      name: 'appSecret',
+      description: 'The secret of the app, which signs the callbacks.',
+      type: 'text',
+      generated: false,
+    },
+    {
+      name: 'verifyToken',
+      description: 'Meta sends it when it verifies the callback URL.',
+      type: 'text',
+      generated: true,
+    },
+  ],
+  parseWhatsappSecrets,
+);
+
+/** WhatsApp Cloud API: one business account. */
 export const whatsappKind: Kind = {
+  title: 'WhatsApp',
+  leadsTo: 'a WhatsApp business account (Cloud API)',
   channel: 'WHATSAPP',
+  settings: settingFields(WhatsappSettings, { access: ['wabaId', 'phoneNumberIds'], main: ['appId', 'tps'] }),
+  secret: SECRET,
   parseSettings: parseWhatsappSettings,
-  parseSecret: (secret) => JSON.stringify(parseWhatsappSecrets(secret)),
   createCarrier: (settings, secret) => createWhatsappCarrier(parseWhatsappSettings(settings), secretsOf(secret)),
-  // The carrier holds the rate of each number.
+  // The carrier enforces the rate of each number.
   tpsOf: () => 0,
   forTest: (settings) => settings,
   addressOf: (settings) => addressOfUrl(parseWhatsappSettings(settings).baseUrl),
@@ -25,17 +50,25 @@ export const whatsappKind: Kind = {
     const { concurrency, tps, phoneNumberIds } = parseWhatsappSettings(settings);
     return { window: concurrency, perSecond: tps * phoneNumberIds.length };
   },
-  ownToken: 'verifyToken',
-  createReader(settings, secret) {
-    const [known, secrets] = [parseWhatsappSettings(settings), secretsOf(secret)];
-    return (request) => (request.method === 'GET' ? shakeHands(request, secrets) : read(request, known, secrets));
+  senderIdsOf: (settings) => parseWhatsappSettings(settings).phoneNumberIds,
+  callbacks: {
+    verification: {
+      summary: 'The question of Meta whether this address is ours',
+      description: 'Answered with `hub.challenge` when `hub.verify_token` is that of the connection, else 403.',
+    },
+    createReader(settings, secret) {
+      const [known, secrets] = [parseWhatsappSettings(settings), secretsOf(secret)];
+      return (request) => (request.method === 'GET' ? verify(request, secrets) : read(request, known, secrets));
+    },
   },
   createFileSource: (settings, secret) => whatsappFiles(parseWhatsappSettings(settings), secretsOf(secret)),
+  createTemplateClient: (settings, secret, timeoutSeconds) =>
+    createGraphClient({ ...parseWhatsappSettings(settings), submitTimeoutSeconds: timeoutSeconds }, secretsOf(secret)),
 };
 
 const secretsOf = (secret: string): WhatsappSecrets => parseWhatsappSecrets(JSON.parse(secret));
 
-function shakeHands({ query }: CallbackRequest, { verifyToken }: WhatsappSecrets): CallbackAnswer {
+function verify({ query }: CallbackRequest, { verifyToken }: WhatsappSecrets): CallbackAnswer {
   const text = verifyChallenge(query, verifyToken);
   return text === null ? { kind: 'refused' } : { kind: 'handshake', text };
 }

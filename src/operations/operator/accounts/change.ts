@@ -3,7 +3,7 @@ import { changeStatus } from '../../../identity/accounts/change-status.ts';
 import { renameAccount } from '../../../identity/accounts/rename.ts';
 import { openToAll, setRate } from '../../../identity/accounts/security/operate.ts';
 import type { Author } from '../../../identity/audit/record.ts';
-import { setCountry, setLimits } from '../../../engagement/contacts/set-limits.ts';
+import { setDefaultCountry, setLimits } from '../../../engagement/contacts/set-limits.ts';
 import type { Db } from '../../../platform/db/query.ts';
 import { AppError } from '../../../platform/errors.ts';
 import type { Actor } from '../../../platform/http/actor.ts';
@@ -29,7 +29,8 @@ export async function changeAccount(
   if (patch.channels !== undefined) await changeChannels(tx, author, { channels: patch.channels });
   await changeRate(tx, author, account, patch);
   if (patch.contactLimits !== undefined) await setLimits(tx, author, patch.contactLimits);
-  if (patch.defaultCountry !== undefined) await setCountry(tx, author, patch.defaultCountry?.toUpperCase() ?? null);
+  if (patch.defaultCountry !== undefined)
+    await setDefaultCountry(tx, author, patch.defaultCountry?.toUpperCase() ?? null);
   if (patch.allowListEnforced === false) await openToAll(tx, author);
   if (patch.status !== undefined) await moveStatus(tx, actor, author, patch.status);
 }

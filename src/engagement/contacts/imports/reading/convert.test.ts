@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../../../../test/support/temporary-folder.ts
 import { readFile } from '../read-file.ts';
 import { unpackRows } from '../rows.ts';
 import { openTemporary } from '../../../../platform/storage/temporary-file.ts';
-import { type Conversion, convert } from './convert.ts';
+import { type Conversion, convertFile } from './convert.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const OPTIONS = { removeHead: null, mapping: {}, fields: [], defaultCountry: null, previewRows: 1 };
 
 /** Reads a text with one of the two ways to, and answers the table and the rows of each chunk. */
-async function read(text: string, by: (conversion: Conversion) => ReturnType<typeof convert> = convert) {
+async function read(text: string, by: (conversion: Conversion) => ReturnType<typeof convertFile> = convertFile) {
   await using source = await openTemporary(folder);
   await using chunks = await openTemporary(folder);
   await source.write(text);

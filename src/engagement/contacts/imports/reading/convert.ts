@@ -1,6 +1,6 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
-import { type Beginning, checkTable, readBeginning, type Table, type TableOptions } from '../check-table.ts';
-import { type CheckedRow, CHUNK_LENGTH, CHUNK_ROWS, lengthOf, packRows } from '../rows.ts';
+import { type TablePreview, checkTable, previewTable, type Table, type TableOptions } from '../check-table.ts';
+import { type CheckedRow, MAX_CHUNK_LENGTH, MAX_CHUNK_ROWS, lengthOf, packRows } from '../rows.ts';
 import { decoded, detectEncoding, type Octets } from './encoding.ts';
 import { badFile, LIMITS, type RawRow, tooLarge } from '../limits.ts';
 import { readOctets } from './octets.ts';
@@ -30,7 +30,7 @@ export type Converted = Table & { readonly chunks: readonly ChunkPlace[] };
  * but for the numbers that were seen.
  * Errors: 400 or 413 for whatever is wrong with the file as a whole.
  */
-export async function convert({ source, chunks, kind, fileName, options }: Conversion): Promise<Converted> {
+export async function convertFile({ source, chunks, kind, fileName, options }: Conversion): Promise<Converted> {
   const { rows, head } = await openRows(source, kind, fileName);
   const writer = createChunkWriter(chunks);
   let table: Table | undefined;
@@ -42,9 +42,13 @@ export async function convert({ source, chunks, kind, fileName, options }: Conve
 }
 
 /** How the table of a file begins; nothing is written. Errors: as of `convert`. */
-export async function begin({ source, fileName, options }: Omit<Conversion, 'chunks' | 'kind'>): Promise<Beginning> {
+export async function previewFile({
+  source,
+  fileName,
+  options,
+}: Omit<Conversion, 'chunks' | 'kind'>): Promise<TablePreview> {
   const { rows } = await openRows(source, 'table', fileName);
-  return readBeginning(rows, options);
+  return previewTable(rows, options);
 }
 
 type Rows = { readonly rows: AsyncIterable<RawRow>; readonly head?: readonly string[] };
@@ -63,14 +67,14 @@ async function openRows(fd: number, kind: FileKind, fileName: string): Promise<R
   if (size === 0) throw badFile('is empty');
   if (/\.[^.\s]{1,8}$/.test(fileName) && !NAMES[kind].test(fileName))
     throw badFile(`must be ${KINDS[kind]}, as its name says`);
-  const mark = markOf(fd);
+  const mark = readSignature(fd);
   if (mark === OLE) throw badFile('is an old Excel file, or one with a password: save it as XLSX without one');
   if (mark === ZIP || mark === EMPTY_ZIP) return { rows: openXlsx(fd, size, kind, fileName) };
   if (/\.xlsx$/i.test(fileName)) throw badFile('is called .xlsx and is none');
   return openText(fd, size, kind);
 }
 
-function markOf(fd: number): string {
+function readSignature(fd: number): string {
   const mark = Buffer.alloc(4);
   return mark.toString('hex', 0, readSync(fd, mark, 0, 4, 0));
 }
@@ -88,13 +92,13 @@ async function openText(fd: number, size: number, kind: FileKind): Promise<Rows>
     yield* readOctets(fd, 0, size);
   };
   const encoding = await detectEncoding(octets);
-  const isVcard = await beginsWithCard(decoded(octets, encoding));
+  const isVcard = await startsWithCard(decoded(octets, encoding));
   if (isVcard !== (kind === 'vcard'))
     throw badFile(isVcard ? 'is a vCard: send it to /contacts/upload/vcard' : `must be ${KINDS.vcard}`);
   return isVcard ? { rows: readVcard(octets, encoding), head: VCARD_COLUMNS } : { rows: readCsv(octets, encoding) };
 }
 
-async function beginsWithCard(texts: AsyncIterable<string>): Promise<boolean> {
+async function startsWithCard(texts: AsyncIterable<string>): Promise<boolean> {
   for await (const text of texts) if (text.trim() !== '') return /^\s*(?:[\w-]+\.)?BEGIN:VCARD\b/i.test(text);
   throw badFile('is empty');
 }
@@ -120,7 +124,7 @@ function createChunkWriter(fd: number) {
     write(row: CheckedRow): void {
       rows.push(row);
       length += lengthOf(row);
-      if (rows.length >= CHUNK_ROWS || length >= CHUNK_LENGTH) flush();
+      if (rows.length >= MAX_CHUNK_ROWS || length >= MAX_CHUNK_LENGTH) flush();
     },
     end(): readonly ChunkPlace[] {
       if (rows.length > 0) flush();

@@ -13,21 +13,21 @@ export type Octets = () => AsyncIterable<Buffer>;
  */
 export async function detectEncoding(octets: Octets): Promise<Encoding> {
   for await (const start of octets()) {
-    const marked = byMark(start) ?? byZeros(start);
+    const marked = encodingByMark(start) ?? encodingByZeros(start);
     if (marked !== undefined) return marked;
     break;
   }
-  return utf8OrNot(octets);
+  return detectWithoutMark(octets);
 }
 
-function byMark(start: Buffer): Encoding | undefined {
+function encodingByMark(start: Buffer): Encoding | undefined {
   const mark = start.subarray(0, 2).toString('hex');
   if (mark === 'fffe') return 'utf-16le';
   return mark === 'feff' ? 'utf-16be' : undefined;
 }
 
 /** Text of the western world in UTF-16 has a zero in every other place; a binary file has them anywhere. */
-function byZeros(start: Buffer): Encoding | undefined {
+function encodingByZeros(start: Buffer): Encoding | undefined {
   const zeros = [0, 0];
   for (const [i, octet] of start.entries()) if (octet === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
   const [even = 0, odd = 0] = zeros;
@@ -38,22 +38,23 @@ function byZeros(start: Buffer): Encoding | undefined {
 }
 
 /** Counts in chunks; an octet that UTF-8 cannot have is looked for only in the chunk that has one. */
-async function utf8OrNot(octets: Octets): Promise<Encoding> {
+async function detectWithoutMark(octets: Octets): Promise<Encoding> {
   let multibyte = false;
   let wrongLine = 0;
   let lines = 1;
   let rest: Buffer = Buffer.alloc(0);
   for await (const part of octets()) {
     const whole = rest.length > 0 ? Buffer.concat([rest, part]) : part;
-    const end = whole.length - unfinished(whole);
+    const end = whole.length - countUnfinished(whole);
     const chunk = whole.subarray(0, end);
     rest = whole.subarray(end);
     if (!isAscii(chunk)) {
-      const found = isUtf8(chunk) ? { multibyte: true, wrongAt: -1 } : findWrong(chunk);
+      const found = isUtf8(chunk) ? { multibyte: true, wrongAt: -1 } : findInvalid(chunk);
       multibyte ||= found.multibyte;
-      if (found.wrongAt >= 0 && wrongLine === 0) wrongLine = lines + count(chunk.subarray(0, found.wrongAt), NEW_LINE);
+      if (found.wrongAt >= 0 && wrongLine === 0)
+        wrongLine = lines + countOctet(chunk.subarray(0, found.wrongAt), NEW_LINE);
     }
-    lines += wrongLine === 0 ? count(chunk, NEW_LINE) : 0;
+    lines += wrongLine === 0 ? countOctet(chunk, NEW_LINE) : 0;
   }
   if (rest.length > 0 && wrongLine === 0) wrongLine = lines;
   if (wrongLine === 0) return 'utf-8';
@@ -63,14 +64,14 @@ async function utf8OrNot(octets: Octets): Promise<Encoding> {
 
 const NEW_LINE = 10;
 
-function count(chunk: Buffer, octet: number): number {
+function countOctet(chunk: Buffer, octet: number): number {
   let found = 0;
   for (let at = chunk.indexOf(octet); at >= 0; at = chunk.indexOf(octet, at + 1)) found++;
   return found;
 }
 
 /** How many octets of a sequence that goes on in the next chunk stand at the end. */
-function unfinished(chunk: Buffer): number {
+function countUnfinished(chunk: Buffer): number {
   for (let back = 1; back <= Math.min(3, chunk.length); back++) {
     const octet = chunk[chunk.length - back] ?? 0;
     if (octet < 0x80) return 0;
@@ -83,7 +84,7 @@ function unfinished(chunk: Buffer): number {
 const lengthOf = (octet: number): number => (octet >= 0xf0 ? 4 : octet >= 0xe0 ? 3 : octet >= 0xc2 ? 2 : 1);
 
 /** Whether there is any sequence of several octets in UTF-8, and where the first octet is that belongs to none. */
-function findWrong(chunk: Buffer): { multibyte: boolean; wrongAt: number } {
+function findInvalid(chunk: Buffer): { multibyte: boolean; wrongAt: number } {
   let multibyte = false;
   let wrongAt = -1;
   for (let at = 0; at < chunk.length; ) {

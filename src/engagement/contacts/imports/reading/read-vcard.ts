@@ -129,13 +129,17 @@ function toCells(properties: readonly Property[]): string[] {
 }
 
 const MOBILE = ['CELL', 'IPHONE', 'MOBILE'];
-const NO_PHONE = ['FAX', 'PAGER', 'MODEM', 'BBS', 'TEXTPHONE'];
+const NOT_PHONES = ['FAX', 'PAGER', 'MODEM', 'BBS', 'TEXTPHONE'];
 
 /** The lower the better. */
 function rankOf(property: Property): number {
   const types = valuesOf(property, 'TYPE');
   const preferred = types.includes('PREF') || property.parameters.some(([name]) => name === 'PREF');
-  const kind = types.some((type) => MOBILE.includes(type)) ? 0 : types.some((type) => NO_PHONE.includes(type)) ? 4 : 2;
+  const kind = types.some((type) => MOBILE.includes(type))
+    ? 0
+    : types.some((type) => NOT_PHONES.includes(type))
+      ? 4
+      : 2;
   return kind + (preferred ? 0 : 1);
 }
 

@@ -1,5 +1,5 @@
 import { badFile, LIMITS, type RawRow } from '../limits.ts';
-import { hearing, readWorkbook, type Workbook } from './workbook.ts';
+import { parseInSteps, readWorkbook, type Workbook } from './workbook.ts';
 import { attributeReader, type Listener } from './xml.ts';
 import { openZip } from './zip.ts';
 import { DAY_MS } from '../../../../platform/lib/time.ts';
@@ -15,7 +15,7 @@ export async function* readXlsx(fd: number, size: number): AsyncGenerator<RawRow
   const workbook = await readWorkbook(zip);
   const rows: RawRow[] = [];
   const listener = sheetListener(workbook, (row) => rows.push(row));
-  for await (const _ of hearing(zip, workbook.sheet, listener)) yield* rows.splice(0);
+  for await (const _ of parseInSteps(zip, workbook.sheet, listener)) yield* rows.splice(0);
 }
 
 const read = { place: attributeReader('r'), type: attributeReader('t'), style: attributeReader('s') };

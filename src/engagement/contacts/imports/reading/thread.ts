@@ -1,17 +1,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError, type FieldError } from '../../../../platform/errors.ts';
-import type { Beginning } from '../check-table.ts';
-import { begin, type Conversion, type Converted, convert } from './convert.ts';
+import type { TablePreview } from '../check-table.ts';
+import { previewFile, type Conversion, type Converted, convertFile } from './convert.ts';
 
 /** What the thread is to do: convert the file, or only say how its table begins. */
-export type Task =
+export type ThreadTask =
   | ({ readonly work: 'convert' } & Conversion)
   | ({ readonly work: 'begin' } & Omit<Conversion, 'chunks' | 'kind'>);
 
 /** What the thread of a conversion says, once. */
-export type Said =
+export type ThreadResult =
   | { readonly kind: 'converted'; readonly converted: Converted }
-  | { readonly kind: 'begun'; readonly beginning: Beginning }
+  | { readonly kind: 'begun'; readonly beginning: TablePreview }
   | {
       readonly kind: 'refused';
       readonly code: 'invalid' | 'too_large';
@@ -19,10 +19,10 @@ export type Said =
       readonly details: readonly FieldError[];
     };
 
-async function run(task: Task): Promise<Said> {
+async function run(task: ThreadTask): Promise<ThreadResult> {
   try {
-    if (task.work === 'begin') return { kind: 'begun', beginning: await begin(task) };
-    return { kind: 'converted', converted: await convert(task) };
+    if (task.work === 'begin') return { kind: 'begun', beginning: await previewFile(task) };
+    return { kind: 'converted', converted: await convertFile(task) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, message, details = [] } = error;

@@ -34,7 +34,7 @@ export async function readWorkbook(zip: Zip): Promise<Workbook> {
 const nothing = (): void => undefined;
 
 /** Tells a listener of one document of the archive, with a pause after each piece. */
-export async function* hearing(zip: Zip, name: string, listener: Partial<Listener>): AsyncGenerator<void> {
+export async function* parseInSteps(zip: Zip, name: string, listener: Partial<Listener>): AsyncGenerator<void> {
   const reader = createXmlReader({ open: nothing, text: nothing, close: nothing, ...listener });
   const decoder = new TextDecoder();
   for await (const octets of zip.read(name)) {
@@ -46,8 +46,8 @@ export async function* hearing(zip: Zip, name: string, listener: Partial<Listene
   yield;
 }
 
-async function hear(zip: Zip, name: string, listener: Partial<Listener>): Promise<void> {
-  for await (const _ of hearing(zip, name, listener));
+async function parseAll(zip: Zip, name: string, listener: Partial<Listener>): Promise<void> {
+  for await (const _ of parseInSteps(zip, name, listener));
 }
 
 const read = {
@@ -69,7 +69,7 @@ const placeOf = (relations: readonly Relation[], kind: string): string | undefin
 async function readRelations(zip: Zip, document: string): Promise<Relation[]> {
   const { dir, base } = posix.parse(document);
   const relations: Relation[] = [];
-  await hear(zip, posix.join(dir, '_rels', `${base}.rels`), {
+  await parseAll(zip, posix.join(dir, '_rels', `${base}.rels`), {
     open(name, attributes) {
       if (name !== 'Relationship') return;
       const target = posix.resolve('/', dir, read.target(attributes) ?? '').slice(1);
@@ -82,7 +82,7 @@ async function readRelations(zip: Zip, document: string): Promise<Relation[]> {
 async function readSheets(zip: Zip, book: string): Promise<{ sheetId: string | undefined; from1904: boolean }> {
   let sheetId: string | undefined;
   let from1904 = false;
-  await hear(zip, book, {
+  await parseAll(zip, book, {
     open(name, attributes) {
       if (name === 'sheet') sheetId ??= read.id(attributes);
       if (name === 'workbookPr') from1904 = ['1', 'true'].includes(read.date1904(attributes) ?? '');
@@ -97,7 +97,7 @@ async function readStrings(zip: Zip, place: string): Promise<string[]> {
   let text = '';
   let inText = false;
   let inReading = false;
-  await hear(zip, place, {
+  await parseAll(zip, place, {
     open(name) {
       if (name === 'si') text = '';
       if (name === 'rPh') inReading = true;
@@ -125,7 +125,7 @@ async function readDates(zip: Zip, place: string): Promise<Set<number>> {
   const dates = new Set<number>();
   let inCellStyles = false;
   let style = 0;
-  await hear(zip, place, {
+  await parseAll(zip, place, {
     open(name, attributes) {
       if (name === 'numFmt')
         formats.set(Number(read.formatId(attributes)), isDateFormat(read.formatCode(attributes) ?? ''));

@@ -15,7 +15,7 @@ export type XmlReader = {
 };
 
 /** Of one tag or text: a cell that Excel can hold, each character of it an entity. */
-const LONGEST = 4 * LIMITS.rowLength;
+const MAX_PIECE_LENGTH = 4 * LIMITS.rowLength;
 
 const damaged = () => badFile('is damaged: its XML cannot be read');
 const COMMENT = ['<!--', '-->'] as const;
@@ -32,14 +32,14 @@ export function createXmlReader({ open, text, close }: Listener): XmlReader {
   let depth = 0;
 
   /** Where the piece that begins at `at` ends; -1 when more must come. */
-  function piece(all: string, at: number): number {
+  function endOfPiece(all: string, at: number): number {
     if (all[at] !== '<') return all.indexOf('<', at);
     if (all.startsWith(COMMENT[0], at)) return after(all, COMMENT[1], at + 4);
     if (all.startsWith(CDATA[0], at)) return after(all, CDATA[1], at);
     return endOfTag(all, at);
   }
 
-  function tell(part: string): void {
+  function emit(part: string): void {
     if (part[0] !== '<') return text(decodeEntities(part));
     if (part.startsWith(CDATA[0])) return text(part.slice(CDATA[0].length, -CDATA[1].length));
     if (part[1] === '!' || part[1] === '?') return;
@@ -60,13 +60,13 @@ export function createXmlReader({ open, text, close }: Listener): XmlReader {
       let at = 0;
       // A comment or CDATA may be cut within its own beginning.
       while (at < all.length && !(all[at] === '<' && all.length - at < CDATA[0].length && !all.includes('>', at))) {
-        const end = piece(all, at);
+        const end = endOfPiece(all, at);
         if (end < 0) break;
-        tell(all.slice(at, end));
+        emit(all.slice(at, end));
         at = end;
       }
       rest = all.slice(at);
-      if (rest.length > LONGEST) throw damaged();
+      if (rest.length > MAX_PIECE_LENGTH) throw damaged();
     },
     end() {
       if (rest.trim() !== '' || depth !== 0) throw damaged();

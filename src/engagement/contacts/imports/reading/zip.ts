@@ -37,8 +37,8 @@ const damaged = () => badFile('is damaged: it is no whole ZIP archive');
  */
 export function openZip(fd: number, size: number): Zip {
   const entries = new Map(readDirectory(fd, size).map((entry) => [entry.name, entry]));
-  const told = entries.values().reduce((sum, { bytes }) => sum + bytes, 0);
-  if (told > LIMITS.unpackedBytes) throw tooMuch();
+  const declaredBytes = entries.values().reduce((sum, { bytes }) => sum + bytes, 0);
+  if (declaredBytes > LIMITS.unpackedBytes) throw tooMuch();
   let left: number = LIMITS.unpackedBytes;
   const take = (bytes: number): void => {
     left -= bytes;

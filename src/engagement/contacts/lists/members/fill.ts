@@ -1,5 +1,5 @@
 import type { Db } from '../../../../platform/db/query.ts';
-import { claimLists, moveListCounts } from '../sql.ts';
+import { claimLists, updateListCounts } from '../sql.ts';
 import { insertMembers } from './sql.ts';
 
 /**
@@ -15,6 +15,6 @@ export async function fillList(
   if (claimed === undefined) return false;
   const added = await insertMembers(tx, { accountId, listIds: [listId], contacts: { ids: contactIds } });
   const moves = added.flatMap(({ created }) => (created > 0 ? [{ listId, by: created }] : []));
-  if (moves.length > 0) await moveListCounts(tx, { accountId, moves });
+  if (moves.length > 0) await updateListCounts(tx, { accountId, moves });
   return true;
 }

@@ -17,25 +17,25 @@ export async function listUnknownContacts(
 }
 
 /** Which contacts: these, or all but these. */
-export type Chosen = { readonly ids: readonly number[] } | { readonly allBut: readonly number[] };
+export type ContactSelection = { readonly ids: readonly number[] } | { readonly allBut: readonly number[] };
 
-const isChosen = (chosen: Chosen, column: ReturnType<typeof sql>) =>
+const isSelected = (chosen: ContactSelection, column: ReturnType<typeof sql>) =>
   'ids' in chosen
     ? sql`${column} = ANY(${plainArray(chosen.ids)}::bigint[])`
     : sql`${column} <> ALL(${plainArray(chosen.allBut)}::bigint[])`;
 
-export type Added = { listId: number; chosen: number; created: number };
+export type AddedToList = { listId: number; chosen: number; created: number };
 
 /** Puts contacts into lists, leaving out what is there. For each list: how many were chosen, how many of them are new. */
 export const insertMembers = (
   db: Db,
-  { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: Chosen },
-): Promise<Added[]> =>
+  { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: ContactSelection },
+): Promise<AddedToList[]> =>
   many(
     db,
     sql`WITH chosen AS MATERIALIZED (
           SELECT c.id, lower(c.full_name) AS name_key FROM contact c
-          WHERE c.account_id = ${accountId} AND ${isChosen(contacts, sql`c.id`)}),
+          WHERE c.account_id = ${accountId} AND ${isSelected(contacts, sql`c.id`)}),
         lists AS (SELECT unnest(${plainArray(listIds)}::bigint[]) AS id),
         added AS (
           INSERT INTO contact_list_member (account_id, list_id, contact_id, name_key)
@@ -49,30 +49,30 @@ export const insertMembers = (
 /** The ids of the associations of these contacts with these lists. */
 export async function listMemberIds(
   db: Db,
-  { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: Chosen },
+  { accountId, listIds, contacts }: Of & { listIds: readonly number[]; contacts: ContactSelection },
 ): Promise<number[]> {
   const rows = await many<{ id: number }>(
     db,
     sql`SELECT id FROM contact_list_member
         WHERE account_id = ${accountId} AND list_id = ANY(${plainArray(listIds)}::bigint[])
-          AND ${isChosen(contacts, sql`contact_id`)}
+          AND ${isSelected(contacts, sql`contact_id`)}
         ORDER BY list_id, contact_id`,
   );
   return rows.map(({ id }) => id);
 }
 
-export type Removed = { listId: number; removed: number };
+export type RemovedFromList = { listId: number; removed: number };
 
 /** Takes contacts out of lists; how many, of each list that had any. `listIds` null means all lists. */
 export const deleteMembers = (
   db: Db,
-  { accountId, listIds, contacts }: Of & { listIds: readonly number[] | null; contacts: Chosen },
-): Promise<Removed[]> =>
+  { accountId, listIds, contacts }: Of & { listIds: readonly number[] | null; contacts: ContactSelection },
+): Promise<RemovedFromList[]> =>
   many(
     db,
     sql`WITH gone AS (
           DELETE FROM contact_list_member
-          WHERE account_id = ${accountId} AND ${isChosen(contacts, sql`contact_id`)}
+          WHERE account_id = ${accountId} AND ${isSelected(contacts, sql`contact_id`)}
             ${listIds === null ? sql`` : sql`AND list_id = ANY(${plainArray(listIds)}::bigint[])`}
           RETURNING list_id)
         SELECT list_id AS "listId", count(*) AS removed FROM gone GROUP BY list_id ORDER BY list_id`,
@@ -101,7 +101,7 @@ export const deleteMember = (db: Db, { accountId, id }: Of & { id: number }): Pr
   exec(db, sql`DELETE FROM contact_list_member WHERE account_id = ${accountId} AND id = ${id}`);
 
 /** Brings contacts to the place in their lists that their names have now. */
-export const moveNameKeys = (
+export const updateNameKeys = (
   db: Db,
   { accountId, contactIds }: Of & { contactIds: readonly number[] },
 ): Promise<number> =>

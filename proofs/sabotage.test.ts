@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+
+const FOLDER = join(import.meta.dirname, 'sabotage');
+const CHECK = join(import.meta.dirname, 'lib', 'check-sabotage.ts');
+/** Modules that the sabotages share. */
+const SHARED = ['owner.ts', 'replace.ts'];
+
+const names = readdirSync(FOLDER).filter((name) => !SHARED.includes(name));
+const pathOf = (name: string): string => join(FOLDER, name);
+let faults: Record<string, string | null> = {};
+
+beforeAll(async () => {
+  const args = [CHECK, ...names.map(pathOf)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  faults = JSON.parse(stdout);
+});
+
+test.each(names)('the sabotage %s fits the program', (name) => {
+  expect(faults[pathOf(name)]).toBeNull();
+});
